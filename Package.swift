@@ -432,7 +432,7 @@ let package = Package(
             name: "HoldfastControlTests",
             dependencies: [
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
-                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
+                "HoldfastTesting", httpTypes, nioCore, nioHTTP1, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
         ),

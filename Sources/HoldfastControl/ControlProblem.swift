@@ -115,6 +115,11 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             title: "Too many streams of events are open",
             status: 503
         )
+        static let tooManySessions = Kind(
+            code: "too-many-sessions",
+            title: "Too many sessions of the page are open",
+            status: 503
+        )
         static let busy = Kind(code: "busy", title: "Too many operations are waiting", status: 503)
         static let ending = Kind(code: "ending", title: "The operation was ended", status: 503)
         static let storeReadOnly = Kind(code: "store-read-only", title: "The store is read-only", status: 503)

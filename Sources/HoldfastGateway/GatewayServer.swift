@@ -301,7 +301,8 @@ public final class GatewayServer: Service {
                     }
                     let excess = connections.admit(channel, of: peer, configuration)
                     guard excess == nil, let log = kind.proxyLog else {
-                        return try Self.addHandlers(to: channel, of: peer, excess, kind, service, connections, loop)
+                        let client = ClientAddress(text: peer)
+                        return try Self.addHandlers(to: channel, of: client, excess, kind, service, connections, loop)
                     }
                     let handler = ProxyHeaderHandler(
                         peer,
@@ -310,8 +311,7 @@ public final class GatewayServer: Service {
                         telemetry,
                         log
                     ) { client in
-                        let client = client.map { AddressRange.plain($0) }
-                        let excess = connections.move(channel, to: client, service.configuration)
+                        let excess = connections.move(channel, to: client.text, service.configuration)
                         try Self.addHandlers(to: channel, of: client, excess, kind, service, connections, loop)
                     }
                     try channel.pipeline.syncOperations.addHandler(handler)
@@ -326,7 +326,7 @@ public final class GatewayServer: Service {
     ///   - excess: the reason if the connection is one too many.
     private static func addHandlers(
         to channel: any Channel,
-        of client: String?,
+        of client: ClientAddress,
         _ excess: ConnectionRegistry.Excess?,
         _ kind: ClientKind,
         _ service: GatewayService,
@@ -339,7 +339,7 @@ public final class GatewayServer: Service {
             return try pipeline.addHandler(
                 BusyHandler(
                     service: service,
-                    client: client,
+                    client: client.text,
                     excess: excess,
                     isSecure: kind.tls != nil,
                     connections: connections,

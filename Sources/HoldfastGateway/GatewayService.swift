@@ -73,7 +73,7 @@ final class GatewayService: Sendable {
         let version = engine.settingsVersion
         let inForce = inForce
         // An exchange has its name from beginning to end, whatever is reconfigured meanwhile.
-        exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client.address)
+        exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client)
         if exchange.request.upgrade != .none {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }

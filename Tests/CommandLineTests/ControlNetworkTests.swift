@@ -245,6 +245,90 @@ struct ControlNetworkTests {
         }
     }
 
+    /// A log-in needs no token. If a half-finished one kept its place, 64 of them would close the
+    /// port, for as long as someone repeats them.
+    @Test func halfFinishedLogInsKeepNoOperatorWaiting() async throws {
+        try await withNetwork { network in
+            let place = "HTTP/1.1\r\nHost: localhost:\(network.port)\r\n"
+            let content = "Content-Type: application/json\r\nContent-Length: 30\r\n\r\n"
+            let wrong = "Authorization: Bearer \(String(repeating: "0", count: 64))\r\n"
+            let halves = [
+                "POST /v1/sessions \(place)\(content){", "POST /v1/purges \(place)\(content){",
+                "POST /v1/purges \(place)\(wrong)\(content){", "GET /page/app.js \(place)\(content){",
+            ]
+            var stalled: [LoopbackConnection] = []
+            for number in 0..<120 {
+                let connection = try LoopbackConnection(port: network.port)
+                connection.send(halves[number % halves.count])
+                stalled.append(connection)
+                guard number % 4 == 3 else { continue }
+                let reply = try await network.send("GET", "/livez", token: Network.tokens["read"])
+                #expect(reply.status == 200)
+            }
+            // A log-in, too, finds a place.
+            let login = try await network.send("POST", "/v1/sessions", content: #"{"code": "x"}"#)
+            #expect(login.status == 401 && login.content.contains("code-not-valid"), "\(login)")
+            withExtendedLifetime(stalled) {}
+        }
+    }
+
+    /// An answer that depends on a part of a stored query reveals it byte by byte. So a right guess
+    /// and a wrong one get the same answer, whatever is asked.
+    @Test(arguments: ["read", "purge"]) func hiddenQueriesAreNotFoundByteByByte(_ scope: String) async throws {
+        try await withNetwork { network in
+            try await network.gateway.warm([.init(path: "/news/2?key=secret")])
+            let listed = try await network.send("GET", "/v1/responses", token: Network.tokens["operate"]).content
+            let end = try #require(listed.range(of: "/news/2?key=secret"))
+            let start = try #require(listed[..<end.lowerBound].range(of: "http://", options: .backwards))
+            let url = listed[start.lowerBound..<end.lowerBound] + "/news/2"
+            func answers(_ guess: String) async throws -> [String] {
+                let (full, part) = ("\(url)?key=\(guess)", "\(url)?key=\(guess.prefix(1))")
+                func encoded(_ text: String) -> String {
+                    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+                }
+                var answers: [String] = []
+                func ask(_ method: String, _ path: String, _ content: String = "") async throws {
+                    let token = Network.tokens[scope]
+                    let reply = try await network.send(method, path, token: token, content: content)
+                    answers.append("\(reply.status) \(reply.content)".replacing(guess, with: "…"))
+                }
+                for text in [full, part] {
+                    try await ask("GET", "/v1/responses?prefix=\(encoded(text))")
+                    try await ask("GET", "/v1/responses?state=fresh&prefix=\(encoded(text))")
+                    try await ask("GET", "/v1/pins?prefix=\(encoded(text))")
+                    try await ask("GET", "/v1/explain?url=\(encoded(text))")
+                    for rest in [#", "dryRun": true"#, #", "dryRun": true, "action": "remove""#] {
+                        try await ask("POST", "/v1/purges", #"{"select": {"urls": ["\#(text)"]}\#(rest)}"#)
+                    }
+                    for rest in ["", #", "dryRun": true"#, #", "action": "remove""#, #", "refresh": {"perSecond": 1}"#]
+                    {
+                        let select = #""prefixes": ["\#(text)"]"#
+                        try await ask("POST", "/v1/purges", "{\"select\": {\(select)}\(rest)}")
+                        // Beside a selector that is allowed.
+                        let mixed = #""tags": ["none"], \#(select)"#
+                        try await ask("POST", "/v1/purges", "{\"select\": {\(mixed)}\(rest)}")
+                    }
+                    let pin = #"{"select": {"prefixes": ["\#(text)"]}, "pinned": true, "dryRun": true}"#
+                    try await ask("POST", "/v1/pins", pin)
+                }
+                for path in ["/v1/responses", "/v1/purges", "/v1/refreshes", "/v1/not-stored", "/v1/rules"] {
+                    try await ask("GET", path)
+                }
+                return answers
+            }
+            let (right, wrong) = (try await answers("secret"), try await answers("xxxxxx"))
+            for (one, other) in zip(right, wrong) {
+                #expect(one == other)
+                #expect(!one.contains("secret") && (one.hasPrefix("403 ") || one.hasPrefix("200 ")), "\(one)")
+            }
+            #expect(try await network.gateway.get("/news/2?key=secret").contains("; hit; ttl="), "nothing was purged")
+            // A purge may name a URL that it knows in whole.
+            let select = #"{"select": {"urls": ["\#(url)?key=secret"]}}"#
+            let purge = try await network.send("POST", token: Network.tokens["purge"], content: select)
+            #expect(purge.status == 200 && purge.content.contains(#""responses":1"#), "\(purge)")
+        }
+    }
+
     @Test("Thirty connections have five tries, and those with a token all succeed") func limitsTries() async throws {
         try await withNetwork { network in
             let token = Network.tokens["purge"]
@@ -261,11 +345,12 @@ struct ControlNetworkTests {
             let wrong = String(repeating: "0", count: 64)
             let flood = try await statuses(wrong)
             #expect(flood == Array(repeating: 401, count: 5) + Array(repeating: 429, count: 25))
-            let reply = try await network.send(token: token)
+            let reply = try await network.send(token: wrong)
             let seconds = reply.head.split(separator: "\r\n").first { $0.hasPrefix("Retry-After: ") }?.dropFirst(13)
             #expect(reply.status == 429 && (1...60).contains(seconds.flatMap { Int($0) } ?? 0), "\(reply)")
-            // The socket needs no token.
             #expect(try await network.gateway.curl("/v1/purges").text == before)
+            // All have one address, and no wrong token keeps a right one out.
+            #expect(try await statuses(token) == Array(repeating: 200, count: 30))
         }
     }
 

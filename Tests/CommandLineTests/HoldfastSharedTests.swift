@@ -311,6 +311,11 @@ struct HoldfastSharedTests {
         #expect(later.status == 1, "\(later)")
         let none = try await run(["--tag", "news", "--at", "0", "--control", "/nowhere"])
         #expect(none.status == 1 && none.text.contains("not known: "), "\(none)")
+        // A selector that cannot be read is not clean, also beside one that is.
+        for selector in [["--host", "a b"], ["--prefix", "no-url"], ["/path", "--tag", "none"], ["--tag", ""]] {
+            let unread = try await run(selector + ["--at", "0"] + own)
+            #expect(unread.status != 0 && !unread.text.contains("clean"), "\(unread)")
+        }
         for wrong in [["--tag", "a"], ["--tag", "a", "--at", "x"] + own, own, purge + own + ["--since", "-1m"]] {
             #expect(try await run(wrong).status == 64, "\(wrong)")
         }

@@ -75,4 +75,27 @@ import Testing
         #expect(again.text == "old")
         #expect(again.response.outcome.detail == .despite("no-cache"))
     }
+
+    /// The detail is the same in an outage and where the origin responds with an error, now or a
+    /// moment ago. The mark tells them apart, for the numbers of outages.
+    @Test(arguments: [true, false]) func liftedDirectiveForAnErrorIsNoOutage(isError: Bool) async throws {
+        let fixture = fixture {
+            $0.overrides.staleDespite = [.mustRevalidate]
+            $0.overrides.staleIfError = 3600
+        }
+        fixture.transport.script(
+            url,
+            .ok("old", fields: [.cacheControl: "must-revalidate, max-age=1"]),
+            isError ? .status(.serviceUnavailable) : .failure(.connect),
+            isError ? .status(.serviceUnavailable) : .failure(.connect)
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(2))
+        // The second one follows at once: the engine may answer it without asking the origin again.
+        for _ in 0..<2 {
+            let served = try await fixture.get()
+            #expect(served.text == "old" && served.response.outcome.detail == .despite("must-revalidate"))
+            #expect(served.response.outcome.standsInForError == isError)
+        }
+    }
 }

@@ -11,12 +11,22 @@ import Testing
 
     @Test func streamsAreBoundedAndPlacesComeBack() throws {
         let streams = EventStreams()
-        var places = try (0..<EventStreams.limit).map { _ in try streams.take() }
-        let full = #expect(throws: EventStreams.Full.self) { try streams.take() }
+        var places = try (0..<EventStreams.limit).map { try streams.take(for: "\($0)") }
+        let full = #expect(throws: EventStreams.Full.self) { try streams.take(for: "x") }
         #expect(full?.problem.status == 503)
         places.removeLast()
-        places.append(try streams.take())
-        #expect(throws: EventStreams.Full.self) { try streams.take() }
+        places.append(try streams.take(for: "x"))
+        #expect(throws: EventStreams.Full.self) { try streams.take(for: "y") }
+        #expect(places.count == EventStreams.limit)
+    }
+
+    /// One client with many tabs leaves a quarter of the streams to others.
+    @Test func oneClientLeavesStreamsToOthers() throws {
+        let streams = EventStreams()
+        var places: [EventStreams.Place] = []
+        while let place = try? streams.take(for: "tabs") { places.append(place) }
+        #expect(places.count == EventStreams.limit * 3 / 4)
+        for number in 0..<4 { places.append(try streams.take(for: "\(number)")) }
         #expect(places.count == EventStreams.limit)
     }
 
@@ -24,7 +34,11 @@ import Testing
     func streamSaysWhyItEnds(_ admission: EventStreams.Admission, _ word: String) async throws {
         let streams = EventStreams()
         let now = Mutex(EventStreams.Admission.goOn)
-        let events = streams.events(in: try streams.take(), while: { now.withLock { $0 } }, of: { Data("{}".utf8) })
+        let events = streams.events(
+            in: try streams.take(for: "a"),
+            while: { now.withLock { $0 } },
+            of: { Data("{}".utf8) }
+        )
         var iterator = events.makeAsyncIterator()
         #expect(text(try await iterator.next()) == "event: overview\ndata: {}\n\n")
         now.withLock { $0 = admission }
@@ -37,7 +51,7 @@ import Testing
         let made = Mutex(0)
         for _ in 0..<5 {
             let events = streams.events(
-                in: try streams.take(),
+                in: try streams.take(for: "a"),
                 while: { .goOn },
                 of: { Data("\(made.withLock { $0 += 1; return $0 })".utf8) }
             )

@@ -60,14 +60,14 @@ import Testing
 
     @Test func codeWorksOnce() throws {
         let desk = desk()
-        let code = desk.makeCode(for: operatorClient)
+        let code = try desk.makeCode(for: operatorClient)
         #expect(code.text.utf8.count == 32 && code.text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) })
         for wrong in ["", String(code.text.dropLast()), code.text + "0", code.text.uppercased() + " "] {
-            #expect(desk.begin(code: wrong) == nil)
+            #expect(try desk.begin(code: wrong) == nil)
         }
-        let session = try #require(desk.begin(code: code.text))
+        let session = try #require(try desk.begin(code: code.text))
         #expect(session.client == operatorClient && session.token.utf8.count == 64)
-        #expect(desk.begin(code: code.text) == nil)
+        #expect(try desk.begin(code: code.text) == nil)
         #expect(desk.client(presenting: session.token) == operatorClient)
         #expect(desk.client(presenting: code.text) == nil && desk.client(presenting: "") == nil)
         #expect(desk.end(token: session.token) && !desk.end(token: session.token))
@@ -77,11 +77,11 @@ import Testing
     @Test func codeAndSessionEndByThemselves() throws {
         let clock = ManualInstant()
         let desk = desk(clock)
-        let (old, new) = (desk.makeCode(for: operatorClient), desk.makeCode(for: operatorClient))
+        let (old, new) = (try desk.makeCode(for: operatorClient), try desk.makeCode(for: operatorClient))
         clock.advance(.seconds(59))
-        let session = try #require(desk.begin(code: new.text))
+        let session = try #require(try desk.begin(code: new.text))
         clock.advance(.seconds(1))
-        #expect(desk.begin(code: old.text) == nil)
+        #expect(try desk.begin(code: old.text) == nil)
         clock.advance(.hours(8) - .seconds(2))
         #expect(desk.client(presenting: session.token) != nil)
         clock.advance(.seconds(1))
@@ -90,32 +90,45 @@ import Testing
 
     @Test func codesAndSessionsAreBounded() throws {
         let desk = desk()
-        let codes = (0...SessionDesk.maximumCodes).map { _ in desk.makeCode(for: operatorClient) }
-        #expect(desk.begin(code: codes[0].text) == nil && desk.begin(code: codes[1].text) != nil)
+        let codes = try (0...SessionDesk.maximumCodes).map { _ in try desk.makeCode(for: operatorClient) }
+        #expect(try desk.begin(code: codes[0].text) == nil && desk.begin(code: codes[1].text) != nil)
         let tokens = try (0...SessionDesk.maximumSessions).map { _ in
-            try #require(desk.begin(code: desk.makeCode(for: operatorClient).text)).token
+            try #require(try desk.begin(code: desk.makeCode(for: operatorClient).text)).token
         }
         #expect(desk.client(presenting: tokens[0]) == nil && desk.client(presenting: tokens[1]) != nil)
     }
 
     @Test func clientEndsNoSessionOfAnother() throws {
         let desk = desk()
-        let waiting = desk.makeCode(for: operatorClient)
-        let session = try #require(desk.begin(code: desk.makeCode(for: operatorClient).text))
+        let waiting = try desk.makeCode(for: operatorClient)
+        let session = try #require(try desk.begin(code: desk.makeCode(for: operatorClient).text))
         let other = ControlClient(name: "other", scope: .read)
-        for _ in 0..<100 { _ = try #require(desk.begin(code: desk.makeCode(for: other).text)) }
-        for _ in 0..<100 { _ = desk.makeCode(for: other) }
+        for _ in 0..<100 { _ = try #require(try desk.begin(code: desk.makeCode(for: other).text)) }
+        for _ in 0..<100 { _ = try desk.makeCode(for: other) }
         #expect(desk.client(presenting: session.token) == operatorClient)
-        #expect(desk.begin(code: waiting.text) != nil)
+        #expect(try desk.begin(code: waiting.text) != nil)
     }
 
-    @Test func allClientsTogetherAreBounded() throws {
-        let desk = desk()
-        let tokens = try (0...SessionDesk.maximumOfAll).map { number in
-            let client = ControlClient(name: "\(number)", scope: .read)
-            return try #require(desk.begin(code: desk.makeCode(for: client).text)).token
+    /// The newest is refused. If the oldest ended, a client with many names would end the sessions
+    /// of all others.
+    @Test func allClientsTogetherAreBoundedAndEndNoOldSession() throws {
+        let clock = ManualInstant()
+        let desk = desk(clock)
+        func client(_ number: Int) -> ControlClient { ControlClient(name: "\(number)", scope: .read) }
+        let tokens = try (0..<SessionDesk.maximumOfAll).map { number in
+            try #require(try desk.begin(code: desk.makeCode(for: client(number)).text)).token
         }
-        #expect(desk.client(presenting: tokens[0]) == nil && desk.client(presenting: tokens[1]) != nil)
+        let code = try desk.makeCode(for: operatorClient)
+        let refused = #expect(throws: ControlProblem.self) { try desk.session(for: code.text) }
+        #expect(refused?.code == "too-many-sessions" && refused?.status == 503)
+        #expect(tokens.allSatisfy { desk.client(presenting: $0) != nil }, "no session has ended")
+        // The code was not used up, and a free place is enough.
+        #expect(desk.end(token: tokens[500]))
+        #expect(try desk.session(for: code.text).client == operatorClient)
+        for number in 0..<SessionDesk.maximumOfAll { _ = try desk.makeCode(for: client(number)) }
+        #expect(throws: ControlProblem.self) { try desk.makeCode(for: operatorClient) }
+        clock.advance(SessionDesk.codeLife)
+        _ = try desk.makeCode(for: operatorClient)
     }
 
     @Test func sessionOpensThePortWithItsScope() throws {
@@ -139,7 +152,7 @@ import Testing
             ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenDesk(ofSessions: { .now() })),
             desk
         )
-        let code = desk.makeCode(for: operatorClient).text
+        let code = try desk.makeCode(for: operatorClient).text
         for _ in 0..<100 {
             let problem = #expect(throws: ControlProblem.self) { try door.beginSession("x") }
             #expect(problem?.status == 401)

@@ -25,10 +25,9 @@ import Testing
         )
     }
 
-    private func totals(requests: Int64, offline: Int64 = 0) -> TrafficTotals {
+    private func totals(requests: Int64) -> TrafficTotals {
         var totals = TrafficTotals()
         (totals[.requests], totals[.exchanges], totals[.hits]) = (requests, requests, requests / 2)
-        totals[.offlineServed] = offline
         return totals
     }
 
@@ -60,7 +59,7 @@ import Testing
             family("holdfast_other_total", [([], 99)]),
         ])
         #expect(totals[.exchanges] == 100 && totals.hitRatio == 0.93 && totals[.requests] == 100)
-        #expect(totals[.staleServed] == 8 && totals[.offlineServed] == 3 && totals[.refused] == 4)
+        #expect(totals[.staleServed] == 8 && totals[.errorServed] == 0 && totals[.refused] == 4)
         #expect(totals[.originRequests] == 12 && totals[.foreseen] == 100)
         #expect(totals.share(of: .answerable, in: .foreseen) == 0.64)
         #expect(totals.share(of: .answerableAfterHour, in: .foreseen) == 0.5)
@@ -77,7 +76,7 @@ import Testing
             ),
             family("holdfast_stale_served_total", [([("detail", "stale-if-error")], 2), ([("detail", "offline")], 1)]),
         ])
-        #expect(totals[.errorServed] == 2 && totals[.offlineServed] == 1 && totals[.staleServed] == 3)
+        #expect(totals[.errorServed] == 2 && totals[.staleServed] == 3)
         #expect(totals.hitRatio == 0.7)
     }
 
@@ -160,66 +159,122 @@ import Testing
 
     // MARK: Outages
 
-    @Test func outageCountsFromTheReadingBeforeIt() throws {
+    private func away(_ origin: String, _ since: Int64) -> OutageLog.Away { .init(origin: origin, since: time(since)) }
+
+    private func over(_ number: Int, _ origin: String, _ since: Int64, _ until: Int64) -> OriginOutage {
+        OriginOutage(number: number, origin: origin, since: time(since), until: time(until))
+    }
+
+    /// Each second one response is served and one request is refused, which is as old as the second
+    /// says, whatever origin it is about.
+    private func second(_ seconds: Int64) -> OutageTotals {
+        OutageTotals(served: seconds, refused: seconds, oldest: seconds)
+    }
+
+    /// An outage is noticed seconds after it began, and other origins' outages go on meanwhile.
+    @Test(arguments: 0...15) func outageCountsFromTheSecondInWhichItBegan(_ delay: Int64) throws {
         var log = OutageLog()
-        let (a, b) = (OutageLog.Away(origin: "a", since: time(5)), OutageLog.Away(origin: "b", since: time(30)))
-        log.note([], totals(requests: 10), oldestServed: 0, at: time(0))
-        #expect(!log.concerns([], ended: []) && log.concerns([a], ended: []))
-        log.note([a], totals(requests: 20, offline: 4), oldestServed: 60, at: time(10))
-        log.note([a, b], totals(requests: 40, offline: 9), oldestServed: 30, at: time(40))
-        log.note([b], totals(requests: 50, offline: 10), oldestServed: 20, at: time(50))
+        for at in 0..<100 as Range<Int64> { log.note([], second(at), at: time(at)) }
+        for at in 100...110 as ClosedRange<Int64> { log.note([away("a", 100 - delay)], second(at), at: time(at)) }
+        let outage = try #require(log.outages.first)
+        #expect(outage.served == 10 + delay && outage.refused == 10 + delay && outage.oldestServed == 110)
+        let report = OutagesReport(log, since: time(0), at: time(110))
+        #expect(report.outages.map(\.fromStore) == [10 + delay] && report.outages.map(\.seconds) == [10 + delay])
+        let present = try #require(OverviewReport.Outage(log.present))
+        #expect(present.fromStore == 10 + delay && present.refused == 10 + delay && present.oldestSeconds == 110)
+    }
+
+    @Test func outageCountsToItsEndAlone() throws {
+        var log = OutageLog()
+        let (a, b) = (away("a", 5), away("b", 30))
+        for at in 0...60 as ClosedRange<Int64> {
+            let origins = (at >= 5 && at < 50 ? [a] : []) + (at >= 30 ? [b] : [])
+            log.note(origins, second(at), at: time(at))
+        }
         let report = OutagesReport(log, since: time(0), at: time(60))
         #expect(report.outages.map(\.origin) == ["b", "a"] && report.outages.map(\.seconds) == [30, 45])
-        #expect(report.outages.map(\.fromStore) == [6, 10] && report.outages.map(\.oldestSeconds) == [30, 60])
+        #expect(report.outages.map(\.fromStore) == [30, 45] && report.outages.map(\.oldestSeconds) == [60, 50])
         #expect(report.outages[0].until == nil && report.outages[1].until == EndTime.text(time(50)))
-        let present = try #require(OverviewReport.Outage(log.present, totals(requests: 60, offline: 11)))
-        #expect(present.fromStore == 7 && present.since == EndTime.text(time(30)) && present.oldestSeconds == 30)
+        let present = try #require(OverviewReport.Outage(log.present))
+        #expect(present.fromStore == 30 && present.since == EndTime.text(time(30)) && present.oldestSeconds == 60)
+    }
+
+    @Test func clockThatWasSetBackLeavesTheNumbersRight() throws {
+        var log = OutageLog()
+        for at in 1000...1100 as ClosedRange<Int64> { log.note([], second(at), at: time(at)) }
+        log.note([away("a", 20)], OutageTotals(served: 1101, refused: 1101, oldest: 0), at: time(21))
+        log.note([away("a", 20)], OutageTotals(served: 1103, refused: 1104, oldest: 7), at: time(22))
+        let outage = try #require(log.outages.first)
+        #expect(outage.served == 3 && outage.refused == 4 && outage.oldestServed == 7)
+    }
+
+    @Test func outageAfterALongPauseOfTheProcessCountsFromTheLastLook() throws {
+        var log = OutageLog()
+        log.note([], second(100), at: time(100))
+        log.note([away("a", 400)], second(107), at: time(500))
+        #expect(try #require(log.outages.first).served == 7)
     }
 
     @Test func outageBetweenTwoLooksIsNoted() {
         var log = OutageLog()
-        func over(_ number: Int, _ origin: String, _ since: Int64, _ until: Int64) -> OriginOutage {
-            OriginOutage(number: number, origin: origin, since: time(since), until: time(until))
+        func note(_ away: [OutageLog.Away], _ ended: [OriginOutage], at seconds: Int64) {
+            log.note(away, ended: ended, second(seconds), at: time(seconds))
         }
-        func note(_ away: [OutageLog.Away], _ ended: [OriginOutage], offline: Int64, at seconds: Int64) {
-            let totals = totals(requests: 100, offline: offline)
-            log.note(away, ended: ended, totals, oldestServed: 7, at: time(seconds))
-        }
-        let (a, b) = (OutageLog.Away(origin: "a", since: time(1)), OutageLog.Away(origin: "b", since: time(30)))
-        note([a], [], offline: 1, at: 10)
-        #expect(log.concerns([], ended: []))
+        note([], [], at: 0)
+        note([away("a", 1)], [], at: 10)
         let ended = [over(1, "a", 1, 12), over(2, "c", 13, 15)]
         // 'a' ended between the two questions.
-        note([a], ended, offline: 4, at: 20)
-        #expect(log.present.isEmpty && !log.concerns([], ended: ended))
-        #expect(log.concerns([], ended: ended + [over(3, "b", 30, 32)]))
+        note([away("a", 1)], ended, at: 20)
+        #expect(log.present.isEmpty)
         #expect(log.outages.map(\.origin) == ["a", "c"] && log.outages.map(\.until) == [time(12), time(15)])
-        #expect(log.outages.map { $0.totals[.offlineServed] } == [4, 3])
-        note([b], ended, offline: 4, at: 31)
-        note([], ended + [over(3, "b", 30, 32), over(4, "b", 33, 34)], offline: 5, at: 40)
+        #expect(log.outages.map(\.served) == [20, 10])
+        note([away("b", 30)], ended, at: 31)
+        note([], ended + [over(3, "b", 30, 32), over(4, "b", 33, 34)], at: 40)
         #expect(log.outages.map(\.origin) == ["a", "c", "b", "b"])
         #expect(log.outages.map(\.until) == [12, 15, 32, 34].map(time))
     }
 
     @Test func outagesAreBoundedAndPresentOnesStay() {
         var log = OutageLog()
-        let long = OutageLog.Away(origin: "long", since: time(0))
+        let long = away("long", 0)
         for number in 0..<300 {
-            log.note(
-                [long, .init(origin: "a", since: time(Int64(number)))],
-                TrafficTotals(),
-                oldestServed: 0,
-                at: time(0)
-            )
-            log.note([long], TrafficTotals(), oldestServed: 0, at: time(Int64(number)))
+            log.note([long, away("a", Int64(number))], OutageTotals(), at: time(0))
+            log.note([long], OutageTotals(), at: time(Int64(number)))
         }
         #expect(log.outages.count == OutageLog.limit && log.present.map(\.origin) == ["long"])
     }
 
     @Test func sameOriginAwayAgainIsAnotherOutage() {
         var log = OutageLog()
-        log.note([.init(origin: "a", since: time(0))], TrafficTotals(), oldestServed: 0, at: time(1))
-        log.note([.init(origin: "a", since: time(8))], TrafficTotals(), oldestServed: 0, at: time(9))
+        log.note([away("a", 0)], OutageTotals(), at: time(1))
+        log.note([away("a", 8)], OutageTotals(), at: time(9))
         #expect(log.outages.map(\.until) == [time(9), nil])
+    }
+
+    // MARK: Standing
+
+    /// Every combination of phase, mode, origins that are away, and errors that stored responses
+    /// stand in for.
+    @Test func standingSaysOnWhatTheServiceStands() {
+        typealias Standing = OverviewReport.Standing
+        for mode in OfflineMode.allCases {
+            for (away, all) in [(0, 0), (0, 2), (1, 2), (2, 2), (1, 1)] {
+                for standsIn in [false, true] {
+                    func standing(_ phase: String) -> Standing {
+                        Standing(phase: phase, mode, unreachable: away, of: all, standsIn: standsIn)
+                    }
+                    #expect(standing("starting") == .starting && standing("ending") == .ending)
+                    let expected: Standing =
+                        if mode == .offline || away > 0 && away == all {
+                            .store
+                        } else if away > 0 || mode == .preferStored || standsIn {
+                            .mixed
+                        } else {
+                            .origin
+                        }
+                    #expect(standing("serving") == expected, "\(mode) \(away) of \(all) \(standsIn)")
+                }
+            }
+        }
     }
 }

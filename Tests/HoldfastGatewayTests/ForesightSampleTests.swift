@@ -1,3 +1,5 @@
+import HTTPCache
+import HTTPCacheSemantics
 import Testing
 
 @testable import HoldfastGateway
@@ -19,7 +21,48 @@ import Testing
             if number % 10_000 == 0 { counters.renewLooks() }
         }
         for route in 1...3 { #expect(hits[route] - seen[route] < RouteCounters.sampling) }
-        #expect(looks <= 100_000 / Int(RouteCounters.sampling) + 11 * RouteCounters.looksPerSecond)
+        #expect(looks <= 100_000 / Int(RouteCounters.sampling) + 11 * (RouteCounters.looksPerSecond + 3))
+    }
+
+    /// A route with a hit now and then would otherwise be known by one hit in 64: for hours not at
+    /// all.
+    @Test("The first hit of each route in a second is looked at, whatever others have") func firstIsSeen() {
+        var counters = RouteCounters()
+        for second in 0..<100 {
+            for _ in 0..<1000 { _ = counters.takeSample(of: 1) }
+            // The one that was not looked at counts with the next one.
+            #expect(counters.takeSample(of: 2) == (second == 0 ? 1 : 2))
+            #expect(counters.takeSample(of: 2) == nil)
+            counters.renewLooks()
+        }
+    }
+
+    @Test("A GET does not stand for HEADs") func headsTakePartInNoSample() {
+        var counters = RouteCounters()
+        var (hits, seen) = (UInt64(0), UInt64(0))
+        for number in 0..<10_000 {
+            let isGET = number % 10 == 0
+            if isGET { hits += 1 }
+            let weight = counters.addHotHit(1, of: 1, isForeseen: isGET)
+            #expect(isGET || weight == nil)
+            seen += weight ?? 0
+        }
+        #expect(seen <= hits && hits - seen < RouteCounters.sampling)
+    }
+
+    /// A rule that overrides a directive gives a response for an error of its origin the detail
+    /// that it has in an outage.
+    @Test("A response that stands in for an error of its origin is none of an outage", arguments: [true, false])
+    func errorsAreNoOutage(_ isError: Bool) {
+        for detail in [
+            CacheOutcome.Detail.despite("must-revalidate"), .despite("no-cache"), .despite("s-maxage"), .invalidated,
+        ] {
+            var outcome = CacheOutcome(isHit: true, detail: detail)
+            outcome.standsInForError = isError
+            #expect(outcome.isOfOutage == !isError)
+            let asError = RouteCounters.staleDetail(CacheOutcome(detail: .staleIfError))
+            #expect((RouteCounters.staleDetail(outcome) == asError) == isError)
+        }
     }
 
     @Test("Where there are few hits, each is looked at") func fewAreAllSeen() {

@@ -343,6 +343,7 @@ package struct ExchangeMachine: Sendable {
             timeToLive: reuse.freshness.secondsToLive,
             detail: .staleIfError
         )
+        served.outcome.standsInForError = true
         // A fresh one is forbidden, too, if it asks for validation each time.
         served.lift(reuse.liftedDirective)
         return served

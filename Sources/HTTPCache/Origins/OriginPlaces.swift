@@ -27,8 +27,8 @@ package struct RequestClient: Sendable, Hashable {
 ///
 /// * There are never more under way than the limit.
 /// * A client that holds a quarter of the places gets no more while another client waits. It never
-///   gets the last quarter. So one client alone leaves room for others, however slow its requests
-///   are.
+///   gets the last quarter (``ClientShare``). So one client alone leaves room for others, however
+///   slow its requests are.
 /// * Waiting clients take turns, whatever the number of their requests. docs/decisions/0025
 package struct OriginPlaces: Sendable {
     package enum Entrance: Sendable, Hashable {
@@ -130,15 +130,12 @@ package struct OriginPlaces: Sendable {
     /// quarter.
     private func nextTurn(limit: Int) -> CircularBuffer<RequestClient>.Index? {
         guard count < limit else { return nil }
-        return turns.firstIndex { $0 == .none || count(of: $0) < Self.quarter(limit) }
+        return turns.firstIndex { $0 == .none || count(of: $0) < ClientShare.quarter(of: limit) }
             ?? turns.firstIndex { Self.mayTake($0, holding: count(of: $0), of: count, limit: limit) }
     }
 
-    private static func quarter(_ limit: Int) -> Int { max(1, limit / 4) }
-
     /// Whether a client may have one more of a limited number of things.
     private static func mayTake(_ client: RequestClient, holding: Int, of taken: Int, limit: Int) -> Bool {
-        guard taken < limit else { return false }
-        return client == .none || holding < quarter(limit) || limit - taken > limit / 4
+        client == .none ? taken < limit : ClientShare.mayTake(holding: holding, of: taken, limit: limit)
     }
 }

@@ -40,6 +40,18 @@ extension ControlDoor {
         }
     }
 
+    /// Whether a request with these credentials is opened, so that its connection keeps its place.
+    /// A wrong token is no failed try: the request itself is judged later.
+    ///
+    /// - Parameter credentials: the values of the request's `Authorization` fields.
+    func opens(presenting credentials: [String]) -> Bool {
+        switch self {
+        case .socket: true
+        case .network(let door): door.tokens.knows(credentials, or: door.sessions)
+        case .metrics: false
+        }
+    }
+
     private static let socketGuard = BrowserGuard(hosts: AllowedHosts(), permitsOwnOrigin: false)
 
     /// Begins a page's session.
@@ -58,8 +70,8 @@ extension ControlDoor {
 
     /// Whether a client that was admitted still has its token.
     func stillAdmits(_ head: HTTPRequest) -> Bool {
-        guard case .network(let door) = self else { return true }
-        return door.tokens.knows(head.headerFields[values: .authorization], or: door.sessions)
+        guard case .network = self else { return true }
+        return opens(presenting: head.headerFields[values: .authorization])
     }
 
     /// The end of the session whose token a request presents; `nil` if there is none.

@@ -27,7 +27,7 @@ extension ControlResponder {
             )
         }
         guard let place = page.place() else { return try Self.response(.ok, InspectionReport()) }
-        let code = page.sessions.makeCode(for: context.client)
+        let code = try page.sessions.makeCode(for: context.client)
         logger.notice("Code for the page made", metadata: ["control.client": "\(context.client.name)"])
         return try Self.response(.ok, InspectionReport(place, code))
     }
@@ -74,7 +74,7 @@ enum SessionRoute: CaseIterable, Sendable {
         let credentials = request.headers[values: .authorization]
         switch self {
         case .begin:
-            let json = try await ControlResponder.content(of: request)
+            let json = try await ControlResponder.content(of: request, within: SlowClients.openContentLimit)
             let session = try door.beginSession(try SessionRequest(json: json).code)
             logger.notice("Page opened", metadata: ["control.client": "\(session.client.name)"])
             return try ControlResponder.response(.ok, SessionReport(session))

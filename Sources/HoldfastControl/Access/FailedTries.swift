@@ -1,14 +1,10 @@
 import NIOCore
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// Limits how often an address may present a wrong token.
+/// Counts the wrong tokens of each address.
+///
+/// It limits nothing but the number of refusals that say why: a right token is accepted whatever
+/// came before, so that a stranger behind the same proxy or NAT keeps no operator out. The length
+/// of a token makes guessing hopeless (``ControlToken/leastBytes``).
 ///
 /// It is bounded: beyond 1,000 addresses the one that failed longest ago is forgotten.
 struct FailedTries {
@@ -18,13 +14,13 @@ struct FailedTries {
     static let maximumAddresses = 1000
 
     /// The instants of the last failures of each address, oldest first, at most ``limit``.
-    private var failures: [String: [NIODeadline]] = [:]
+    private var failures: [ClientNetwork: [NIODeadline]] = [:]
 
     var count: Int { failures.count }
 
-    /// The seconds after which an address may try again; `nil` if it may try now.
+    /// The seconds for which an address has failed too often; `nil` if it has not.
     func wait(of address: String, at now: NIODeadline) -> Int? {
-        guard let instants = failures[Self.key(address)], instants.count == Self.limit, let first = instants.first
+        guard let instants = failures[ClientNetwork(address)], instants.count == Self.limit, let first = instants.first
         else { return nil }
         let rest = first + Self.window - now
         return rest > .zero ? Int((rest.nanoseconds + 999_999_999) / 1_000_000_000) : nil
@@ -32,7 +28,7 @@ struct FailedTries {
 
     /// Counts a failed try.
     mutating func record(_ address: String, at now: NIODeadline) {
-        let key = Self.key(address)
+        let key = ClientNetwork(address)
         if failures[key] == nil, failures.count >= Self.maximumAddresses { makeRoom(at: now) }
         failures[key, default: []].append(now)
         if let count = failures[key]?.count, count > Self.limit { failures[key]?.removeFirst() }
@@ -43,13 +39,5 @@ struct FailedTries {
         guard failures.count >= Self.maximumAddresses else { return }
         let oldest = failures.min { ($0.value.last ?? now) < ($1.value.last ?? now) }
         if let oldest { failures[oldest.key] = nil }
-    }
-
-    /// The network of an IPv6 address, since a client has 2⁶⁴ of them; else the address.
-    private static func key(_ address: String) -> String {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &bytes) == 1 else { return address }
-        let isV4 = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-        return bytes.prefix(isV4 ? 16 : 8).map { String($0, radix: 16) }.joined(separator: ":")
     }
 }

@@ -41,8 +41,8 @@ final class SessionDesk: Sendable {
     static let maximumCodes = 4
     /// The most sessions of a client. A further one ends its oldest.
     static let maximumSessions = 16
-    /// The most codes of all clients, and the most sessions. A further one takes the place of the
-    /// oldest: there are as many clients as tokens in the configuration, and users of the socket.
+    /// The most codes of all clients, and the most sessions. A further one is refused, so that no
+    /// client ends the sessions of others.
     static let maximumOfAll = 1024
 
     private let state = Mutex(State())
@@ -65,21 +65,34 @@ final class SessionDesk: Sendable {
     }
 
     /// Makes a code for a session with the client's name and scope.
-    func makeCode(for client: ControlClient) -> Code {
+    ///
+    /// - Throws: ``ControlProblem`` if all clients together have as many as there may be.
+    func makeCode(for client: ControlClient) throws(ControlProblem) -> Code {
         let text = random(16)
         let secret = secret(text, of: client, for: Self.codeLife)
         let now = self.now()
-        state.withLock { $0.codes.append(secret, atMost: Self.maximumCodes, at: now) }
+        guard state.withLock({ $0.codes.append(secret, atMost: Self.maximumCodes, at: now) }) else {
+            throw Self.full("codes wait")
+        }
         return Code(text: text, expiresAt: secret.expiresAt)
+    }
+
+    private static func full(_ what: String) -> ControlProblem {
+        ControlProblem(
+            .tooManySessions,
+            "\(maximumOfAll) \(what), which is the limit for all clients together. Close a page that is no longer used, or use the Unix socket.",
+            limit: maximumOfAll
+        )
     }
 
     /// Exchanges a code for a session. A wrong one is no failed try: a code has 128 random bits and
     /// a minute to live, and a stranger who tries some must not shut out the operators behind the
     /// same address.
     ///
-    /// - Throws: ``ControlProblem`` if the code is wrong, used or too old.
+    /// - Throws: ``ControlProblem`` if the code is wrong, used or too old, or if all clients
+    ///   together have as many sessions as there may be. The code can be used later then.
     func session(for code: String) throws(ControlProblem) -> Session {
-        if let session = begin(code: code) { return session }
+        if let session = try begin(code: code) { return session }
         throw ControlProblem(
             .codeNotValid,
             "The code is wrong, was used, or is older than \(Self.codeLife.nanoseconds / 1_000_000_000) s. Run 'holdfast inspect' again.",
@@ -90,15 +103,17 @@ final class SessionDesk: Sendable {
     /// Begins a session, and makes the code worthless.
     ///
     /// - Returns: `nil` for a code that is wrong, used or too old.
-    func begin(code: String) -> Session? {
+    /// - Throws: ``ControlProblem`` if there is no room for a session.
+    func begin(code: String) throws(ControlProblem) -> Session? {
         let (digest, now) = (Self.digest(code), now())
         let token = random(32)
-        let session = state.withLock { state -> Secret? in
-            guard let index = state.codes.index(of: digest) else { return nil }
-            let code = state.codes.remove(at: index)
-            guard now < code.deadline else { return nil }
-            let session = secret(token, of: code.client, for: Self.sessionLife)
-            state.sessions.append(session, atMost: Self.maximumSessions, at: now)
+        let session = try state.withLock { state throws(ControlProblem) -> Secret? in
+            guard let index = state.codes.index(of: digest), now < state.codes[index].deadline else { return nil }
+            let session = secret(token, of: state.codes[index].client, for: Self.sessionLife)
+            guard state.sessions.append(session, atMost: Self.maximumSessions, at: now) else {
+                throw Self.full("sessions are open")
+            }
+            state.codes.remove(at: index)
             return session
         }
         return session.map { Session(token: token, client: $0.client, expiresAt: $0.expiresAt) }
@@ -164,14 +179,17 @@ extension [SessionDesk.Secret] {
 
     /// Adds one. It takes the place of the oldest of its own client if that has no more room, so
     /// that no client ends the sessions of another.
-    fileprivate mutating func append(_ secret: SessionDesk.Secret, atMost limit: Int, at now: NIODeadline) {
+    ///
+    /// - Returns: `false` if all clients together have no more room.
+    fileprivate mutating func append(_ secret: SessionDesk.Secret, atMost limit: Int, at now: NIODeadline) -> Bool {
         removeAll { $0.deadline <= now }
         if count(where: { $0.client == secret.client }) >= limit,
             let oldest = firstIndex(where: { $0.client == secret.client })
         {
             remove(at: oldest)
         }
-        if count >= SessionDesk.maximumOfAll { removeFirst() }
+        guard count < SessionDesk.maximumOfAll else { return false }
         append(secret)
+        return true
     }
 }

@@ -1,7 +1,7 @@
 public import NIOCore
 import Synchronization
 
-/// Tells clients by their tokens, and limits how often an address may present a wrong one.
+/// Tells clients by their tokens, and counts the wrong ones of each address.
 public final class TokenDesk: Sendable {
     private let tokens: TokenTable
     private let tries = Mutex(FailedTries())
@@ -32,15 +32,15 @@ public final class TokenDesk: Sendable {
         self.now = now
     }
 
-    /// There were too many failed tries.
+    /// There were too many failed tries, and this is another one.
     struct Wait: Error {
-        /// When to try again.
+        /// When the address has no more than ``FailedTries/limit`` in a minute.
         let seconds: Int
 
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyFailedTries,
-                "\(FailedTries.limit) wrong tokens have come from this address within a minute. Try again in \(seconds) s, or use the Unix socket.",
+                "The token is wrong, and so were \(FailedTries.limit) others from this address within a minute. Send a token of 'control.tokens', which is accepted at once, or use the Unix socket.",
                 limit: FailedTries.limit
             )
         }
@@ -48,39 +48,43 @@ public final class TokenDesk: Sendable {
 
     /// The client that presents a token.
     ///
-    /// A page has no token, so a request without one is not counted: a page of the operator's
-    /// browser could shut its operator out.
+    /// A right token is accepted whatever the tries before it. A request without a token is not
+    /// counted: a page has none.
     ///
     /// - Parameters:
     ///   - credentials: the values of the request's `Authorization` fields.
     ///   - address: the client's IP address.
     ///   - sessions: those of pages, whose tokens are right too.
-    /// - Throws: ``ControlProblem`` if there is not one right token; ``Wait`` if there were too
-    ///   many failed tries.
+    /// - Throws: ``ControlProblem`` if there is not one right token; ``Wait`` if its address has
+    ///   presented too many wrong ones.
     func client(
         presenting credentials: [String],
         from address: String,
         or sessions: SessionDesk? = nil
     ) throws -> ControlClient {
+        guard !credentials.isEmpty else { throw Self.unauthorized }
+        if let client = owner(of: credentials, or: sessions) { return client }
         // Judged and counted as one step: thirty connections have five tries, not thirty.
-        try tries.withLock { tries in
-            if let seconds = tries.wait(of: address, at: now()) { throw Wait(seconds: seconds) }
-            guard !credentials.isEmpty else { throw Self.unauthorized }
-            if let text = Self.bearer(in: credentials) {
-                if let token = tokens.token(presented: text) {
-                    return ControlClient(name: token.name, scope: token.scope)
-                }
-                if let client = sessions?.client(presenting: text) { return client }
-            }
-            tries.record(address, at: now())
-            throw Self.unauthorized
+        let seconds = tries.withLock { tries in
+            let now = now()
+            let seconds = tries.wait(of: address, at: now)
+            if seconds == nil { tries.record(address, at: now) }
+            return seconds
         }
+        if let seconds { throw Wait(seconds: seconds) }
+        throw Self.unauthorized
+    }
+
+    /// The client whose token a request presents.
+    private func owner(of credentials: [String], or sessions: SessionDesk?) -> ControlClient? {
+        guard let text = Self.bearer(in: credentials) else { return nil }
+        if let token = tokens.token(presented: text) { return ControlClient(name: token.name, scope: token.scope) }
+        return sessions?.client(presenting: text)
     }
 
     /// Whether credentials are right. A wrong one is no failed try: it was right before.
     func knows(_ credentials: [String], or sessions: SessionDesk) -> Bool {
-        guard let text = Self.bearer(in: credentials) else { return false }
-        return tokens.token(presented: text) != nil || sessions.client(presenting: text) != nil
+        owner(of: credentials, or: sessions) != nil
     }
 
     /// The name of a client that may purge; `nil` for every other one.
@@ -102,7 +106,9 @@ public final class TokenDesk: Sendable {
     static func bearer(in credentials: [String]) -> String? {
         guard credentials.count == 1 else { return nil }
         let parts = credentials[0].split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        // A text that is longer than any token is not worth a digest.
+        guard parts.count == 2, parts[0].lowercased() == "bearer", parts[1].utf8.count <= ControlToken.maximumText
+        else { return nil }
         return String(parts[1])
     }
 }

@@ -25,7 +25,7 @@ extension ControlResponder {
         let condition = await operations.storeCondition()
         let measures = await store.readingForPage()
         let past = await recorder.past()
-        let outage = OverviewReport.Outage(past.outages, past.reading.totals)
+        let outage = OverviewReport.Outage(past.outages)
         let status = StatusReport(
             about,
             operations,
@@ -59,7 +59,7 @@ extension ControlResponder {
     /// `GET /v1/events`
     private func events(_ request: Request, _ context: ControlContext) throws -> Response {
         try QueryMembers.none(in: request)
-        let place = try streams.take()
+        let place = try streams.take(for: context.client.name)
         let (responder, head) = (self, request.head)
         let events = streams.events(
             in: place,

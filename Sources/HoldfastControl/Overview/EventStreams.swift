@@ -6,20 +6,25 @@ import Synchronization
 
 /// The streams of events that pages read: each gets the overview every second.
 ///
-/// Their number is limited, each ends by itself, and all share what is made for one of them. So
-/// pages cost nothing while no client looks, and little otherwise.
+/// Their number is limited, clients share the places (``ClientShare``), each ends by itself, and
+/// all share what is made for one of them. So pages cost nothing while no client looks, and little
+/// otherwise.
 final class EventStreams: Sendable {
     /// A place for one stream, which is free again when this is released.
     final class Place: Sendable {
         private let streams: EventStreams
+        private let client: String
 
-        fileprivate init(_ streams: EventStreams) { self.streams = streams }
+        fileprivate init(_ streams: EventStreams, _ client: String) {
+            self.streams = streams
+            self.client = client
+        }
 
-        deinit { streams.release() }
+        deinit { streams.release(client) }
     }
 
     private struct State {
-        var open = 0
+        var places = SharedPlaces<String>()
         var total: Int64 = 0
         /// The event that was made last.
         var line: (text: String, at: ContinuousClock.Instant)?
@@ -37,28 +42,28 @@ final class EventStreams: Sendable {
 
     /// Takes a place.
     ///
-    /// - Throws: ``Full`` if there is none.
-    func take() throws -> Place {
+    /// - Parameter client: the name of the token, or of the user, whose page it is.
+    /// - Throws: ``Full`` if there is none for that client.
+    func take(for client: String) throws -> Place {
         let isFree = state.withLock { state in
-            guard state.open < Self.limit else { return false }
-            state.open += 1
+            guard state.places.take(client, of: Self.limit) else { return false }
             state.total += 1
             return true
         }
         guard isFree else { throw Full() }
-        return Place(self)
+        return Place(self, client)
     }
 
-    private func release() { state.withLock { $0.open -= 1 } }
+    private func release(_ client: String) { state.withLock { $0.places.leave(client) } }
 
-    /// There are as many streams as there may be.
+    /// There are as many streams as there may be, or the client has its share of them.
     struct Full: Error {
         let seconds = 5
 
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyStreams,
-                "\(EventStreams.limit) streams of events are open, which is the limit. Close a page, or read '/v1/overview' now and then.",
+                "\(EventStreams.limit) streams of events may be open, and the last quarter is for clients with less than a quarter. Close a page, or read '/v1/overview' now and then.",
                 limit: EventStreams.limit
             )
         }
@@ -141,7 +146,7 @@ final class EventStreams: Sendable {
 
 extension EventStreams: MetricsCollector {
     func families() async -> [MetricFamily] {
-        let (open, total) = state.withLock { ($0.open, $0.total) }
+        let (open, total) = state.withLock { ($0.places.count, $0.total) }
         return [
             MetricFamily(
                 MetricDescription("holdfast_event_streams", .gauge, "Streams of events that pages read."),

@@ -12,14 +12,14 @@ struct OutageLog: Sendable {
         /// `nil` while it lasts.
         var until: Timestamp?
         /// The totals at its beginning.
-        fileprivate var start: TrafficTotals
-        /// The changes of the totals in it.
-        fileprivate(set) var totals = TrafficTotals()
+        fileprivate var start: OutageTotals
+        /// The responses that were served from the store in it, because an origin could not be
+        /// reached.
+        fileprivate(set) var served: Int64 = 0
+        /// The requests that could not be answered.
+        fileprivate(set) var refused: Int64 = 0
         /// The greatest age in seconds of a stale response that was served.
         fileprivate(set) var oldestServed: Int64 = 0
-
-        /// The changes of the totals in it, up to a reading or up to its end.
-        func totals(at reading: TrafficTotals) -> TrafficTotals { until == nil ? reading - start : totals }
     }
 
     /// An origin that cannot be reached.
@@ -32,47 +32,55 @@ struct OutageLog: Sendable {
     static let limit = 100
 
     private(set) var outages: [Outage] = []
-    /// The totals of the last reading: those from before an outage that is new.
-    private var last = TrafficTotals()
+    /// The totals of the last seconds, the oldest first. Before the first look there is nothing.
+    private var recent = [(at: Timestamp(milliseconds: 0), totals: OutageTotals())]
     /// The number of the last ended outage that was noted.
     private var lastEnded = 0
+
+    /// For so many milliseconds totals are kept: an outage begins before it is noticed, by the
+    /// first request that failed.
+    private static let memory: Int64 = 16_000
 
     /// The outages that last.
     var present: [Outage] { outages.filter { $0.until == nil } }
 
-    /// Whether an outage lasts, begins, or is over since the last look.
-    func concerns(_ away: [Away], ended: [OriginOutage]) -> Bool {
-        !away.isEmpty || !present.isEmpty || (ended.last?.number ?? 0) > lastEnded
-    }
-
-    /// Notes which origins cannot be reached now. Call it each second while that concerns it: the
-    /// totals of the call before are those at the beginning of an outage.
+    /// Notes which origins cannot be reached now. Call it each second: an outage counts from the
+    /// totals of the second in which it began.
     ///
     /// - Parameter ended: the last outages that are over, read after `away`. One of them may have
     ///   begun and ended since the last look.
-    mutating func note(
-        _ away: [Away],
-        ended: [OriginOutage] = [],
-        _ totals: TrafficTotals,
-        oldestServed: Int64,
-        at now: Timestamp
-    ) {
+    mutating func note(_ away: [Away], ended: [OriginOutage] = [], _ totals: OutageTotals, at now: Timestamp) {
         let new = ended.filter { $0.number > lastEnded }
         lastEnded = new.last?.number ?? lastEnded
+        // Of a clock that was set back: their times are still to come.
+        if let last = recent.last, last.at > now {
+            let totals = OutageTotals(served: last.totals.served, refused: last.totals.refused, oldest: 0)
+            recent = [(now, totals)]
+        }
+        // The last ones stay, however long the process has been suspended.
+        while recent.count > 1, now.milliseconds(since: recent[0].at) > Self.memory { recent.removeFirst() }
+        recent.append((now, totals))
         for outage in away + new.map(Away.init) where !present.contains(where: { Away($0) == outage }) {
-            outages.append(Outage(origin: outage.origin, since: outage.since, start: last))
+            var begun = Outage(origin: outage.origin, since: outage.since, start: start(outage.since))
+            begun.oldestServed = recent.filter { $0.at > outage.since }.map(\.totals.oldest).max() ?? 0
+            outages.append(begun)
         }
         for index in outages.indices where outages[index].until == nil {
             let outage = outages[index]
-            outages[index].totals = totals - outage.start
-            outages[index].oldestServed = max(outage.oldestServed, oldestServed)
+            outages[index].served = totals.served - outage.start.served
+            outages[index].refused = totals.refused - outage.start.refused
+            outages[index].oldestServed = max(outage.oldestServed, totals.oldest)
             let end = new.last { Away($0) == Away(outage) }?.until
             if end != nil || !away.contains(Away(outage)) { outages[index].until = end ?? now }
         }
         while outages.count > Self.limit {
             outages.remove(at: outages.firstIndex { $0.until != nil } ?? 0)
         }
-        last = totals
+    }
+
+    /// The last totals that are no younger than an outage, else the first that are kept.
+    private func start(_ since: Timestamp) -> OutageTotals {
+        (recent.last { $0.at <= since } ?? recent[0]).totals
     }
 }
 
@@ -110,8 +118,8 @@ struct OutagesReport: Sendable, Hashable, Codable {
                 since: EndTime.text(outage.since),
                 until: outage.until.map(EndTime.text),
                 seconds: max(0, (outage.until ?? now).milliseconds(since: outage.since) / 1000),
-                fromStore: outage.totals[.offlineServed],
-                refused: outage.totals[.refused],
+                fromStore: outage.served,
+                refused: outage.refused,
                 oldestSeconds: outage.oldestServed
             )
         }

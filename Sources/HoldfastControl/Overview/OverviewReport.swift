@@ -87,12 +87,11 @@ struct OverviewReport: Sendable, Hashable, Codable {
         /// The greatest age of a response that was served.
         var oldestSeconds: Int64
 
-        init?(_ outages: [OutageLog.Outage], _ totals: TrafficTotals) {
+        init?(_ outages: [OutageLog.Outage]) {
             guard let first = outages.min(by: { $0.since < $1.since }) else { return nil }
-            let happened = first.totals(at: totals)
             since = EndTime.text(first.since)
-            fromStore = happened[.offlineServed]
-            refused = happened[.refused]
+            fromStore = first.served
+            refused = first.refused
             oldestSeconds = outages.map(\.oldestServed).max() ?? 0
         }
     }
@@ -203,7 +202,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
             of: originCount,
             standsIn: instead > 0
         )
-        outage = Outage(past.outages, past.reading.totals)
+        outage = Outage(past.outages)
         recent = past.recent.map(Traffic.init)
         hour = past.hour.map(Traffic.init)
         offlineAnswerable = past.hour.flatMap(Answerable.init)
@@ -220,7 +219,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
 }
 
 extension OverviewReport.Standing {
-    fileprivate init(phase: String, _ mode: OfflineMode, unreachable: Int, of origins: Int, standsIn: Bool) {
+    init(phase: String, _ mode: OfflineMode, unreachable: Int, of origins: Int, standsIn: Bool) {
         switch (phase, mode) {
         case ("starting", _): self = .starting
         case ("ending", _): self = .ending

@@ -7,10 +7,9 @@ import Synchronization
 /// Keeps what the page shows of the past: the curves of an hour and a day, and the outages. So a
 /// page is useful where nothing scrapes the metrics.
 ///
-/// It looks each second whether an origin can be reached, and reads the metrics of the process each
-/// ten seconds, or each second while an outage lasts or the mode asks no origin. The totals of an
-/// outage are those since the reading before it. Of outages between two looks it learns from the
-/// engine.
+/// It looks each second whether an origin can be reached, and at the numbers of outages: an outage
+/// counts from the second in which it began. It reads the metrics of the process each ten seconds.
+/// Of outages between two looks it learns from the engine.
 final class TrafficRecorder: Service {
     private struct State {
         var history = TrafficHistory()
@@ -77,7 +76,7 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// Looks at the origins and the metrics, and takes a sample if one is due.
+    /// Looks at the origins, and takes a sample of the metrics if one is due.
     func tick() async {
         let now = clock.now()
         let away = operations.origins.compactMap { condition -> OutageLog.Away? in
@@ -85,20 +84,19 @@ final class TrafficRecorder: Service {
             return OutageLog.Away(origin: condition.origin, since: condition.since ?? now)
         }
         let ended = operations.endedOutages
-        let asksNoOrigin = operations.modeState.value == .offline
+        let totals = await operations.traffic?.outageTotals() ?? OutageTotals()
         let (isDue, measures) = state.withLock { state in
+            state.outages.note(away, ended: ended, totals, at: now)
             let isDue = Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now)
             let measures = isDue && Self.isDue(state.measuredAt, Self.measuringStep, at: now)
             if measures { state.measuredAt = now }
-            return (isDue || asksNoOrigin || state.outages.concerns(away, ended: ended), measures)
+            return (isDue, measures)
         }
         guard isDue else { return }
         if measures { _ = await store.reading() }
         let reading = await read(at: now)
         let storeBytes = store.known?.measures.summary.usedBytes
         state.withLock { state in
-            state.outages.note(away, ended: ended, reading.totals, oldestServed: reading.gauges.oldestServed, at: now)
-            guard Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now) else { return }
             state.sampledAt = now
             state.history.record(TrafficHistory.Point(at: now, totals: reading.totals, storeBytes: storeBytes))
         }

@@ -13,8 +13,6 @@ struct TrafficTotals: Sendable, Hashable {
         case exchanges
         case hits
         case staleServed
-        /// Stale responses that were served because their origin could not be reached.
-        case offlineServed
         /// Stale responses that were served because their origin responded with an error.
         case errorServed
         /// Requests that could not be answered without their origin.
@@ -115,12 +113,7 @@ extension TrafficTotals {
             }
         case "holdfast_stale_served_total":
             self[.staleServed] += series.count
-            let detail = series["detail"]
-            if ["offline", "invalidated"].contains(detail) || detail.hasPrefix("despite-") {
-                self[.offlineServed] += series.count
-            } else if detail == CacheOutcome.Detail.staleIfError.description {
-                self[.errorServed] += series.count
-            }
+            if series["detail"] == CacheOutcome.Detail.staleIfError.description { self[.errorServed] += series.count }
         case "holdfast_offline_refused_total": self[.refused] += series.count
         case "http_client_request_duration_seconds": self[.originRequests] += series.count
         case "holdfast_offline_answerable_total":
@@ -144,9 +137,6 @@ struct TrafficGauges: Sendable, Hashable {
     var activeRequests: Int64 = 0
     /// Bytes of memory that the process has; `nil` where the system does not tell.
     var processBytes: Int64?
-    /// The greatest age in seconds of a response that was served in the last seconds because its
-    /// origin could not be reached.
-    var oldestServed: Int64 = 0
 
     init(_ families: [MetricFamily]) {
         for family in families {
@@ -155,7 +145,6 @@ struct TrafficGauges: Sendable, Hashable {
                 case "holdfast_client_connections": connections += series.count
                 case "http_server_active_requests": activeRequests += series.count
                 case "process_resident_memory_bytes": processBytes = series.count
-                case "holdfast_offline_oldest_age_seconds": oldestServed = max(oldestServed, series.count)
                 default: break
                 }
             }

@@ -71,15 +71,13 @@ public struct ControlRelay: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (SessionDesk(), client)
         let network = ControlNetwork(host: host, port: port, tokens: TokenDesk(ofSessions: { .now() }))
-        let responder = RelayResponder(
-            door: .network(NetworkDoor(network, sessions)),
-            forwarding: forwarding,
-            logger: logger
-        )
-        let application = ControlServer.application(responder, on: .hostname(host, port: port), group, logger) {
-            channel in
+        let door = ControlDoor.network(NetworkDoor(network, sessions))
+        let responder = RelayResponder(door: door, forwarding: forwarding, logger: logger)
+        let address = BindAddress.hostname(host, port: port)
+        let application = ControlServer.application(responder, door, on: address, group, logger) { channel in
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
-            let code = sessions.makeCode(for: client)
+            // The first code always has room.
+            guard let code = try? sessions.makeCode(for: client) else { return }
             if let url = InspectionReport(place, code).url { whenListening(url) }
         }
         do {

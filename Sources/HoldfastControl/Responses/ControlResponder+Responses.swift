@@ -81,7 +81,7 @@ extension ControlResponder {
         query.limit = Int(try members.number("limit", 1...largestPage) ?? defaultPage)
         query.after = try members.text("after").map(cursor)
         query.prefix = try members.text("prefix").map { try prefix($0, by: client) }
-        query.showsQueries = showsQueries(to: client)
+        query.showsQueries = client.seesQueries
         query.tag = members.text("tag")
         return query
     }
@@ -90,7 +90,7 @@ extension ControlResponder {
     private func response(_ request: Request, _ context: ControlContext) async throws -> Response {
         let id = try Self.id(request)
         let found = try await reading {
-            try await operations.responses(withID: id, showingQueries: Self.showsQueries(to: context.client))
+            try await operations.responses(withID: id, showingQueries: context.client.seesQueries)
         }
         guard !found.isEmpty else { throw Self.unknown(id) }
         return try Self.response(.ok, VariantsReport(found))
@@ -160,18 +160,8 @@ extension ControlResponder {
         }
     }
 
-    static func showsQueries(to client: ControlClient) -> Bool { client.scope >= .operate }
-
     private static func prefix(_ text: String, by client: ControlClient) throws -> TargetPrefix {
-        // Who may not see a query must not find it out byte by byte.
-        guard showsQueries(to: client) || !text.contains("?") else {
-            throw ControlProblem(
-                .scopeTooSmall,
-                "'prefix' has a query, and the scope of the token '\(client.name)' is '\(client.scope.rawValue)'. "
-                    + "Leave the query out, or use a token with the scope 'operate'.",
-                field: "prefix"
-            )
-        }
+        try client.checkMayName(text, in: "prefix")
         do {
             return TargetPrefix(try TargetURI.readings(of: text)[0])
         } catch {

@@ -25,18 +25,22 @@ final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
         return String(target[start...].prefix { !"/?#".contains($0) })
     }
 
-    /// Puts one behind the decoder of its connection. The server itself lets handlers in behind its
-    /// own types alone.
+    /// Puts handlers behind the decoder of their connection. The server itself lets handlers in
+    /// behind its own types alone.
     final class Placement: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = NIOAny
+
+        private let makeHandlers: () -> [any ChannelHandler]
+
+        init(_ makeHandlers: @escaping () -> [any ChannelHandler]) { self.makeHandlers = makeHandlers }
 
         func handlerAdded(context: ChannelHandlerContext) {
             do {
                 let pipeline = context.pipeline.syncOperations
                 let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
-                try pipeline.addHandler(AbsoluteTarget(), position: .after(decoder))
+                try pipeline.addHandlers(makeHandlers(), position: .after(decoder))
             } catch {
-                // Without it, the rule would not hold.
+                // Without them, no rule would hold.
                 context.close(promise: nil)
             }
         }

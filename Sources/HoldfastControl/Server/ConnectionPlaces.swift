@@ -4,84 +4,94 @@ import Synchronization
 
 /// The connections of a listener, and which of them makes room for a new one.
 ///
-/// Beyond the limit a new connection takes the place of the one that has waited longest for a
-/// request's head, if that is longer than ``grace``. So clients that connect and send nothing keep
-/// no operator waiting. A connection with a request under way is never closed for another one.
+/// A connection is *opened* while a request is under way that a token opens, or the permissions of
+/// the Unix socket. It keeps its place, and no further connection is accepted while ``limit`` of
+/// them are open. Every other connection is a *stranger*: it has sent no head yet, waits between
+/// two requests, or asks for something that needs no token (a log-in, a file of the page, a
+/// refusal).
+///
+/// Strangers have places of their own. Beyond ``strangerLimit`` a new one takes the place of
+/// another one: of the client that has the most, the one that has been a stranger for longest. So a
+/// client that opens connection after connection without a token takes places from itself first,
+/// and keeps no operator out.
 struct ConnectionPlaces: Sendable {
-    /// Whether a further connection is accepted.
-    enum Admission: Sendable, Hashable {
-        case accept
-        /// All places are taken. One may be free at this time; `nil`: when another connection
-        /// begins to wait, or closes.
-        case wait(until: NIODeadline?)
+    private struct Stranger {
+        var connection: ObjectIdentifier
+        var client: ClientNetwork
     }
 
-    /// The most connections.
+    /// The most connections with a request that a token opens.
     let limit: Int
-    /// How long a client may take for a head before it can lose its place. Others send theirs
-    /// within moments.
-    let grace: TimeAmount
+    /// The most connections without one.
+    let strangerLimit: Int
 
-    private var open = 0
-    /// Those that wait for a head: the one that has waited longest comes first.
-    private var waiting: [(connection: ObjectIdentifier, since: NIODeadline)] = []
+    private var opened: Set<ObjectIdentifier> = []
+    /// The one that has been a stranger for longest comes first.
+    private var strangers: [Stranger] = []
 
-    init(limit: Int, grace: TimeAmount = SlowClients.grace) {
+    init(limit: Int, strangerLimit: Int) {
         self.limit = limit
-        self.grace = grace
+        self.strangerLimit = strangerLimit
     }
 
     /// Whether a further connection is accepted.
-    func admission(at now: NIODeadline) -> Admission {
-        if open < limit { return .accept }
-        guard let end = waiting.first.map({ $0.since + grace }) else { return .wait(until: nil) }
-        return end <= now ? .accept : .wait(until: end)
-    }
+    var isAccepting: Bool { opened.count < limit }
 
-    /// A connection was accepted.
+    /// A connection is new, or has no more requests under way.
     ///
     /// - Returns: the connection whose place it takes, which is to be closed.
-    mutating func accept(at now: NIODeadline) -> ObjectIdentifier? {
-        open += 1
-        guard open > limit, let first = waiting.first, first.since + grace <= now else { return nil }
-        waiting.removeFirst()
-        return first.connection
+    mutating func admit(_ connection: ObjectIdentifier, of client: ClientNetwork) -> ObjectIdentifier? {
+        remove(connection)
+        strangers.append(Stranger(connection: connection, client: client))
+        guard strangers.count > strangerLimit else { return nil }
+        return strangers.remove(at: longestOfTheMost).connection
+    }
+
+    /// A token opens the request that has come on a connection.
+    mutating func open(_ connection: ObjectIdentifier) {
+        strangers.removeAll { $0.connection == connection }
+        opened.insert(connection)
     }
 
     /// A connection was closed.
-    mutating func close() { open -= 1 }
-
-    /// A connection waits for a head from now on.
-    mutating func beginWaiting(_ connection: ObjectIdentifier, at now: NIODeadline) {
-        endWaiting(connection)
-        waiting.append((connection, now))
+    mutating func remove(_ connection: ObjectIdentifier) {
+        strangers.removeAll { $0.connection == connection }
+        opened.remove(connection)
     }
 
-    /// The head of a connection came, or it was closed.
-    mutating func endWaiting(_ connection: ObjectIdentifier) { waiting.removeAll { $0.connection == connection } }
+    /// The first stranger of the client that has the most of them.
+    private var longestOfTheMost: Int {
+        var counts: [ClientNetwork: Int] = [:]
+        for stranger in strangers { counts[stranger.client, default: 0] += 1 }
+        let most = counts.values.max()
+        return strangers.firstIndex { counts[$0.client] == most } ?? 0
+    }
 }
 
-/// Accepts the connections of a listener as ``ConnectionPlaces`` decides.
+/// Accepts the connections of a listener as ``ConnectionPlaces`` decides, and closes those that
+/// make room for others.
 ///
 /// The listener and its connections are on one event loop.
 final class ConnectionAdmission: AvailableConnectionsDelegate {
     private struct State {
         var places: ConnectionPlaces
         var listener: (any Channel)?
-        /// The connections that wait for a head.
-        var waiting: [ObjectIdentifier: any Channel] = [:]
+        var strangers: [ObjectIdentifier: any Channel] = [:]
         /// Whether the listener waits for a place.
         var isPaused = false
-        /// Lets the listener look again.
-        var look: Scheduled<Void>?
+
+        /// - Returns: the listener if it waited for a place that is free now.
+        mutating func resumes() -> (any Channel)? {
+            guard isPaused, places.isAccepting else { return nil }
+            isPaused = false
+            return listener
+        }
     }
 
     private let state: Mutex<State>
-    private let now: @Sendable () -> NIODeadline
 
-    init(limit: Int, now: @escaping @Sendable () -> NIODeadline = { .now() }) {
-        state = Mutex(State(places: ConnectionPlaces(limit: limit)))
-        self.now = now
+    init(limit: Int, strangerLimit: Int) {
+        state = Mutex(State(places: ConnectionPlaces(limit: limit, strangerLimit: strangerLimit)))
     }
 
     /// Names the listener, which accepts again when a place is free.
@@ -89,57 +99,48 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
 
     // MARK: The listener
 
-    func connectionOpened() {
-        let now = now()
-        let closed = state.withLock { state in
-            state.places.accept(at: now).flatMap { state.waiting.removeValue(forKey: $0) }
-        }
-        closed?.close(promise: nil)
-    }
+    func connectionOpened() {}
 
-    func connectionClosed() { state.withLock { $0.places.close() } }
+    func connectionClosed() {}
 
     func isAcceptingNewConnections() -> Bool {
-        let now = now()
-        return state.withLock { state in
-            switch state.places.admission(at: now) {
-            case .accept:
-                state.isPaused = false
-                return true
-            case .wait(let until):
-                state.isPaused = true
-                if let until { Self.look(at: until, &state) }
-                return false
-            }
+        state.withLock { state in
+            state.isPaused = !state.places.isAccepting
+            return state.places.isAccepting
         }
-    }
-
-    private static func look(at time: NIODeadline, _ state: inout State) {
-        state.look?.cancel()
-        guard let listener = state.listener else { return }
-        state.look = listener.eventLoop.scheduleTask(deadline: time) { listener.read() }
     }
 
     // MARK: Connections
 
-    /// A connection waits for a head from now on.
-    func beginWaiting(_ channel: any Channel) {
-        let now = now()
+    /// A connection is new, or has no more requests under way.
+    func admit(_ channel: any Channel, of client: ClientNetwork) {
+        let (displaced, resumed) = state.withLock { state in
+            let id = ObjectIdentifier(channel)
+            state.strangers[id] = channel
+            let displaced = state.places.admit(id, of: client)
+            return (displaced.flatMap { state.strangers.removeValue(forKey: $0) }, state.resumes())
+        }
+        displaced?.close(promise: nil)
+        resumed?.read()
+    }
+
+    /// A token opens the request that has come on a connection.
+    func open(_ channel: any Channel) {
         state.withLock { state in
             let id = ObjectIdentifier(channel)
-            state.places.beginWaiting(id, at: now)
-            state.waiting[id] = channel
-            guard state.isPaused, case .wait(let until?) = state.places.admission(at: now) else { return }
-            Self.look(at: until, &state)
+            state.places.open(id)
+            state.strangers[id] = nil
         }
     }
 
-    /// The head of a connection came, or it was closed.
-    func endWaiting(_ channel: any Channel) {
-        state.withLock { state in
+    /// A connection was closed.
+    func remove(_ channel: any Channel) {
+        let resumed = state.withLock { state in
             let id = ObjectIdentifier(channel)
-            state.places.endWaiting(id)
-            state.waiting[id] = nil
+            state.places.remove(id)
+            state.strangers[id] = nil
+            return state.resumes()
         }
+        resumed?.read()
     }
 }

@@ -130,12 +130,16 @@ struct ControlResponder: HTTPResponder {
     /// The content of a request that changes something.
     ///
     /// - Throws: ``ControlProblem``
-    static func content(of request: Request, upTo limit: Int = maximumContent) async throws -> [UInt8] {
+    static func content(
+        of request: Request,
+        upTo limit: Int = maximumContent,
+        within time: Duration = SlowClients.contentLimit
+    ) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
         // A client that asks for a dry run in the query must not purge.
         try QueryMembers.none(in: request)
         do {
-            return try await SlowClients.content(of: request, upTo: limit)
+            return try await SlowClients.content(of: request, upTo: limit, within: time)
         } catch is NIOTooManyBytesError {
             throw ControlProblem.tooLarge(limit)
         }
@@ -145,6 +149,7 @@ struct ControlResponder: HTTPResponder {
         let json = try await Self.content(of: request, upTo: PurgeRequest.maximumBytes)
         let key = try IdempotencyKey(request.head.values(of: "idempotency-key"), of: json)
         let purge = try PurgeRequest(json: json)
+        try context.client.checkMaySelect(purge)
         let (desk, client) = (desk, context.client.name)
         guard purge.dryRun else {
             let result = try await desk.purge(purge, key: key, by: client)
@@ -171,7 +176,7 @@ struct ControlResponder: HTTPResponder {
             if let last { await desk.purges(last: Int(last)) } else {
                 await desk.purges(after: after ?? 0, atMost: Int(limit ?? counts.upperBound))
             }
-        return try Self.response(.ok, Self.showsQueries(to: context.client) ? page : page.withoutQueries)
+        return try Self.response(.ok, context.client.seesQueries ? page : page.withoutQueries)
     }
 
     private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }

@@ -59,9 +59,11 @@ public final class ControlServer: Service {
         }
     }
 
-    /// The most connections at a time, for the socket and for the port each. A further one takes
-    /// the place of one that sends nothing, or waits. ``ConnectionPlaces``
+    /// The most connections at a time with a request that a token opens, for the socket and for the
+    /// port each. Further ones wait. ``ConnectionPlaces``
     private static let maximumConnections = 64
+    /// The most others. A further one takes the place of one that has no token either.
+    private static let maximumStrangers = 64
     /// How long a connection may be idle.
     private static let idleLimit = TimeAmount.seconds(30)
     /// How long operations under way may take when it ends.
@@ -228,23 +230,30 @@ public final class ControlServer: Service {
         _ group: any EventLoopGroup,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        Self.application(responder, on: address, group, logger, whenRunning)
+        Self.application(responder, responder.door, on: address, group, logger, whenRunning)
     }
 
     /// A server with the limits of a control plane.
+    ///
+    /// - Parameter door: says which requests a token opens.
     static func application<Responder: HTTPResponder>(
         _ responder: Responder,
+        _ door: ControlDoor,
         on address: BindAddress,
         _ group: any EventLoopGroup,
         _ logger: Logger,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service where Responder.Context == ControlContext {
-        let admission = ConnectionAdmission(limit: maximumConnections)
+        let admission = ConnectionAdmission(limit: maximumConnections, strangerLimit: maximumStrangers)
         return Application(
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [AbsoluteTarget.Placement(), HeadDeadline(admission)],
+                    additionalChannelHandlers: [
+                        AbsoluteTarget.Placement {
+                            [AbsoluteTarget(), HeadDeadline(admission) { door.opens(presenting: $0) }]
+                        }
+                    ],
                     idleTimeout: idleLimit
                 )
             ),

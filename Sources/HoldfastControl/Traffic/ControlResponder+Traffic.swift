@@ -18,7 +18,7 @@ extension ControlResponder {
             counts,
             await operations.traffic?.notStored() ?? [],
             since: about.startedAt,
-            showsQueries: context.client.scope >= .operate
+            showsQueries: context.client.seesQueries
         )
         return try Self.response(.ok, report)
     }

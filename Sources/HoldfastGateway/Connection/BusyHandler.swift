@@ -49,7 +49,7 @@ final class BusyHandler: ChannelInboundHandler {
         telemetry.count(problem)
         let inForce = service.inForce
         var responseContext = GatewayService.ResponseContext(inForce, nil)
-        responseContext.requestID = inForce.requestID(of: nil, from: client)
+        responseContext.requestID = inForce.requestID(of: nil, from: nil)
         var (head, body) = service.problemResponse(problem, responseContext)
         head.response.headerFields[.retryAfter] = "1"
         log(.whole(head, body), responseContext.requestID)

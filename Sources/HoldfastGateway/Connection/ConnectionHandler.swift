@@ -14,8 +14,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     typealias OutboundOut = ByteBuffer
 
     private let service: GatewayService
-    /// The name of the client: its IP address.
-    private let client: String?
+    private let client: ClientAddress
     /// Its handshake has been completed; `nil` without TLS.
     private let tls: NIOSSLServerHandler?
     private let executor: LoopExecutor
@@ -28,7 +27,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private var context: ChannelHandlerContext?
     private lazy var session = ClientSession(
         service: service,
-        client: GatewayClient(address: client, tlsVersion: tls?.versionName, isSecure: isSecure),
+        client: GatewayClient(
+            address: client.text,
+            tlsVersion: tls?.versionName,
+            isSecure: isSecure,
+            hasOwnAddress: client.isOwn
+        ),
         executor: executor,
         lookups: lookups,
         telemetry: telemetry,
@@ -56,7 +60,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     init(
         service: GatewayService,
-        client: String?,
+        client: ClientAddress,
         loop: ServingLoop,
         tls: NIOSSLServerHandler? = nil,
         acceptsHTTP2: Bool = true

@@ -1,8 +1,12 @@
+import HTTPCache
 import NIOCore
 import Synchronization
 
-/// The open connections of clients. They are counted, so that there are never too many, and are
-/// told when the gateway stops.
+/// The open connections of clients. They are counted, so that there are never too many and no
+/// client takes those of all others, and are told when the gateway stops.
+///
+/// A connection needs no right: it may stand in the handshake of TLS, or send half a head. So
+/// clients share the connections that there may be (``ClientShare``).
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
         var channels: [ObjectIdentifier: (channel: any Channel, client: String?)] = [:]
@@ -105,19 +109,27 @@ extension ConnectionRegistry.State {
         _ configuration: GatewayConfiguration
     ) -> ConnectionRegistry.Excess? {
         guard !isOver, channels.count < configuration.maximumConnections else { return .all }
-        guard count(client, configuration) else { return .perClient }
+        guard count(client, among: channels.count, configuration) else { return .perClient }
         channels[id] = (channel, client)
         return nil
     }
 
+    /// - Parameter others: the open connections without this one.
     /// - Returns: `false` if the client has too many.
-    private mutating func count(_ client: String?, _ configuration: GatewayConfiguration) -> Bool {
+    private mutating func count(
+        _ client: String?,
+        among others: Int,
+        _ configuration: GatewayConfiguration
+    ) -> Bool {
         // Counted even without a limit: one may be set while the connections are open.
         guard let client else { return true }
         let count = counts[client, default: 0]
         // The connections of a trusted proxy are those of many clients.
-        if let limit = configuration.maximumConnectionsPerClient, count >= limit, !configuration.isTrusted(client) {
-            return false
+        if !configuration.isTrusted(client) {
+            if let limit = configuration.maximumConnectionsPerClient, count >= limit { return false }
+            let limit = configuration.maximumConnections
+            // A reload may have lowered the limit below the open connections.
+            guard ClientShare.mayTake(holding: count, of: min(others, limit - 1), limit: limit) else { return false }
         }
         counts[client] = count + 1
         return true
@@ -130,7 +142,7 @@ extension ConnectionRegistry.State {
     ) -> ConnectionRegistry.Excess? {
         guard let entry = channels[id], entry.client != client else { return nil }
         uncount(entry.client)
-        let isCounted = count(client, configuration)
+        let isCounted = count(client, among: channels.count - 1, configuration)
         channels[id]?.client = isCounted ? client : nil
         return isCounted ? nil : .perClient
     }

@@ -10,7 +10,7 @@ extension ClientSession {
     ) -> GatewayResponse {
         let inForce = service.inForce
         var context = GatewayService.ResponseContext(inForce, nil)
-        context.requestID = inForce.requestID(of: nil, from: client.address)
+        context.requestID = inForce.requestID(of: nil, from: client)
         let (head, content) = service.problemResponse(Problem(refusal), context)
         let response = GatewayResponse.whole(head, content)
         var record = ExchangeRecord(client: client, route: RouteLabels.none, start: start, end: .now())

@@ -37,7 +37,7 @@ struct RequestTrace: Sendable {
         var trace = drawn
         var isTrusted = false
         if let parent {
-            isTrusted = session.service.configuration.isTrusted(session.client.address)
+            isTrusted = session.client.isTrusted(by: session.service.configuration)
             // Others do not decide how much is recorded, here and at the origin. They choose the
             // ID of the trace, so it is not asked either.
             trace = (isTrusted ? tracer.samples(below: parent) : drawn != nil) ? parent.traceID : nil

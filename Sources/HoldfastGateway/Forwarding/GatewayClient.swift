@@ -6,6 +6,8 @@ import HoldfastConfiguration
 final class GatewayClient: Sendable {
     /// Its IP address; ``localName`` for a Unix socket.
     let address: String?
+    /// Whether ``address`` is its own: see ``ClientAddress/isOwn``.
+    private let hasOwnAddress: Bool
     /// Whether its listener has TLS.
     let isSecure: Bool
     /// The version of TLS that it speaks; `nil` without TLS, and before the handshake is completed.
@@ -28,9 +30,11 @@ final class GatewayClient: Sendable {
     /// - Parameters:
     ///   - tlsVersion: `1.2` or `1.3`; `nil` if there is none.
     ///   - isSecure: whether its listener has TLS; `nil` if ``tlsVersion`` says so.
-    init(address: String?, tlsVersion: String? = nil, isSecure: Bool? = nil) {
+    ///   - hasOwnAddress: see ``ClientAddress/isOwn``.
+    init(address: String?, tlsVersion: String? = nil, isSecure: Bool? = nil, hasOwnAddress: Bool = true) {
         let isSecure = isSecure ?? (tlsVersion != nil)
         self.address = address
+        self.hasOwnAddress = hasOwnAddress
         self.isSecure = isSecure
         self.tlsVersion = tlsVersion
         let scheme = isSecure ? "https" : "http"
@@ -48,11 +52,25 @@ final class GatewayClient: Sendable {
     }
 }
 
+/// The rights that a client has by its address.
+extension GatewayClient {
+    /// Whether it may state the addresses of its own clients, and is believed what it says of them.
+    func isTrusted(by configuration: GatewayConfiguration) -> Bool {
+        hasOwnAddress && configuration.isTrusted(address)
+    }
+
+    /// Whether it may purge, if it has a token.
+    func mayPurge(by configuration: GatewayConfiguration) -> Bool {
+        guard hasOwnAddress, let address else { return false }
+        return configuration.purgers.contains { $0.contains(address) }
+    }
+}
+
 extension GatewayClient {
     /// The client on whose behalf a request is made: this client, or the one that a trusted proxy
     /// states.
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
-        guard configuration.isTrusted(address) else { return own }
+        guard isTrusted(by: configuration) else { return own }
         // The nearest address comes first. Any client may have written the addresses before the
         // first one that is not trusted.
         for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {

@@ -145,7 +145,7 @@ extension GatewayService {
         }
         guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
-        let isTrusted = inForce.configuration.isTrusted(client.address)
+        let isTrusted = client.isTrusted(by: inForce.configuration)
         let passing = ForwardedFields.ofRequest(
             head.fields,
             isTrusted: isTrusted,

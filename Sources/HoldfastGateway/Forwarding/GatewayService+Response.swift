@@ -17,7 +17,8 @@ extension GatewayService {
         init(_ inForce: ConfigurationInForce, _ client: GatewayClient?) {
             self.inForce = inForce
             showsDetails =
-                !inForce.configuration.hidesCacheStatusDetails || inForce.configuration.isTrusted(client?.address)
+                !inForce.configuration.hidesCacheStatusDetails
+                || client?.isTrusted(by: inForce.configuration) == true
         }
     }
 

@@ -41,9 +41,9 @@ extension ConfigurationInForce {
     /// requests have none.
     ///
     /// - Parameter request: `nil` for bytes that are no valid request.
-    func requestID(of request: GatewayRequest?, from client: String?) -> String? {
+    func requestID(of request: GatewayRequest?, from client: GatewayClient?) -> String? {
         guard configuration.identifiesRequests else { return nil }
-        if let request, configuration.isTrusted(client), let given = RequestID.given(in: request.fields) {
+        if let request, client?.isTrusted(by: configuration) == true, let given = RequestID.given(in: request.fields) {
             return given
         }
         return RequestID.make()

@@ -141,10 +141,11 @@ struct ProxyHeader: Hashable {
     private static func addresses(_ whole: UnsafeRawBufferPointer) throws(Refusal) -> (Endpoints?, Int) {
         let size: Int
         switch whole[13] {
-        // TCP over IPv4, over IPv6, and a stream of a Unix socket, whose path tells nothing.
+        // TCP over IPv4, over IPv6, and a Unix socket with a stream or with datagrams, whose path
+        // tells nothing.
         case 0x11: size = 4
         case 0x21: size = 16
-        case 0x31: size = 108
+        case 0x31, 0x32: size = 108
         default: throw .malformed
         }
         let ports = headLength + 2 * size

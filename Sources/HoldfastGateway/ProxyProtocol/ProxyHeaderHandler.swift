@@ -1,3 +1,4 @@
+import HoldfastConfiguration
 import NIOCore
 
 /// Waits for the header of the PROXY protocol, which comes before TLS, and then gives its place to
@@ -12,7 +13,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let isTrusted: Bool
     private let telemetry: LoopTelemetry
     private let log: ProxyRefusalLog
-    private let addHandlers: (String?) throws -> Void
+    private let addHandlers: (ClientAddress) throws -> Void
     private var time: OpeningTime
     private var received = ByteBuffer()
     private var isOver = false
@@ -20,14 +21,15 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// - Parameters:
     ///   - peer: the address of the proxy.
     ///   - isTrusted: whether it may name its clients. Else the connection is closed at once.
-    ///   - addHandlers: adds the handlers of the connection; it gets the address of the client.
+    ///   - addHandlers: adds the handlers of the connection; it gets the address of the client, or
+    ///     that of the proxy if the header names no client.
     init(
         _ peer: String?,
         isTrusted: Bool,
         _ timeouts: GatewayConfiguration.Timeouts,
         _ telemetry: LoopTelemetry,
         _ log: ProxyRefusalLog,
-        _ addHandlers: @escaping (String?) throws -> Void
+        _ addHandlers: @escaping (ClientAddress) throws -> Void
     ) {
         self.peer = peer
         self.isTrusted = isTrusted
@@ -93,7 +95,8 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         time.release()
         received.moveReaderIndex(forwardBy: header.length)
         do {
-            try addHandlers(header.endpoints?.source.address ?? peer)
+            let named = header.endpoints.map { ClientAddress(text: AddressRange.plain($0.source.address)) }
+            try addHandlers(named ?? ClientAddress(text: peer, isOwn: false))
         } catch {
             return context.close(promise: nil)
         }

@@ -11,7 +11,7 @@ extension GatewayService {
     func purgingClient(_ request: GatewayRequest, from client: GatewayClient, _ inForce: ConfigurationInForce)
         -> String?
     {
-        guard let purging, let address = client.address, inForce.configuration.mayPurge(address) else { return nil }
+        guard let purging, let address = client.address, client.mayPurge(by: inForce.configuration) else { return nil }
         return purging.client(presenting: request.fields[values: .authorization], from: address)
     }
 
@@ -62,11 +62,6 @@ extension GatewayService {
         purge.urls = engine.keyedTargets(of: target).map(\.description)
         return purge
     }
-}
-
-extension GatewayConfiguration {
-    /// Whether a client may purge, if it has a token.
-    fileprivate func mayPurge(_ address: String) -> Bool { purgers.contains { $0.contains(address) } }
 }
 
 extension Problem {

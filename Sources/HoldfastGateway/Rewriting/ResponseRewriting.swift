@@ -41,7 +41,7 @@ final class ResponseRewriting: Sendable {
     func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient {
         var scheme = client.scheme
         // As in `X-Forwarded-Proto`, which origins get.
-        if configuration.isTrusted(client.address) {
+        if client.isTrusted(by: configuration) {
             switch request.fields[.xForwardedProto]?.lowercased() {
             case "https": scheme = "https"
             case "http": scheme = "http"

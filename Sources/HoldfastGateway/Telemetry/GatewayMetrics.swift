@@ -71,6 +71,19 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
         return NotStoredMemory.latest(memories, routes: labels.names)
     }
 
+    func outageTotals() async -> OutageTotals {
+        var sum = OutageTotals()
+        for loop in loops.withLock({ $0 }) {
+            guard let totals = try? await loop.eventLoop.submit({ loop.telemetry.value.outageTotals }).get() else {
+                continue
+            }
+            sum.served += totals.served
+            sum.refused += totals.refused
+            sum.oldest = max(sum.oldest, totals.oldest)
+        }
+        return sum
+    }
+
     private var gauges: [MetricFamily] {
         [
             gauge("holdfast_fills", "Fetches from origins that are under way.", engine.fillCount),

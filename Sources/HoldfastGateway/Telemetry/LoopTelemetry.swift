@@ -36,6 +36,9 @@ final class LoopTelemetry {
         /// this second and in each of the ones before. The page looks each second, or a little
         /// later.
         var oldestOfOutage: [Int64] = [0, 0, 0, 0]
+        /// Responses that were served because their origin could not be reached, and requests that
+        /// could not be answered without it.
+        var outage: (served: Int64, refused: Int64) = (0, 0)
 
         init(_ series: RequestSeries) { durations = RequestDurations(series) }
 
@@ -55,6 +58,7 @@ final class LoopTelemetry {
             for (second, age) in other.oldestOfOutage.enumerated() {
                 oldestOfOutage[second] = max(oldestOfOutage[second], age)
             }
+            outage = (outage.served + other.outage.served, outage.refused + other.outage.refused)
         }
     }
 
@@ -111,8 +115,12 @@ final class LoopTelemetry {
             numbers.staleness[record.route].add(Double(facts.staleness))
             let age = (facts.age ?? 0) / 1000
             numbers.oldest.present = max(numbers.oldest.present, age)
-            if facts.outcome.isOfOutage { numbers.oldestOfOutage[0] = max(numbers.oldestOfOutage[0], age) }
+            if facts.outcome.isOfOutage {
+                numbers.oldestOfOutage[0] = max(numbers.oldestOfOutage[0], age)
+                numbers.outage.served += 1
+            }
         }
+        if record.facts?.refusal != nil { numbers.outage.refused += 1 }
         if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
         if record.abort == .client { numbers.aborts += 1 }
     }
@@ -149,9 +157,12 @@ final class LoopTelemetry {
     ) {
         let duration = NIODeadline.now() - start
         numbers.durations.add(duration.seconds, to: response.durations(isSecure: isSecure, in: self))
-        if let weight = numbers.counters.addHotHit(response.contentLength, of: response.route),
-            let foresight = response.foresight(at: clock(), weight: weight)
-        {
+        let weight = numbers.counters.addHotHit(
+            response.contentLength,
+            of: response.route,
+            isForeseen: response.isForeseen
+        )
+        if let weight, let foresight = response.foresight(at: clock(), weight: weight) {
             numbers.counters.add(foresight, of: response.route, weight: weight)
         }
         log?.write(response, duration, client: client(), place: place())
@@ -183,6 +194,15 @@ final class LoopTelemetry {
 
     /// Counts a problem that answers no request.
     func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }
+
+    /// The numbers of outages alone, which are read each second.
+    var outageTotals: OutageTotals {
+        OutageTotals(
+            served: numbers.outage.served,
+            refused: numbers.outage.refused,
+            oldest: numbers.oldestOfOutage.max() ?? 0
+        )
+    }
 
     // MARK: The loop
 

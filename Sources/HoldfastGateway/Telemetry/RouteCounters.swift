@@ -26,16 +26,20 @@ struct RouteCounters: Sendable {
     private var unseen = [UInt64](repeating: 0, count: RouteLabels.count)
     /// How many more hits are looked at in this second, whatever their number.
     private var looks = looksPerSecond
+    /// The routes of which a hit was looked at in this second.
+    private var looked = [Bool](repeating: false, count: RouteLabels.count)
 
     /// Counts a hit of the hot table.
     ///
+    /// - Parameter isForeseen: whether an outage is foreseen for such hits: for GET alone. Others
+    ///   take part in no sample, so that a GET does not stand for them.
     /// - Returns: see ``takeSample(of:)``.
-    mutating func addHotHit(_ bytes: Int, of route: RouteLabel) -> UInt64? {
+    mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForeseen: Bool) -> UInt64? {
         let first = route * Self.width
         cells[first + hit] += 1
         cells[first + hotHit] += 1
         cells[first + cacheBytes] += UInt64(bytes)
-        return takeSample(of: route)
+        return isForeseen ? takeSample(of: route) : nil
     }
 
     /// Of so many hits of a route, at least one is looked at closely, and stands for all.
@@ -44,23 +48,28 @@ struct RouteCounters: Sendable {
     /// ``sampling``. Where there are few, each is looked at.
     static let looksPerSecond = 16
 
-    /// Notes a hit.
+    /// Notes a hit of a GET request. The first one of each route in a second is looked at, however
+    /// many hits other routes have.
     ///
     /// - Returns: for how many hits this one stands if it is to be looked at closely. Together they
-    ///   are all hits of the route.
+    ///   are all such hits of the route.
     mutating func takeSample(of route: RouteLabel) -> UInt64? {
         let count = unseen[route] + 1
-        guard looks > 0 || count >= Self.sampling else {
+        guard looks > 0 || count >= Self.sampling || !looked[route] else {
             unseen[route] = count
             return nil
         }
         looks = max(0, looks - 1)
+        looked[route] = true
         unseen[route] = 0
         return count
     }
 
     /// A second has passed.
-    mutating func renewLooks() { looks = Self.looksPerSecond }
+    mutating func renewLooks() {
+        looks = Self.looksPerSecond
+        for route in looked.indices { looked[route] = false }
+    }
 
     /// Counts what an outage would have made of a request.
     mutating func add(_ foresight: Foresight, of route: RouteLabel, weight: UInt64) {
@@ -194,9 +203,11 @@ struct RouteCounters: Sendable {
     ]
     private static let width = tunnels.end
 
-    /// The number of a detail in ``stale``.
-    static func staleDetail(_ detail: CacheOutcome.Detail?) -> Int {
-        detail.flatMap { staleDetails.firstIndex(of: $0.description) } ?? staleDetails.count - 1
+    /// The number of an outcome's reason in ``stale``. A response that stands in for an error of
+    /// its origin counts as one, also where a rule overrides a directive for it.
+    static func staleDetail(_ outcome: CacheOutcome) -> Int {
+        let detail = outcome.standsInForError ? .staleIfError : outcome.detail
+        return detail.flatMap { staleDetails.firstIndex(of: $0.description) } ?? staleDetails.count - 1
     }
 
     /// The number of a reason in ``notStored``.
@@ -244,7 +255,7 @@ extension ExchangeRecord {
             counters.add(RouteCounters.forwards, index, of: route)
         }
         if facts.isStale {
-            counters.add(RouteCounters.stale, RouteCounters.staleDetail(facts.outcome.detail), of: route)
+            counters.add(RouteCounters.stale, RouteCounters.staleDetail(facts.outcome), of: route)
         }
         if let reason = facts.outcome.notStored {
             counters.add(RouteCounters.notStored, RouteCounters.reason(reason), of: route)
@@ -263,7 +274,7 @@ extension ExchangeRecord {
     func countForesight(in counters: inout RouteCounters, at now: () -> Timestamp) {
         guard let facts, let ending = facts.ending else { return }
         var weight: UInt64 = 1
-        if ending == .hit {
+        if ending == .hit, request?.method == .get {
             guard let sample = counters.takeSample(of: route) else { return }
             weight = sample
         }
@@ -283,7 +294,7 @@ extension ExchangeRecord {
 extension CacheOutcome {
     /// Whether a stored response was served because its origin could not be reached.
     var isOfOutage: Bool {
-        guard let detail else { return false }
+        guard let detail, !standsInForError else { return false }
         return detail == .offline || detail == .invalidated || detail.description.hasPrefix("despite")
     }
 }

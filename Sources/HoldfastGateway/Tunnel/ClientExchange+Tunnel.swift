@@ -35,7 +35,9 @@ extension ClientExchange {
             finish(with: service.response(to: GatewayService.Rejection(problem: problem), context))
         case .ask(let name):
             writer.beginUpgrade()
-            guard let place = service.tunnels.take(of: context.inForce.configuration.maximumTunnels) else {
+            let configuration = context.inForce.configuration
+            let client = session.client.principal(request.fields, configuration)
+            guard let place = service.tunnels.take(for: client, of: configuration.maximumTunnels) else {
                 var (head, content) = service.problemResponse(.tooManyTunnels, context)
                 head.response.headerFields[.retryAfter] = "1"
                 finish(with: .whole(head, content))

@@ -109,7 +109,8 @@ extension Problem {
         .tooManyTunnels,
         title: "Too many tunnels",
         status: 503,
-        detail: "The gateway has as many tunnels of other protocols as it may have. Try again."
+        detail:
+            "The gateway has as many tunnels of other protocols as it may have, or this client has its share of them. Try again."
     )
 
     static let originClosed = Problem(

@@ -70,6 +70,8 @@ struct AuditedNode: Sendable {
     func report(seconds: Int) async -> AuditReport {
         var report = AuditReport(seconds: seconds, node: client.name)
         do {
+            // A selector that cannot be read selects nothing, and nothing would be clean.
+            let queries = try queries()
             let instant = try await nodeTime()
             var looks = Self.closeLooks
             var found: [Int64: String] = [:]
@@ -106,14 +108,16 @@ struct AuditedNode: Sendable {
         var covers: (TargetURI) -> Bool = { _ in true }
     }
 
-    private var queries: [Query] {
+    /// - Throws: `ControlProblem` if a selector is not valid.
+    private func queries() throws -> [Query] {
+        _ = try PurgeRequest(selection).scopes()
         if selection.all { return [Query()] }
-        let hosts = selection.hosts.compactMap { try? TargetHost($0).name }
-        return selection.tags.map { Query(parameters: "&tag=\(Self.encoded($0))") }
-            + selection.prefixes.flatMap { (try? TargetURI.readings(of: $0)) ?? [] }.map {
+        let hosts = try selection.hosts.map { try TargetHost($0).name }
+        return try selection.tags.map { Query(parameters: "&tag=\(Self.encoded($0))") }
+            + selection.prefixes.flatMap { try TargetURI.readings(of: $0) }.map {
                 Query(parameters: "&prefix=\(Self.encoded($0.uri))")
             }
-            + selection.urls.flatMap { (try? TargetURI.readings(of: $0)) ?? [] }.map { wanted in
+            + selection.urls.flatMap { try TargetURI.readings(of: $0) }.map { wanted in
                 Query(parameters: "&prefix=\(Self.encoded(wanted.uri))") { $0 == wanted }
             }
             // No listing knows hosts.

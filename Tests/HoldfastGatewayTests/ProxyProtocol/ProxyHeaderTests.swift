@@ -108,13 +108,16 @@ import Testing
         #expect(Self.read(Self.block(0, 0x11, Self.addresses)) == Self.header(nil, 28))
         #expect(Self.read(Self.block(0, 0xFF, [1, 2, 3])) == Self.header(nil, 19))
         #expect(Self.read(Self.block(1, 0, [])) == Self.header(nil, 16))
-        #expect(Self.read(Self.block(1, 0x31, [UInt8](repeating: 0, count: 216))) == Self.header(nil, 232))
+        for family in [UInt8(0x31), 0x32] {
+            #expect(Self.read(Self.block(1, family, [UInt8](repeating: 0, count: 216))) == Self.header(nil, 232))
+        }
     }
 
     @Test("Other blocks are malformed") func malformedBlocks() {
         var blocks = [0x01, 0x10, 0x12, 0x22, 0x32, 0x41, 0x13].map { Self.block(1, $0, Self.addresses) }
         blocks += [Self.block(2, 0x11, Self.addresses), Self.block(1, 0x11, Array(Self.addresses.dropLast()))]
         blocks += [Self.block(1, 0x21, Self.addresses), Self.block(1, 0x31, Self.addresses)]
+        blocks.append(Self.block(1, 0x32, [UInt8](repeating: 0, count: 215)))
         blocks += [Self.signature + [0x11, 0x11, 0, 12] + Self.addresses]
         // Extensions that do not fit.
         for rest: [UInt8] in [[4], [4, 0], [4, 0, 1], [4, 0, 2, 1], [4, 0xFF, 0xFF, 1], [3, 0, 3, 0, 0, 0]] {

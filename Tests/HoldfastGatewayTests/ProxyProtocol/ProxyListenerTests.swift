@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPTypes
 import HoldfastConfiguration
 import HoldfastMetrics
 import NIOCore
@@ -48,25 +49,71 @@ struct ProxyListenerTests {
         }
     }
 
+    private static let claims =
+        "GET /a HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\n"
+        + "Forwarded: for=203.0.113.9;proto=https\r\nX-Real-IP: 203.0.113.9\r\nX-Request-ID: theirs\r\n"
+        + "Connection: close\r\n\r\n"
+
     @Test("The client that a proxy names is trusted only if it is listed itself") func trust() async throws {
-        let claim = "GET /a HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n"
         try await with(trusted: ["127.0.0.1", "198.51.100.0/24"]) { origin, gateway in
-            _ = try await gateway.send(Self.line + claim)
-            _ = try await gateway.send("PROXY TCP4 198.51.100.5 198.51.100.1 1 2\r\n" + claim)
-            // The proxy itself.
-            _ = try await gateway.send("PROXY UNKNOWN\r\n" + claim)
-            let block = ProxyHeaderTests.block(0, 0, [])
-            try await RawClient.with(port: gateway.port) { client in
-                try await client.send(block + Array(claim.utf8))
-                _ = try await client.response()
-            }
+            _ = try await gateway.send(Self.line + Self.claims)
+            _ = try await gateway.send("PROXY TCP4 198.51.100.5 198.51.100.1 1 2\r\n" + Self.claims)
             #expect(
                 origin.requests.map { $0.values("x-forwarded-for") } == [
-                    ["192.0.2.7"], ["203.0.113.9, 198.51.100.5"], ["203.0.113.9, 127.0.0.1"],
-                    ["203.0.113.9, 127.0.0.1"],
+                    ["192.0.2.7"], ["203.0.113.9, 198.51.100.5"],
                 ]
             )
         }
+    }
+
+    /// The address of such a connection is the proxy's, which is trusted, and its bytes may be
+    /// those of any client of the proxy: it is believed no more than a stranger.
+    @Test("A connection whose proxy names no client is not trusted") func unnamed() async throws {
+        let headers: [[UInt8]] =
+            ["PROXY UNKNOWN\r\n", "PROXY UNKNOWN 192.0.2.7 198.51.100.1 1 2\r\n"].map { Array($0.utf8) }
+            + [
+                // LOCAL, with addresses and without; no family; a Unix socket.
+                ProxyHeaderTests.block(0, 0, []), ProxyHeaderTests.block(0, 0x11, ProxyHeaderTests.addresses),
+                ProxyHeaderTests.block(1, 0, []), ProxyHeaderTests.block(1, 0x31, [UInt8](repeating: 0, count: 216)),
+                ProxyHeaderTests.block(1, 0x32, [UInt8](repeating: 0, count: 216)),
+            ]
+        try await with(configure: {
+            $0.identifiesRequests = true
+            $0.hidesCacheStatusDetails = true
+        }) { origin, gateway in
+            for header in headers {
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(header + Array(Self.claims.utf8))
+                    let response = try await client.response()
+                    #expect(response.status == 200)
+                    #expect(response["X-Request-ID"] != "theirs")
+                    #expect(response["Cache-Status"]?.contains("uri-miss") != true, "details are for trusted clients")
+                }
+            }
+            #expect(origin.requests.count == headers.count)
+            for request in origin.requests {
+                #expect(request.values("x-forwarded-for") == ["127.0.0.1"])
+                #expect(request.values("forwarded") == ["for=127.0.0.1;proto=http"])
+                #expect(request.values("x-forwarded-proto") == ["http"])
+                #expect(request.values("x-real-ip").isEmpty && request.values("x-request-id") != ["theirs"])
+            }
+        }
+    }
+
+    @Test("A connection whose proxy names no client has no right by the proxy's address") func unnamedRights() throws {
+        var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.test"))
+        configuration.trustedClients = ["10.0.0.0/8", "unix"].compactMap { AddressRange($0) }
+        configuration.purgers = configuration.trustedClients
+        for address in ["10.0.0.5", GatewayClient.localName] {
+            for hasOwnAddress in [true, false] {
+                let client = GatewayClient(address: address, hasOwnAddress: hasOwnAddress)
+                #expect(client.isTrusted(by: configuration) == hasOwnAddress)
+                #expect(client.mayPurge(by: configuration) == hasOwnAddress)
+                let stated = client.principal([.xForwardedFor: "203.0.113.9"], configuration)
+                #expect((stated == RequestClient("203.0.113.9")) == hasOwnAddress)
+            }
+        }
+        #expect(!GatewayClient(address: nil).mayPurge(by: configuration))
     }
 
     @Test("The result does not depend on how the bytes are cut") func cuts() async throws {

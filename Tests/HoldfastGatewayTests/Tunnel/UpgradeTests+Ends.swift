@@ -7,30 +7,54 @@ import Testing
 
 /// How many tunnels there may be, and how they end.
 extension UpgradeTests {
-    @Test("One tunnel more than the limit gets 503, and a place is free again after a tunnel") func limit() async throws
-    {
-        try await with(configure: { $0.maximumTunnels = 30 }) { _, gateway in
-            try await hold(30, gateway) {
-                let response = try await gateway.send(Self.handshake)
-                #expect(response.status == 503)
+    /// docs/attacks.md, 86. A client is the one that a trusted proxy names.
+    @Test("One client leaves the last quarter of the tunnels to others, and places are free again after a tunnel")
+    func limit() async throws {
+        try await with(configure: { configuration in
+            configuration.maximumTunnels = 40
+            configuration.trustedClients = ["127.0.0.1"].compactMap { AddressRange($0) }
+        }) { _, gateway in
+            func isRefused(_ client: String) async throws {
+                let response = try await gateway.send(Self.handshake(of: client))
+                #expect(response.status == 503, "\(client)")
                 #expect(response["Retry-After"] == "1")
                 #expect(response.text.contains("\"urn:holdfast:problem:too-many-tunnels\""))
             }
+            try await hold(30, of: "192.0.2.7", gateway) {
+                // In the notation of IPv6 it is the same client.
+                for same in ["192.0.2.7", "::ffff:192.0.2.7", "[::ffff:192.0.2.7]:80"] { try await isRefused(same) }
+                try await hold(5, of: "192.0.2.8", gateway) {
+                    try await hold(5, of: "192.0.2.9", gateway) {
+                        #expect(gateway.server.tunnelCount == 40)
+                        for client in ["192.0.2.7", "192.0.2.8", "192.0.2.10"] { try await isRefused(client) }
+                    }
+                }
+            }
             await noTunnel(gateway)
-            try await hold(30, gateway) { #expect(gateway.server.tunnelCount == 30) }
+            try await hold(30, of: "192.0.2.7", gateway) { #expect(gateway.server.tunnelCount == 30) }
         }
     }
 
+    private static func handshake(of client: String) -> String {
+        // Carriage return and line feed are one character.
+        handshake.dropLast() + "X-Forwarded-For: \(client)\r\n\r\n"
+    }
+
     /// Opens tunnels, one inside of the other, and has each carry bytes of its own.
-    private func hold(_ count: Int, _ gateway: RunningGateway, _ body: () async throws -> Void) async throws {
+    private func hold(
+        _ count: Int,
+        of name: String,
+        _ gateway: RunningGateway,
+        _ body: () async throws -> Void
+    ) async throws {
         guard count > 0 else { return try await body() }
         try await RawClient.with(port: gateway.port) { client in
-            try await client.send(Self.handshake + "\(count)")
+            try await client.send(Self.handshake(of: name) + "\(count)")
             let (head, rest) = await head(from: client)
             #expect(head.hasPrefix("HTTP/1.1 101 "))
             let text = String(decoding: rest, as: UTF8.self)
             #expect(text + (await self.text("\(count)".utf8.count - rest.count, from: client)) == "\(count)")
-            try await hold(count - 1, gateway, body)
+            try await hold(count - 1, of: name, gateway, body)
             try await client.send("end \(count)")
             #expect(await self.text("end \(count)".utf8.count, from: client) == "end \(count)")
         }

@@ -161,6 +161,29 @@ struct UpgradeTests {
         }
     }
 
+    /// A 426 is about the request's connection, so it is not stored: clients that come at once, or
+    /// after it, get the origin's own fields.
+    @Test("A 426 that its origin wants stored names its protocols to each client") func upgradeRequiredOfMany()
+        async throws
+    {
+        var manner = SwitchingOrigin.Manner()
+        manner.response = { _ in
+            "HTTP/1.1 426 X\r\nUpgrade: TLS/1.3\r\nConnection: upgrade\r\nCache-Control: public, max-age=60\r\n"
+                + "Content-Length: 2\r\n\r\nok"
+        }
+        try await with(manner) { _, gateway in
+            for _ in 0..<2 {
+                try await withThrowingTaskGroup(of: RawResponse.self) { group in
+                    for _ in 0..<30 { group.addTask { try await gateway.get("/chat") } }
+                    for try await response in group {
+                        #expect(response.status == 426 && response["Upgrade"] == "TLS/1.3")
+                        #expect(response["Cache-Status"]?.contains("; hit") == false)
+                    }
+                }
+            }
+        }
+    }
+
     @Test("URLs in the fields of a 101 lead to the gateway") func fieldsOfTheSwitch() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = {

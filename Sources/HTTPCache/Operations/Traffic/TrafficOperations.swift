@@ -4,6 +4,30 @@ public import HTTPCacheSemantics
 public protocol TrafficOperations: Sendable {
     /// The latest responses that were not stored, a few for each reason.
     func notStored() async -> [NotStoredExample]
+
+    /// The numbers of all outages together. They cost little: ask for them each second.
+    func outageTotals() async -> OutageTotals
+}
+
+/// The numbers of all outages of origins since the start of the process.
+public struct OutageTotals: Sendable, Hashable {
+    /// Stored responses that were served because their origin could not be reached. One that stands
+    /// in for an error of its origin is none.
+    public var served: Int64 = 0
+    /// Requests that could not be answered without their origin.
+    public var refused: Int64 = 0
+    /// The greatest age in seconds of such a response that was served in the last four seconds.
+    public var oldest: Int64 = 0
+
+    /// Nothing.
+    public init() {}
+
+    /// Totals.
+    public init(served: Int64, refused: Int64, oldest: Int64) {
+        self.served = served
+        self.refused = refused
+        self.oldest = oldest
+    }
 }
 
 /// A response that was not stored.
