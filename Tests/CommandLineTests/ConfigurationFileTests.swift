@@ -210,7 +210,7 @@ struct ConfigurationFileTests {
             try Data("hunter2\n".utf8).write(to: folder.appendingPathComponent("key.txt"))
             let shown = try await Self.holdfast.run("check", "--config", file)
             #expect(shown.status == 0)
-            // The effect of the rule on requests with credentials.
+            // The rule changes how requests with credentials are served.
             #expect(shown.error.split(separator: "\n").count == 1 && shown.error.contains("stale.despite"))
             for text in [
                 "preferStored", "https://api.example.com/v1", "keyed", "despite",

@@ -127,7 +127,7 @@ import Testing
         #expect(try await cache.get() == "first")
         #expect(cache.store.all.count == 1)
         cache.transport.boundary(0).cross()
-        try await cache.until(\.isEmpty)
+        await cache.until(\.isEmpty)
         #expect(try await cache.get() == "second")
     }
 

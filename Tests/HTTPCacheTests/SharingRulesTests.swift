@@ -95,10 +95,21 @@ import Testing
     @Test func originsWordForAStrangerCounts() async throws {
         let fixture = try await fixture("must-revalidate, max-age=60")
         reconfigure(fixture) { $0.overrides.lifetime = 3600 }
-        fixture.transport.script(url, .status(.notModified, fields: [.eTag: "\"1\""]))
+        let fields: HTTPFields = [.cacheControl: "must-revalidate, max-age=60", .eTag: "\"1\""]
+        fixture.transport.script(url, .status(.notModified, fields: fields))
         #expect(try await fixture.get().text == "alice's")
         #expect(fixture.memory.all.map(\.head.sharingBasis) == [.noCredentials])
         #expect(try await fixture.get().response.outcome.isHit)
+    }
+
+    /// A mirror confirms any tag, and its 304 has no directives: it says nothing about strangers.
+    @Test func confirmationWithoutDirectivesSaysNothing() async throws {
+        let fixture = try await fixture("must-revalidate, max-age=60")
+        reconfigure(fixture) { $0.overrides.lifetime = 3600 }
+        let own: HTTPFields = [.cacheControl: "must-revalidate, max-age=60"]
+        fixture.transport.script(url, .status(.notModified, fields: [.eTag: "\"1\""]), .ok("anyone's", fields: own))
+        #expect(try await fixture.get().text == "anyone's")
+        #expect(fixture.memory.all.map(\.head.sharingBasis) == [.noCredentials])
     }
 
     /// Its own fields may be the client's.

@@ -41,9 +41,8 @@ struct StalledReaderTests {
         }
     }
 
-    private func until(_ condition: () -> Bool) async throws {
-        for _ in 0..<2_000_000 where !condition() { await Task.yield() }
-        try #require(condition())
+    private func until(_ condition: () -> Bool) async {
+        while !condition() { await Task.yield() }
     }
 
     /// Streams whose windows are closed.
@@ -67,10 +66,10 @@ struct StalledReaderTests {
                 #expect(try await gateway.get("/long").content.count == Self.length)
                 let ownChunks = Self.length / Self.chunk
                 #expect(store.chunkCount == streams.count + ownChunks)
-                try await until { gateway.engine.contentPlaces.count == streams.count }
+                await until { gateway.engine.contentPlaces.count == streams.count }
             }
             // They have left.
-            try await until { gateway.engine.contentPlaces.count == 0 }
+            await until { gateway.engine.contentPlaces.count == 0 }
         }
     }
 
@@ -101,7 +100,7 @@ struct StalledReaderTests {
                 #expect(try await gateway.get("/long").content.count == Self.length)
                 let waiting = try await untaken(gateway)
                 #expect(waiting.allSatisfy { $0 <= Self.chunk }, "\(waiting)")
-                try await until { gateway.engine.contentPlaces.count == count }
+                await until { gateway.engine.contentPlaces.count == count }
                 gates.open("end")
                 try await group.waitForAll()
             }
@@ -117,14 +116,14 @@ struct StalledReaderTests {
                 let client = FrameClient(raw)
                 let streams = try await stall(client, 20)
                 for _ in 0..<12 { _ = await client.frame { $0.type == FrameClient.Frame.headers } }
-                try await until { places.waitingCount == 8 }
+                await until { places.waitingCount == 8 }
                 #expect(places.count == 12 && store.chunkCount == 12)
                 // One that leaves makes room for one that waits.
                 try await client.send(FrameClient.reset(try #require(streams.first)))
                 _ = await client.frame { $0.type == FrameClient.Frame.headers }
                 #expect(places.count == 12 && places.waitingCount == 7 && store.chunkCount == 13)
             }
-            try await until { places.count == 0 && places.waitingCount == 0 }
+            await until { places.count == 0 && places.waitingCount == 0 }
             #expect(try await gateway.get("/long").content.count == Self.length)
         }
     }

@@ -141,8 +141,15 @@ package struct FillContext: Sendable {
             return policy.confirmsCallersCopy(response, to: presented.head)
                 ? .passThrough(.statusAboutRequest) : .askAgain
         }
-        // A 304 to a request without credentials says that the response is for such requests too.
-        head.sharingBasis = sharingBasis(in: validating.key)
+        // A 304 to a request without credentials says that the response is for such requests too,
+        // if it states the directives that a 200 would have (RFC 9110 §15.4.5). One of a mirror,
+        // which gets no credentials, states none.
+        let basis = sharingBasis(in: validating.key)
+        if basis == .directives || response.headerFields.contains(.cacheControl) {
+            head.sharingBasis = basis
+        } else if policy.isWithheld(validating.head) {
+            return .askAgain
+        }
         let updated = withCallersExpiry(head)
         guard keepsTags(updated, of: response.headerFields, validating.head.fields) else {
             return .confirm(validating, head: updated)

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
@@ -30,7 +31,7 @@ private final class PacedBody: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
     /// Bytes that have not been read yet, if the length is known: after the last byte the body is
     /// not asked for more.
-    private var rest: Int64?
+    private var rest: StatedLength?
     private var first: ByteBuffer?
     private var turn: ContentTurn
 
@@ -66,7 +67,7 @@ private final class PacedBody: @unchecked Sendable {
     private func read() async throws -> ByteBuffer? {
         guard rest != 0 else { return nil }
         let chunk = try await iterator.next()
-        if let chunk { rest = rest.map { max(0, $0 - Int64(chunk.readableBytes)) } }
+        if let chunk { rest = rest.map { $0.subtracting(chunk.readableBytes) ?? 0 } }
         return chunk
     }
 }

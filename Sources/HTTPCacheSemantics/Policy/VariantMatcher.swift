@@ -7,7 +7,8 @@ package import HTTPTypes
 /// that are stored.
 package struct VariantMatcher {
     private let policy: CachePolicy
-    private let presented: HTTPFields
+    private let request: HTTPRequest
+    private var presented: HTTPFields { request.headerFields }
     /// The request's fields as they are compared, by their names in lower case; `nil` for those
     /// that it lacks.
     private var values: [String: [UInt8]?] = [:]
@@ -22,11 +23,12 @@ package struct VariantMatcher {
     /// - Parameter request: with credentials replaced, as its response is stored.
     package init(_ policy: CachePolicy, _ request: HTTPRequest) {
         self.policy = policy
-        presented = request.headerFields
+        self.request = request
     }
 
     /// See ``CachePolicy/matchesVariant(_:_:)``.
     package mutating func matches(_ stored: StoredResponseHead) -> Bool {
+        guard policy.matchesScheme(stored, request) else { return false }
         let fields = stored.fields
         // Most responses have none; looking for it by name copies no field.
         guard fields.contains(.vary) else { return true }

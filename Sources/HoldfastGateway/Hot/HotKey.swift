@@ -2,8 +2,8 @@ import NIOCore
 
 /// The key of a request in the hot table: requests with equal keys get the same response.
 struct HotKey {
-    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/bytes``. Requests of clients
-    /// of one standing with equal heads are decoded, keyed and matched alike.
+    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/lookupKey``. Requests of
+    /// clients of one standing with equal heads are decoded, keyed and matched alike.
     let head: ByteBuffer
     /// The hash of the head, and the client's standing. Of equal heads, those of clients of
     /// different standings never have the same hash.
@@ -35,6 +35,6 @@ struct ClientStanding: OptionSet {
 
     init(_ client: GatewayClient, in configuration: GatewayConfiguration) {
         self = client.isSecure ? .secure : []
-        if configuration.isTrusted(client.address) { insert(.trusted) }
+        if client.isTrusted(by: configuration) { insert(.trusted) }
     }
 }

@@ -43,7 +43,8 @@ final class LoopMeter: Sendable {
             state.turn()
             return state.isStopped
         }
-        if !isStopped { eventLoop.scheduleTask(in: Self.interval) { self.turn() } }
+        if isStopped { return }
+        eventLoop.scheduleTask(in: Self.interval) { self.turn() }  // lets time pass
     }
 
     /// The longest time between two turns since this was called last.

@@ -298,7 +298,7 @@ struct HTTP2ConnectionTests {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { if !answersPing { $0.timeouts.lateRequest = .milliseconds(50) } }
+                configure: { if !answersPing { $0.timeouts.lateRequest = .passing(50) } }
             ) { gateway in
                 try await connect(gateway) { client in
                     try await client.send(FrameClient.get("/fine", on: 1))

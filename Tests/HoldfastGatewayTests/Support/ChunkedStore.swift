@@ -17,7 +17,7 @@ final class ChunkedStore: ResponseStore {
 
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         guard let body = try await store.openBody(of: response, range: range)?.whole else { return nil }
-        return BodyStream(length: Int64(body.readableBytes)) {
+        return BodyStream(length: StatedLength(clamping: body.readableBytes)) {
             var rest = body
             return {
                 let length = min(rest.readableBytes, 64 << 10)
