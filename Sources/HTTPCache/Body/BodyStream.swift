@@ -15,7 +15,7 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// Bytes in the whole body, if they were stated before it is read.
     ///
     /// The origin may state any number, so compare it with a limit first: see
-    /// ``HTTPCacheSemantics/StatedLength``.
+    /// `StatedLength`.
     public let length: StatedLength?
 
     private enum Source: Sendable {
