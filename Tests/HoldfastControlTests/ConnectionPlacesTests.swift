@@ -116,7 +116,7 @@ import Testing
         try channel.writeInbound(head("right"))
         let second = try connection(admission, loop)
         #expect(channel.isActive)
-        // A stream of events has written something and goes on.
+        // A stream of events has written something and continues.
         try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
         try channel.writeOutbound(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "data"))))
         let third = try connection(admission, loop)

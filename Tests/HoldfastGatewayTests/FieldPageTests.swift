@@ -39,7 +39,7 @@ struct FieldPageTests {
             "* **proof**: passes, and makes a request credentialed in the same way. It does not distinguish principals,",
             "  because a response keyed by it would never be found again.",
             "* **ordinary**: passes.",
-            "* Names with a `_`, or with any other character than letters, digits and hyphens, are dropped, for every",
+            "* Names with a `_`, or with any character except letters, digits and hyphens, are dropped, for every",
             "  client: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, and some servers write `_`",
             "  in place of the others (`X.Forwarded.Host`). With `clients.underscored-fields: pass` they pass, and the",
             "  request bypasses the store.",

@@ -54,7 +54,7 @@ struct StalledReaderTests {
         return streams
     }
 
-    /// Mutants: a chunk is read while the one before is written; the exchange goes on while its
+    /// Mutants: a chunk is read while the one before is written; the exchange continues while its
     /// stream has content.
     @Test func streamsOfHTTP2CostOneChunkEach() async throws {
         try await with { gateway, store in

@@ -64,7 +64,7 @@ struct TraceMethodTests {
             #expect(origin.connectionCount == 0)
             let options = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n")
             #expect(options["Allow"]?.contains("TRACE") == false)
-            // The connection goes on, also behind content.
+            // The connection continues, also behind content.
             try await RawClient.with(port: gateway.port) { client in
                 try await client.send("\(method) /a HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nGET /")
                 #expect(try await client.response().status == 405)

@@ -66,7 +66,7 @@ class Rules:
 
 
 class Finding:
-    """A byte that somebody should not have got."""
+    """A byte that reached the wrong client."""
 
     def __init__(self, rule, words, taint=None, reason=None):
         self.rule, self.words, self.taint, self.reason = rule, words, taint, reason

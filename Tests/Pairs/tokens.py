@@ -1,4 +1,4 @@
-"""Tokens that nobody can guess. Each belongs to one party, and says by which way it came in."""
+"""Unguessable tokens. Each belongs to one party, and says by which way it came in."""
 
 import re
 

@@ -156,7 +156,7 @@ import Testing
         var later = Follower(cursor: try #require(follower.hold).cursor, lease: Self.lease)
         later.begin(epoch(8))
         guard case .readAgain = decide(&later, [entry(position(5), .purge([98]))], hasCursor: false) else {
-            Issue.record("it goes on behind an entry that is gone")
+            Issue.record("it continues behind an entry that is gone")
             return
         }
         let decision = decide(&later, [entry(position(5), .purge([98]))], hasCursor: false)

@@ -136,7 +136,7 @@ import Testing
         var look = Look(own: identity(1, 7))
         #expect(try look([row(identity(1, 3))], at: 0).twin == nil)
         #expect(try look([row(identity(1, 3), ago: -1)], at: 1).twin == identity(1, 3))
-        // It is cut off then: it goes on serving what it has.
+        // It is cut off then, and keeps serving the responses it has.
         for seconds in [2, 60.0] {
             let findings = try look([row(identity(1, 3), ago: -1)], at: seconds)
             #expect(findings.ended == [] && findings.twin == identity(1, 3))

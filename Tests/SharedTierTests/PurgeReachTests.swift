@@ -251,7 +251,7 @@ import Testing
         #expect(try #require(reach.note).contains("The log began anew"))
     }
 
-    /// Redis starts anew, and is empty. The node that is cut off goes on serving what it has: it
+    /// Redis starts anew, and is empty. The node that is cut off keeps serving what it has: it
     /// reported a moment ago.
     @Test(arguments: [CutOff.serve, .validate]) func aNodeThatOnlyOthersRememberIsWaitedFor(_ cutOff: CutOff)
         async throws

@@ -2,7 +2,7 @@ import HTTPCache
 
 /// The nodes of a fleet, as this one has seen them.
 ///
-/// The log may lose the rows of nodes with everything else. A node that was there goes on serving
+/// The log may lose the rows of nodes with everything else. A node that was there keeps serving
 /// all the same, so its row counts until another one says otherwise. Rows that the log has lost
 /// are written to it again, as purges are from the journals: nodes that start later see them, too.
 struct NodeRoster: Sendable {

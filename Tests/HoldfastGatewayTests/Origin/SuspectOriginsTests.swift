@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Mutants: an origin is suspect for a second; it stays suspect for ever.
+/// Mutants: an origin is suspect for a second; it stays suspect forever.
 @Suite("Origins that are suspect", .timeLimit(.minutes(20))) struct SuspectOriginsTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private let five = TimeAmount.minutes(5)

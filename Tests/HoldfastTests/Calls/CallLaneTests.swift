@@ -39,7 +39,7 @@ import Testing
     @Test func continuesElsewhereAfterAWait() async {
         let areCallers = await Caller().run(on: CallLane(startsHere: true)) { caller in
             caller.note()
-            // It goes on when the caller's thread does something else.
+            // It continues when the caller's thread does something else.
             await withCheckedContinuation { caller.whenFree(resuming: $0) }
             caller.note()
         }
