@@ -170,13 +170,19 @@ public final class GatewayServer: Service {
         }
         await open?.close()
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
-        // Those of clients that had to leave: they are cancelled, and end on their event loops.
-        await service.tasks.untilNone(within: Self.tasksEnd, on: group.any())
+        // Exchanges of clients that had to leave are cancelled, and end on their event loops.
+        if await !service.tasks.untilNone(within: Self.tasksEnd, on: group.any()) {
+            service.logger.warning(
+                "Cancelled requests have not ended, and the stop continues without them",
+                metadata: ["gateway.requests": "\(service.tasks.count)"]
+            )
+        }
         counted.stop()
     }
 
-    /// How long cancelled exchanges may take to end once their connections are closed.
-    private static let tasksEnd = TimeAmount.seconds(1)
+    /// How long cancelled exchanges may take to end once their connections are closed. Only a disk
+    /// that does not respond takes that long.
+    private static let tasksEnd = TimeAmount.seconds(10)
 
     /// The number of requests that the loops have served from their hot tables.
     func hotResponseCount() async -> Int {
@@ -196,6 +202,9 @@ public final class GatewayServer: Service {
 
     /// Its memory of single requests.
     public var traffic: any TrafficOperations { counted }
+
+    /// Tasks and disk lookups of exchanges that have not ended.
+    var pendingWorkCount: Int { service.tasks.count }
 
     /// The number of open tunnels.
     var tunnelCount: Int { service.tunnels.count }

@@ -122,8 +122,16 @@ final class ClientExchange: @unchecked Sendable {
         case .serve(let hit):
             respond(with: hit, from: .memory)
         case .lookUp(let lookup):
-            let isBegun = session.lookups.begin(lookup) { self.receive($0, for: attempt) }
-            if !isBegun { startTask(for: .attempt(attempt)) }
+            let tasks = session.service.tasks
+            tasks.begin()
+            let isBegun = session.lookups.begin(lookup) {
+                self.receive($0, for: attempt)
+                tasks.end()
+            }
+            if !isBegun {
+                startTask(for: .attempt(attempt))
+                tasks.end()
+            }
         case .fetch:
             // In its turn: requests that are served at once come first.
             session.executor.perform { self.fetch(attempt) }

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The tasks of exchanges that run. The event loops must not end before them: a task of a client
-/// that has left still goes to its loop to end.
+/// The work of exchanges that is elsewhere and comes back to their event loops: tasks, and lookups
+/// that read from disk. The event loops must not end before it, even if the client has left.
 final class ExchangeTasks: Sendable {
     private struct State {
         var count = 0
@@ -26,7 +26,9 @@ final class ExchangeTasks: Sendable {
     }
 
     /// Returns when none runs, or when the time is over.
-    func untilNone(within time: TimeAmount, on loop: any EventLoop) async {
+    ///
+    /// - Returns: whether none runs.
+    func untilNone(within time: TimeAmount, on loop: any EventLoop) async -> Bool {
         let promise = loop.makePromise(of: Void.self)
         let isNone = state.withLock { state in
             if state.count > 0 { state.waiting.append(promise) }
@@ -36,5 +38,6 @@ final class ExchangeTasks: Sendable {
         let limit = loop.scheduleTask(in: time) { promise.succeed() }
         try? await promise.futureResult.get()
         limit.cancel()
+        return count == 0
     }
 }

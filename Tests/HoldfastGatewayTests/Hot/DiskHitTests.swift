@@ -110,4 +110,23 @@ struct DiskHitTests {
             #expect(try await gateway.get("/a").text == "stored")
         }
     }
+
+    /// The result of a lookup goes to the event loop, which must not have ended.
+    @Test func stopWaitsForALookupWhoseClientHasLeft() async throws {
+        try await with([Self.stored]) { gateway, disk, _ in
+            let stop = try await disk.whileStanding {
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET /a HTTP/1.1\r\nHost: gateway.example\r\n\r\n")
+                    try await until { !disk.operations.isEmpty }
+                    await client.reset()
+                }
+                let stop = Task { await gateway.server.stop() }
+                try await until { gateway.server.connectionCount == 0 }
+                #expect(gateway.server.pendingWorkCount == 1)
+                return stop
+            }
+            await stop.value
+            #expect(gateway.server.pendingWorkCount == 0)
+        }
+    }
 }
