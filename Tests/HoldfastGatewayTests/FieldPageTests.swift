@@ -11,14 +11,32 @@ struct FieldPageTests {
     }
 
     private static let reasons: [(RequestFieldTable.Meaning, String)] = [
-        (.target, "Read as (a part of) the target: its host, path, scheme, prefix, or what handles it"),
-        (.method, "Read as the method"),
-        (.identity, "Says who asks or from where, in the name of something in front of the origin"),
-        (.connection, "About the connection"),
-        (.credential, "Says on whose behalf the request is made"),
-        (.proof, "Goes with a credential, and is another for each request"),
-        (.ordinary, "Says what the client wants, can or is"),
+        (.target, "Origins read these as the target or part of it: host, path, scheme, prefix or handler"),
+        (.method, "Origins read these as the method"),
+        (.identity, "These say who the client is or where it is, on behalf of a proxy in front of the origin"),
+        (.connection, "These concern the connection"),
+        (.credential, "These say on whose behalf the request is made"),
+        (.proof, "These accompany a credential, with a new value in each request"),
+        (.ordinary, "These describe what the client wants, supports or is"),
     ]
+
+    private static let intro = """
+        # Request fields
+
+        How the gateway treats request fields, by class. Names are compared without regard to case; `*`
+        stands for any ending. This page is generated from `RequestFieldTable`, and a test compares the
+        two.
+
+        | Class | Treatment |
+        |---|---|
+        | [target](#target), [method](#method), [identity](#identity), [connection](#connection) | dropped. Origins read these fields as another target, method or client than the request's own, and they are not in the key, so a page made from one would be stored for every client. Clients in `clients.trusted` may send them, except those that [the gateway sets](listeners.md#proxies-in-front) or drops for every client |
+        | [credential](#credential) | forwarded. The response is stored only if it [allows sharing](listeners.md#credentials), or, with the rule setting `store.per`, for one principal (an HMAC of the field that the setting names) |
+        | [proof](#proof) | forwarded. The request counts as credentialed. The field does not distinguish principals, because its value changes with every request |
+        | [ordinary](#ordinary) | forwarded |
+        | not listed | forwarded, and the response is stored. A route with `unknown-fields: drop` drops the field; with `bypass`, the request bypasses the store |
+        | names with a `_`, or any character except letters, digits and hyphens | dropped for every client: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, and some servers replace other characters with `_` (`X.Forwarded.Host`). With `clients.underscored-fields: pass`, the field is forwarded and the request bypasses the store |
+
+        """
 
     private static func names(_ meaning: RequestFieldTable.Meaning, isSetByGateway: Bool) -> String {
         RequestFieldTable.all.filter { $0.meaning == meaning && $0.isSetByGateway == isSetByGateway }
@@ -26,32 +44,13 @@ struct FieldPageTests {
     }
 
     private static var page: String {
-        var lines = [
-            "# Request fields", "",
-            "How the gateway handles a request's fields, and why. Names are compared without regard to case; a star",
-            "stands for any ending. This page is generated from `RequestFieldTable`, and a test compares the two.", "",
-            "* **target**, **method**, **identity**, **connection**: dropped. Origins read them as another target, method",
-            "  or client than the request's own, and they are not in the key: a page made from one would be stored for",
-            "  every client. A client of `clients.trusted` may send those that are not the gateway's own.",
-            "* **credential**: passes. The response is stored only if it has `public` or `s-maxage`, and then for every",
-            "  client; with `Authorization` and without `Cookie`, `must-revalidate` will do too (RFC 9111 §3.5). With the",
-            "  rule setting `store.per` it is stored for the principal only, an HMAC of the field that the setting names.",
-            "* **proof**: passes, and makes a request credentialed in the same way. It does not distinguish principals,",
-            "  because a response keyed by it would never be found again.",
-            "* **ordinary**: passes.",
-            "* Names with a `_`, or with any character except letters, digits and hyphens, are dropped, for every",
-            "  client: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, and some servers write `_`",
-            "  in place of the others (`X.Forwarded.Host`). With `clients.underscored-fields: pass` they pass, and the",
-            "  request bypasses the store.",
-            "* All others pass, and the response is stored. A route with `unknown-fields: drop` drops them; with `bypass`",
-            "  a request that has one bypasses the store.", "",
-        ]
+        var lines = intro.components(separatedBy: "\n")
         for (meaning, reason) in reasons {
             lines += ["## \(meaning.rawValue)", "", "\(reason).", ""]
             let own = names(meaning, isSetByGateway: true)
-            if !own.isEmpty { lines += ["The gateway's own, for every client: \(own)", ""] }
+            if !own.isEmpty { lines += ["Set or dropped by the gateway, for every client: \(own)", ""] }
             let others = names(meaning, isSetByGateway: false)
-            if !others.isEmpty { lines += [own.isEmpty ? others : "Of clients that are not trusted: \(others)", ""] }
+            if !others.isEmpty { lines += [own.isEmpty ? others : "Dropped for untrusted clients: \(others)", ""] }
         }
         return lines.joined(separator: "\n")
     }

@@ -77,7 +77,7 @@ struct LimitTests {
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(origin: origin.url, options: options) { gateway in
                 let response = try await gateway.get("/")
-                try expect(response, "time for an origin's head")
+                try expect(response, "time to an origin's response head")
             }
         }
     }
@@ -89,7 +89,7 @@ struct LimitTests {
                 configure: { $0.timeouts.head = .passing(100) }
             ) { gateway in
                 let response = try await gateway.send("GET / HTTP/1.1\r\n")
-                try expect(response, "time for a head")
+                try expect(response, "time to a request head")
             }
         }
     }
@@ -112,7 +112,7 @@ struct LimitTests {
         arguments: [false, true]
     )
     func connectionsOfAClient(isTrusted: Bool) async throws {
-        let limit = try StatedLimit.named("connections of one client")
+        let limit = try StatedLimit.named("connections per client")
         try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
