@@ -128,7 +128,7 @@ benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 unit: ## Check the systemd unit; installs systemd-analyze if it is missing
 	@scripts/unit
 
-mutants: ## Break rules on purpose and check that their tests fail; takes half an hour
+mutants: ## Break rules on purpose and check that their tests fail; takes hours
 	@scripts/mutants
 
 docs: ## Write the library's documentation into SCRATCH/docs

@@ -105,7 +105,9 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
         ),
 
-        // The modules, in the order of their dependencies: each imports only modules above it.
+        // The modules. Each imports only modules above it, except two: Holdfast also imports
+        // SharedTier and RedisTier, and HoldfastGateway also imports HoldfastMetrics. The layers
+        // are in docs/architecture.md.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",

@@ -100,7 +100,7 @@ class Cases:
         reports = self.in_turn(section, all_servers, lambda seconds: self.load_options(seconds, target=target), origin, length, hits=True)
         for other in others:
             bound = ("at most", limit) if other.name == peer else None
-            self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
+            self.results.limit(f"{section}: CPU compared with {other.name}", ratio(reports[mine.name], reports[other.name], "processor"), bound)
 
     def load_options(self, seconds, **more):
         return {"seconds": seconds, "connections": self.options.connections, **more}
@@ -139,8 +139,8 @@ class Cases:
         )
         for other in others:
             bound = ("at least", 0.5) if other.name == "nginx" else None
-            self.results.limit(f"{section}: rate of {other.name}'s", ratio(reports[mine.name], reports[other.name], "rate"), bound)
-            self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"))
+            self.results.limit(f"{section}: rate compared with {other.name}", ratio(reports[mine.name], reports[other.name], "rate"), bound)
+            self.results.limit(f"{section}: CPU compared with {other.name}", ratio(reports[mine.name], reports[other.name], "processor"))
 
     def fill(self, server, prefix, count):
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
@@ -163,7 +163,7 @@ class Cases:
             reports = self.misses(section, prefix, origin, [mine, *beside])
             for other in beside:
                 bound = ("at most", limit) if limit and other.name == "nginx" else None
-                self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
+                self.results.limit(f"{section}: CPU compared with {other.name}", ratio(reports[mine.name], reports[other.name], "processor"), bound)
 
     def misses(self, section, prefix, origin, all_servers):
         """Runs rounds of distinct targets, of which each must reach the origin."""
@@ -193,7 +193,7 @@ class Cases:
         _, _, count = load.get(slow.port, f"/requests?of={urllib.parse.quote(target, safe='')}")
         self.results.limit(f"{clients:,} clients for one cold key: requests at the origin", int(count), ("at most", 1))
         self.results.limit(f"{clients:,} clients for one cold key: right responses of {size // 1024} KiB", right, ("at least", clients))
-        self.results.limit(f"{clients:,} clients for one cold key: until the last has it, the origin's 500 ms included", took * 1000, unit="ms")
+        self.results.limit(f"{clients:,} clients for one cold key: until the last one has it, including the origin's 500 ms", took * 1000, unit="ms")
 
     def slow_origin(self):
         """Hits at a steady pace, alone and beside one request in ten that waits 300 ms."""
@@ -212,7 +212,7 @@ class Cases:
                             share.append(waiting / (waiting + report["requests"]))
             section = "Hits, 1 KiB, at a steady pace"
             self.results.measured(section, f"{server.name}, alone", quiet)
-            self.results.measured(section, f"{server.name}, beside slow misses", busy)
+            self.results.measured(section, f"{server.name}, with slow misses", busy)
             name = f"p99 of hits while {100 * sum(share) / len(share):.0f} % of the requests wait on a slow origin: times that without, {server.name}"
             self.results.limit(name, ratio(busy, quiet, "p99"), ("at most", 2) if server.name == "holdfast" else None)
 
@@ -239,7 +239,7 @@ class Cases:
             asked = asyncio.run(stay(server.port, "/1k/a", count, server.resident))
             name = f"{count:,} idle connections: resident memory, {server.name}"
             self.results.limit(name, asked / MIB, ("at most", 150) if server.name == "holdfast" else None, "MiB")
-            self.results.limit(f"{name}, for each, more than without", (asked - alone) / count / 1024, unit="KiB")
+            self.results.limit(f"{name}, extra for each", (asked - alone) / count / 1024, unit="KiB")
 
     def flood(self):
         """Storable responses for distinct targets, until store and memory are full, and longer."""
@@ -304,22 +304,22 @@ class Cases:
             self.results.held(name, f"{got} after {took * 1000:.0f} ms, '{said}'", is_so)
 
         body = body_of("/stale", 5000)
-        check("Origin killed: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
-        check("Origin killed: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
-        check("Origin killed: what is not stored", "/unknown", 504, ["holdfast;", "detail="])
-        check("Origin killed: what is not stored, again", "/unknown", 504, ["holdfast;", "detail="])
+        check("Origin killed: stored, stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        check("Origin killed: stored, fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
+        check("Origin killed: not stored", "/unknown", 504, ["holdfast;", "detail="])
+        check("Origin killed: not stored, again", "/unknown", 504, ["holdfast;", "detail="])
         self.start(servers.slow_origin(self.folder, port))
         start = time.monotonic()
         back = self.until(lambda: load.get(mine.port, "/unknown")[0] == 200, "the gateway finds the origin again")
-        self.results.limit("Origin back: until its responses pass again, without a restart", (back - start) * 1000, ("at most", 5000), "ms")
+        self.results.limit("Origin back: until its responses are served again, without a restart", (back - start) * 1000, ("at most", 5000), "ms")
         # After a failure a stored response is served for a second before the origin is asked again.
         self.until(lambda: "fwd=stale" in load.get(mine.port, stale)[1]["Cache-Status"], "what was served stale is validated")
-        check("Origin back: what was served stale", stale, 200, ["fwd=stale"], body=body)
+        check("Origin back: served stale before", stale, 200, ["fwd=stale"], body=body)
         mine.stop(signal.SIGKILL)
         self.running[-1].stop(signal.SIGKILL)
         mine.start()
-        check("Gateway killed and started, origin gone: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
-        check("Gateway killed and started, origin gone: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
+        check("Gateway killed and started, origin gone: stored, stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        check("Gateway killed and started, origin gone: stored, fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
 
     @staticmethod
     def until(condition, what):

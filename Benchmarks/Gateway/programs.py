@@ -32,7 +32,7 @@ class Programs(Cases):
 
     def compare(self, section, reports):
         value = ratio(reports["new"], reports["old"], "processor")
-        self.results.limit(f"{section}: CPU of the old program's", value, ("at most", PROCESSOR_LIMIT), digits=3)
+        self.results.limit(f"{section}: CPU compared with the old program", value, ("at most", PROCESSOR_LIMIT), digits=3)
 
     def hit_1k(self):
         section, target = "Hit, 1 KiB, from memory", "/1k/a"
@@ -66,7 +66,7 @@ class Programs(Cases):
         reports = self.in_turn(section, every, lambda seconds: self.load_options(seconds, target=target), origin, 1024, hits=True)
         for name, base, limit in [("off", "old", METRICS_LIMIT), ("notable", "off", NOTABLE_LIMIT), ("all", "off", ALL_LIMIT)]:
             value = ratio(reports[name], reports[base], "processor")
-            self.results.limit(f"{section}: CPU of '{name}' by that of '{base}'", value, ("at most", limit), digits=3)
+            self.results.limit(f"{section}: CPU of '{name}' compared with '{base}'", value, ("at most", limit), digits=3)
         # A log that loses lines costs less than it should. It is whole when the program has ended.
         every[-1].process.send_signal(signal.SIGTERM)
         every[-1].process.wait(every[-1].patience)

@@ -58,7 +58,7 @@ class Protocols(Cases):
         for name, others in reports.items():
             if name != "holdfast":
                 bound = ("at most", limit if name == "nginx" else 1)
-                self.results.limit(f"{section}: CPU of {name}'s", ratio(reports["holdfast"], others, "processor"), bound)
+                self.results.limit(f"{section}: CPU compared with {name}", ratio(reports["holdfast"], others, "processor"), bound)
 
     def handshake(self):
         """A handshake for each request: TLS 1.3 with ECDSA, no session resumed."""
@@ -86,4 +86,4 @@ class Protocols(Cases):
             held[server.name] = (asyncio.run(stay(server.tls_port, "/1k/a", count, server.resident, ssl=context)) - alone) / count
             self.results.limit(f"{count:,} idle connections with TLS: resident memory for each, {server.name}", held[server.name] / KIB, unit="KiB")
         if "nginx" in held:
-            self.results.limit("Idle connections with TLS: memory of nginx's", held["holdfast"] / held["nginx"], ("at most", 1.5))
+            self.results.limit("Idle connections with TLS: memory compared with nginx", held["holdfast"] / held["nginx"], ("at most", 1.5))

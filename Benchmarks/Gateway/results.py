@@ -51,7 +51,7 @@ def median(reports, name):
 
 
 def ratio(mine, others, name):
-    """The median of the ratios of neighbouring runs: other load affects both alike."""
+    """The median of the ratios of neighboring runs: other load affects both alike."""
     return statistics.median(a[name] / b[name] for a, b in zip(mine, others))
 
 
@@ -87,14 +87,14 @@ def markdown(results, options, versions, loads):
         HEADING,
         "",
         f"Written by `Benchmarks/gateway.sh --write`: release build, one worker each on one core, wrk and the origin on the other, loopback, {options.connections} connections,"
-        f" medians of {options.rounds} rounds of {options.seconds} s in each of which all servers take their turn; a ratio is the median of the ratios of one round."
+        f" medians of {options.rounds} rounds of {options.seconds} s in which all servers run in turn; a ratio is the median of the ratios of one round."
         " CPU is the server's user and system time over the requests served. The origin counts its requests, which proves that hits are hits.",
         "",
         f"* Date: {options.write}",
         f"* Machine: {model()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         f"* Load average, the benchmark itself included: {min(loads):.2f} to {max(loads):.2f}",
         f"* Compiler: {swift.splitlines()[0] if swift else 'unknown'}",
-        f"* Beside it: {', '.join(f'{name} {version}' for name, version in versions.items())}",
+        f"* Compared with: {', '.join(f'{name} {version}' for name, version in versions.items())}",
     ]
     for heads, rows in tables(results):
         lines += ["", "| " + " | ".join(heads) + " |", "|---|" + "--:|" * (len(heads) - 2) + ("---|" if heads is LIMITS else "--:|")]

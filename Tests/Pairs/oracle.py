@@ -1,7 +1,7 @@
 """The oracle: no client gets a byte that another client's secret, host, scheme, identity or method
 influenced, unless the origin said so and no rule removed the premise.
 
-`docs/development.md` has the table of what the origin may say. A server is judged too: a mirror is
+`docs/attacks.md` has the table of what the origin may say. A server is judged too: a mirror is
 another owner, so it gets no secret, and no server gets what a stranger says about itself.
 """
 

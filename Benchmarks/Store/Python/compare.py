@@ -1,7 +1,7 @@
 """Runs both sides of every measurement of the store in turn, A B A B A B, and prints the results
 beside their limits.
 
-Each measurement is a process of its own. A ratio is the median of the ratios of neighbouring runs,
+Each measurement is a process of its own. A ratio is the median of the ratios of neighboring runs,
 so that other load on the machine affects both sides alike. scripts/benchmark-store calls this
 program; its head describes the options.
 """
@@ -52,7 +52,7 @@ class Row:
         return [self.name, self.ours, self.theirs, value, processor, limit, self.verdict]
 
 
-HEADS = ["What", "Holdfast", "beside it", "ratio or value", "of processor time", "limit", ""]
+HEADS = ["What", "Holdfast", "other", "ratio or value", "CPU ratio", "limit", ""]
 
 
 def per_second(rate):
@@ -324,7 +324,7 @@ class Comparison:
         self.add(
             Row(
                 section,
-                f"a lookup takes times what it takes of {few:,}; C: likewise",
+                f"a lookup, compared with {few:,} entries; C: the same",
                 f"{median(a, 'rate') / median(b, 'rate'):.2f}",
                 f"{median(c, 'rate') / median(d, 'rate'):.2f}",
                 statistics.median(growths),
@@ -332,7 +332,7 @@ class Comparison:
             )
         )
         self.add(
-            Row(section, "a lookup; C: likewise", per_second(median(b, "rate")), per_second(median(d, "rate")), ratio(b, d, "rate"))
+            Row(section, "a lookup; C: the same", per_second(median(b, "rate")), per_second(median(d, "rate")), ratio(b, d, "rate"))
         )
         more = median(b, "resident") - median(a, "resident")
         # The page caches have fixed sizes, 16 MiB for the writer and 4 MiB for each reading
@@ -376,7 +376,7 @@ class Comparison:
             )
         )
         growth = max(report["growth"] for report in mine) / MIB
-        self.add(Row(section, "in: resident memory at its peak, MiB more", f"{growth:.0f} MiB", "", growth, ("at most", 64)))
+        self.add(Row(section, "in: extra resident memory at peak, MiB", f"{growth:.0f} MiB", "", growth, ("at most", 64)))
 
         def read():
             return self.ours("large-out", folder=folder)
@@ -411,12 +411,12 @@ class Comparison:
                 )
             )
         growth = max(report["growth"] for report in mine) / MIB
-        self.add(Row(section, "out: resident memory at its peak, MiB more", f"{growth:.0f} MiB", "", growth, ("at most", 64)))
+        self.add(Row(section, "out: extra resident memory at peak, MiB", f"{growth:.0f} MiB", "", growth, ("at most", 64)))
         self.remove(folder)
 
     def purge(self):
         count = self.some(100_000)
-        section = "Hits from disk beside other work, 99 % within"
+        section = "Hits from disk during other work, 99 % within"
 
         def measure():
             path = self.folder()
@@ -440,14 +440,14 @@ class Comparison:
             self.add(
                 Row(
                     section,
-                    f"{kind} purge: until the caller goes on, and until all is swept",
+                    f"{kind} purge: until the call returns, and until the sweep ends",
                     milliseconds(median(reports, name + "Call")),
                     milliseconds(median(reports, name + "Sweep")),
                 )
             )
 
     def eviction(self):
-        section = "Hits from disk beside other work, 99 % within"
+        section = "Hits from disk during other work, 99 % within"
 
         def measure():
             path = self.folder()
@@ -460,7 +460,7 @@ class Comparison:
         (reports,) = self.alternate(measure)
         for name, other, limit in [
             ("writes that evict; the same writes without", "roomP99", ("at most", 3)),
-            ("writes that evict; nothing beside the hits", "fullQuietP99", None),
+            ("writes that evict; hits alone", "fullQuietP99", None),
         ]:
             self.add(
                 Row(
@@ -528,13 +528,13 @@ def markdown(comparison, rows):
         "## Store",
         "",
         "Written by `scripts/benchmark-store --write`: release build, both sides in turn, medians of"
-        f" {comparison.rounds} runs; a ratio is the median of the ratios of neighbouring runs.",
+        f" {comparison.rounds} runs; a ratio is the median of the ratios of neighboring runs.",
         "",
         f"* Date: {options.write}",
         f"* Machine: {model()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         f"* Load average, the benchmark itself included: {os.getloadavg()[0]:.2f}",
         f"* Compiler: {swift.splitlines()[0] if swift else 'unknown'}",
-        f"* Beside it: {', '.join(f'{name} {version}' for name, version in versions.items())}",
+        f"* Compared with: {', '.join(f'{name} {version}' for name, version in versions.items())}",
     ]
     for name, some in sections(rows):
         heads = [name, *HEADS[1:]]
