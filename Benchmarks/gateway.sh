@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the gateway beside nginx, HAProxy, Varnish and Traffic Server:
+# Measures the gateway next to nginx, HAProxy, Varnish and Traffic Server:
 # gateway.sh [--check] [--write DATE] [options].
 #
 # --check          fails if a limit is exceeded; a wrong response always fails

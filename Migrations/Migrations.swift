@@ -24,12 +24,12 @@ public struct Migration: Sendable, Hashable {
 /// A new step is a new file `sql/V00n__name.sql` and one line here. The latest version has these
 /// tables:
 ///
-/// - `store`: one row with the store's secrets, its counters, and the floors below which entries
-///   are treated as invalidated or removed.
+/// - `store`: one row with the store's secrets, its counters, and the low-water marks below which
+///   entries are treated as invalidated or removed.
 /// - `entry`: a row for each response or object, without its body.
 /// - `chunk`: bodies, in rows of 64 KiB. A row's number is the body's number << 16 | the index.
 /// - `garbage`: the numbers of bodies without an entry, which the sweep removes.
-/// - `invalidation`: the last invalidations, which fills are checked against.
+/// - `invalidation`: the last invalidations, against which in-flight fetches are checked.
 /// - `tag` and `entry_tag`: the tags, and the entries that have them. `tag.octets` is the sum of
 ///   their sizes in bytes.
 /// - `tag_invalidation`, `unsafe_tag_invalidation` and `prefix_invalidation`: invalidations that

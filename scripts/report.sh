@@ -45,7 +45,7 @@ step() {
 }
 
 # test_step NAME COMMAND...: a step that runs tests. It fails if no test matches its filter, because
-# such a filter would test nothing for ever.
+# such a filter would test nothing from then on.
 test_step() {
     local before=$report_passed
     step "$@"

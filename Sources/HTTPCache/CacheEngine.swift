@@ -13,7 +13,7 @@ import Tracing
 /// - ``respond(to:)`` serves every request, in a task (`Exchange`).
 /// - `attempt(on:)` serves without a task as far as that goes (`ExchangeAttempt`): on the gateway's
 ///   event loops by calls and callbacks, on the request layer's calling threads from the store
-///   alone. Then `respond(to:)` goes on.
+///   alone. Then `respond(to:)` continues.
 /// - `revalidateHit(_:at:)` confirms that a hit may be repeated as it was.
 ///
 /// **Storing a response.** `Fetcher` receives the origin's response, and `FillDecision` decides

@@ -11,7 +11,7 @@ public struct EngineOptions: Sendable {
     /// with a timeout. `nil` leaves the limit to the transport.
     ///
     /// The time begins when the request's content has been sent, however long that took. A request
-    /// that waits for a place among those under way waits no longer than this either; then it is
+    /// that waits for a permit waits no longer than this either; then it is
     /// rejected with 503.
     public var hardTimeout: Duration? = .seconds(60)
     /// The share of its freshness lifetime, from 0 to 1, after which a requested stored response is

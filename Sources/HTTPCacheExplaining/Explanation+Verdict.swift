@@ -9,7 +9,7 @@ extension Explanation {
             case stored
             /// The origin is asked whether the stored response is still good. RFC 9111 §4.3
             case validated
-            /// The origin is asked for the rest of what is stored. RFC 9111 §3.3
+            /// The origin is asked for the rest of the stored response. RFC 9111 §3.3
             case completed
             /// The origin is asked, and its response is returned.
             case forwarded

@@ -45,7 +45,8 @@ public struct Explanation: Sendable, Hashable, Codable {
     public var failing: Verdict
     /// The outcome at ``at`` if the mode were ``OfflineMode/offline``.
     public var offline: Verdict
-    /// The instants at which one of the four outcomes changes, in order, for what is stored now.
+    /// The instants at which one of the four outcomes changes, in order, for the responses stored
+    /// now.
     public var changes: [Change]
 }
 

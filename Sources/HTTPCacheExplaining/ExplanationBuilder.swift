@@ -86,7 +86,8 @@ struct ExplanationBuilder {
         return Explanation.Verdict(outcome, wording, status: status)
     }
 
-    /// The instants at which an outcome changes, and the new outcomes, for what is stored now.
+    /// The instants at which an outcome changes, and the new outcomes, for the responses stored
+    /// now.
     private mutating func changes(after start: Timestamp) async -> [Explanation.Change] {
         var changes: [Explanation.Change] = []
         var last: [DryRun.Situation: Explanation.Verdict] = [:]

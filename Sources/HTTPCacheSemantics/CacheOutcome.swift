@@ -25,8 +25,8 @@ public struct CacheOutcome: Sendable, Hashable {
     /// A word from a fixed set, for people and programs: `offline`, `stale-if-error`, … RFC 9211
     /// §2.8
     public var detail: Detail?
-    /// A stored response stands in for an error with which the origin responded, now or a moment
-    /// ago. ``detail`` may name the directive that a rule overrides for it, as in an outage;
+    /// A stored response is served in place of an error with which the origin responded, now or a
+    /// moment ago. ``detail`` may name the directive that a rule overrides for it, as in an outage;
     /// `Cache-Status` does not tell these apart.
     package var standsInForError = false
 

@@ -231,7 +231,7 @@ struct ControlNetworkTests {
                 #expect(reply.status == 200)
                 return stalled.count { $0.isOpen }
             }
-            // More than are served at a time. Each could keep its place for 30 s.
+            // More than are served at a time. Each could keep its permit for 30 s.
             var stalled: [LoopbackConnection] = []
             var most = 0
             // On a machine that stood still for so long, their time was over before.

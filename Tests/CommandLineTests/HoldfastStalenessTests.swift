@@ -9,7 +9,7 @@ struct HoldfastStalenessTests {
         try await gateway.curl("/v1/staleness", ["-X", "PUT", "--json", json, "-H", "Accept: */*"])
     }
 
-    /// Writes a file whose rule makes what is stored stale at once, with a limit of staleness.
+    /// Writes a file whose rule makes stored responses stale at once, with a limit of staleness.
     private func write(_ folder: PurgedGateway.Folder, _ origin: RunningOrigin, limit: String = "1 s") throws {
         let text = """
             version: 1

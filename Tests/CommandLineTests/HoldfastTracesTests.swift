@@ -129,7 +129,8 @@ import Testing
             let passed = origin.requests.map { $0["traceparent"] ?? "none" }
             #expect(passed.count == 3 && passed.allSatisfy { $0.hasSuffix("-00") }, "\(passed)")
             #expect(passed[1] == traceparent(1, flags: "00") && origin.requests[2]["tracestate"] == nil)
-            // A sampled request with the same bytes as ever gets its span, also of a hot response.
+            // A sampled request with the same bytes as before gets its span, also of a hot
+            // response.
             for _ in 0..<4 { _ = try await get("/root", server, "traceparent: \(traceparent(2))\r\n") }
         }
         #expect(collector.spans.count == 4 && collector.spans.allSatisfy { $0.parentID == "0000000000000003" })

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 
-# 2026-01-01: any instant will do, but for one in the future, which stores distrust.
+# 2026-01-01: any instant will do, except one in the future, which stores distrust.
 START = 1_767_225_600
 
 

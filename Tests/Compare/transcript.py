@@ -78,7 +78,7 @@ def play(transcript, binaries, folder, clocks, settling):
     start = clocks.now
     try:
         for number, entry in enumerate(transcript.sent):
-            # At its time, so that what is stored is as fresh as it was.
+            # At its time, so that stored responses are as fresh as they were.
             clocks.set(start + entry["at"])
             name = entry["connection"]
             if name not in connections:

@@ -4,8 +4,8 @@ import Testing
 
 #if os(Linux)
     /// Every file operation of a store fails once, in the store's own code and in SQLite's.
-    /// Exchanges go on, nothing wrong is read, and the store recovers in the same process when the
-    /// fault ends.
+    /// Exchanges continue, nothing wrong is read, and the store recovers in the same process when
+    /// the fault ends.
     ///
     /// Tests/FaultShim makes the faults. It is linked into `store-worker`, where it precedes the C
     /// library. It needs Linux with glibc, so these tests do not run on macOS. A normal run strikes

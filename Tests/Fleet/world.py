@@ -116,7 +116,7 @@ class World:
         self.lead_to_primary()
         for gateway in self.gateways:
             await self.wait(f"{gateway.name} follows the log", lambda gateway=gateway: self.follows(gateway, start))
-        # Twice: a purge of everything that a node hears of late covers the first markers too.
+        # Twice: a purge of everything that reaches a node late covers the first markers too.
         for _ in range(2):
             await self.exchange_markers(start)
         self.rest = max(self.rest, time.monotonic() - start)

@@ -106,7 +106,8 @@ import Testing
     }
 
     @Test func sMaxageBindsAfterItsOwnStaleIfError() {
-        // For a minute the origin itself permits it; the extension does not stand in for that.
+        // For a minute the origin itself permits it; the extension does not replace that
+        // permission.
         let own = reuse(.shared, "s-maxage=1, stale-if-error=60", extended: 3600, after: 30)
         #expect(own.allowsStaleOnError && own.staleUse == .allowed)
         let later = reuse(.shared, "s-maxage=1, stale-if-error=60", extended: 3600, after: 90)

@@ -146,7 +146,8 @@ import Testing
         fixture.transport.script(EngineFixture.url, .fresh("whole", beforeEnd: gate))
         _ = try await fixture.engine.respond(to: try fixture.request())
         gate.open()
-        // It joins the fill or finds the stored response. In both cases the origin is asked once.
+        // It joins the in-flight fetch or finds the stored response. In both cases the origin is
+        // asked once.
         #expect(try await fixture.get().text == "whole")
         #expect(fixture.transport.requests.count == 1)
     }
@@ -195,7 +196,7 @@ import Testing
     }
 }
 
-/// A fill whose head is known is a stored response for later callers. RFC 9111 §4
+/// An in-flight fetch whose head is known is a stored response for later callers. RFC 9111 §4
 @Suite(.timeLimit(.minutes(20))) struct LateJoinerTests {
     private let url = EngineFixture.url
 

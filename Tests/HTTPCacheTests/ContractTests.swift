@@ -148,8 +148,8 @@ import Testing
         #expect(try await fixture.get(url, [.cookie: "sid=other"], principal: "she").text == "y")
     }
 
-    /// An exchange looks up again if a fill ended meanwhile. A response that only the first lookup
-    /// found is no fallback.
+    /// An exchange looks up again if an in-flight fetch ended meanwhile. A response that only the
+    /// first lookup found is no fallback.
     @Test func responseMissingFromSecondLookupIsNoFallback() throws {
         let fixture = EngineFixture()
         let prepared = try #require(fixture.engine.prepare(try fixture.request()))

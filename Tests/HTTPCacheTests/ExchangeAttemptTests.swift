@@ -61,7 +61,7 @@ import Testing
         await fixture.engine.shutDown()
     }
 
-    /// Mutant: `abandon` that leaves no fill.
+    /// Mutant: `abandon` that leaves no in-flight fetch.
     @Test func leavingCallerEndsRequestOnNetwork() async throws {
         let fixture = AttemptFixture()
         let outcome = Outcomes()
@@ -122,7 +122,7 @@ import Testing
         #expect(text == "two")
     }
 
-    /// Mutant: a fill keeps the call that has ended, which keeps the fill.
+    /// Mutant: an in-flight fetch keeps the call that has ended, which keeps the fetch.
     @Test(arguments: ["no-store", "max-age=60", nil]) func finishedFetchLeavesNothingBehind(control: String?)
         async throws
     {
@@ -166,7 +166,7 @@ import Testing
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
-    /// Mutants: a fill that is under way is not looked for; one that has ended since the lookup is
+    /// Mutants: an in-flight fetch is not looked for; a fetch that has ended since the lookup is
     /// not noticed.
     @Test func fetchUnderWayIsJoinedNotDoubled() async throws {
         let fixture = AttemptFixture { $0.inFlightLimit = 2 }
@@ -214,8 +214,8 @@ import Testing
         #expect(response.head.headerFields[.server] == nil)
     }
 
-    /// Mutants: the fill of what is relayed is not ended, or its place not left; the origin's
-    /// failure is forgotten.
+    /// Mutants: the in-flight fetch of a relayed response is not ended, or its permit not given
+    /// back; the origin's failure is forgotten.
     @Test(arguments: [200, 503]) func relayedResponseEndsFetch(status: Int) async throws {
         let fixture = AttemptFixture()
         let outcome = Outcomes()
@@ -302,7 +302,7 @@ private final class Outcomes: Sendable {
     var relayed: (any RelayedResponse)? {
         outcomes.withLock { if $0.count == 1, case .relayed(let response) = $0[0] { response } else { nil } }
     }
-    /// Whether a task is to go on, and nothing else came.
+    /// Whether a task is to continue, and nothing else came.
     var needsTask: Bool {
         outcomes.withLock { if $0.count == 1, case .continueInTask = $0[0] { true } else { false } }
     }

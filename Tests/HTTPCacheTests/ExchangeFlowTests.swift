@@ -236,9 +236,9 @@ struct ExchangeFlowTests {
         #expect((error as? ExchangeError)?.code == .shutDown)
     }
 
-    // MARK: Standing in
+    // MARK: Serving stale
 
-    /// The reasons for which a stored response stands in for the origin's.
+    /// The reasons for which a stored response is served in place of the origin's.
     enum Trouble: CaseIterable {
         case slow, status, statusForOthers, looksWrong, unreachable, noPlace, noConnection
     }
@@ -288,8 +288,8 @@ struct ExchangeFlowTests {
         try expectEnd(of: trouble, flow.standInGone([], at: Self.now), flow)
     }
 
-    /// The end without a stand-in: the origin's own response if there is one for this caller, else
-    /// another fetch, and an error if the origin is unreachable.
+    /// The end if no stale response may be served: the origin's own response if there is one for
+    /// this caller, else another fetch, and an error if the origin is unreachable.
     private func expectEnd(of trouble: Trouble, _ action: ExchangeFlow.FetchAction, _ flow: ExchangeFlow) throws {
         switch (trouble, action) {
         case (.status, .deliver(let response)):

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// A response to a fill's request, and what becomes of it.
+/// A response to the request of an in-flight fetch, and what becomes of it.
 struct FillCase: Sendable, CustomTestStringConvertible {
     /// A decision without the responses in it.
     enum Decision: Sendable, Hashable {
@@ -44,7 +44,7 @@ struct FillCase: Sendable, CustomTestStringConvertible {
     ///   - fields: of the request.
     ///   - rules: the settings that apply to the request; none by default.
     ///   - change: changes the request.
-    ///   - know: gives the fill what is stored.
+    ///   - know: gives the in-flight fetch the stored responses.
     init(
         _ name: String,
         _ decision: Decision,
@@ -75,7 +75,7 @@ struct FillCase: Sendable, CustomTestStringConvertible {
     static let requestTime = Timestamp(seconds: 1_700_000_000)
     static let responseTime = requestTime.adding(.seconds(2))
 
-    /// The fill's knowledge of its request, without an engine.
+    /// The facts that an in-flight fetch knows of its request, without an engine.
     func context() throws -> FillContext {
         var request = CacheRequest(
             head: HTTPRequest(
@@ -100,7 +100,7 @@ struct FillCase: Sendable, CustomTestStringConvertible {
         let prepared = try #require(PreparedRequest(request, rules: rules, snapshot))
         var context = FillContext(
             prepared,
-            // Requests without a key of their own never get this far, but for HEAD and POST.
+            // Requests without a key of their own never get this far, except HEAD and POST.
             key: prepared.key ?? CacheKey(target: target),
             FetchPlan(
                 ExchangeMachine.Fetch(request: request.head, reason: .uriMiss),

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HTTPCache
 
-/// The decisions of a fill about a response, each with its neighbours, without an engine, a store
-/// or a clock.
+/// The decisions of an in-flight fetch about a response, each with its neighbours, without an
+/// engine, a store or a clock.
 @Suite(.timeLimit(.minutes(20))) struct FillContextTests {
     @Test(arguments: FillCase.alone) func responseWithNothingStored(example: FillCase) throws {
         #expect(FillCase.Decision(try example.decide()) == example.decision)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HTTPCache
 
-/// The draft under which a fill stores, and whether HEAD may change what is stored, without an
-/// engine or a store.
+/// The draft under which an in-flight fetch stores, and whether HEAD may change the stored
+/// response, without an engine or a store.
 @Suite(.timeLimit(.minutes(20))) struct FillDraftTests {
     private let now = FillCase.responseTime
 

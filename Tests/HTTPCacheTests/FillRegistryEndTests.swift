@@ -13,10 +13,11 @@ import Testing
 
     // MARK: Storing
 
-    /// Claims of fills that run side by side, in the order in which their responses come.
+    /// Claims of in-flight fetches that run side by side, in the order in which their responses
+    /// come.
     struct ClaimOrder: Sendable, CustomTestStringConvertible {
         struct Claim: Sendable {
-            /// The fill's place in the order in which they began.
+            /// The in-flight fetch's place in the order in which they began.
             var fill: Int
             var language = ""
             var isPart = false
@@ -84,7 +85,7 @@ import Testing
         #expect(fixture.claim(new, key: fixture.otherKey) && fixture.claim(old))
     }
 
-    /// Fills are numbered in the order in which they begin, whatever the way.
+    /// In-flight fetches are numbered in the order in which they begin, whatever the way.
     @Test func everyKindOfFillTakesPartInTheOrder() throws {
         let background = try #require(fixture.admitInBackground())
         let alone = try #require(fixture.admitAlone())
@@ -120,7 +121,7 @@ import Testing
 
     // MARK: Ending
 
-    /// Three fills of a key, of which callers may join the last one, end in any order.
+    /// Three in-flight fetches of a key, of which callers may join the last one, end in any order.
     @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     func fillsEndInAnyOrder(order: [Int]) throws {
         let fills = try (0..<3).map { try fixture.lead(fence: Int64($0)) }

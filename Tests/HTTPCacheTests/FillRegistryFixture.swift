@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// A registry of fills without an engine, a store or a socket.
+/// A registry of in-flight fetches without an engine, a store or a socket.
 struct FillRegistryFixture {
     /// How a caller is admitted.
     enum Way: Sendable, Hashable {
@@ -71,7 +71,7 @@ struct FillRegistryFixture {
         return try #require(fill)
     }
 
-    /// Admits a caller who leads, or does without a fill.
+    /// Admits a caller who leads, or does without an in-flight fetch.
     func leadAtOnce(seen: UInt32? = nil) -> Fill? {
         admit(as: .leading, seen: seen ?? registry.endedCount(key)).fill
     }
@@ -81,7 +81,7 @@ struct FillRegistryFixture {
         admit(key, as: .alone).fill
     }
 
-    /// Makes a fill for which no caller waits.
+    /// Makes an in-flight fetch for which no caller waits.
     func admitInBackground(fence: Int64 = 0, rules: RequestRules? = nil, check: ContentCheck? = nil) -> Fill? {
         admit(as: .background, fence: fence, rules: rules, check: check).fill
     }

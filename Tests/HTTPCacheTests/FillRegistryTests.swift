@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// Which caller leads a fill, which joins one, and which looks into the store again.
+/// Which caller leads an in-flight fetch, which joins one, and which looks into the store again.
 @Suite(.timeLimit(.minutes(20))) struct FillRegistryTests {
     private let fixture: FillRegistryFixture
     private var registry: FillRegistry { fixture.registry }
@@ -39,7 +39,7 @@ import Testing
         #expect(found?.fence == InvalidationSequence(max(began, latest)))
     }
 
-    /// The older fill goes on for those who have it.
+    /// The older in-flight fetch continues for the callers that it has.
     @Test func laterCallersJoinFillThatBeganAfterInvalidation() throws {
         let old = try fixture.lead()
         let new = try fixture.lead(fence: 1)
@@ -216,8 +216,8 @@ import Testing
         #expect(fill.memberCount == 30 && registry.count == 1)
     }
 
-    /// A caller looks into the store, finds nothing, and asks for a fill. One that ended between
-    /// the two must not make it fetch again.
+    /// A caller looks into the store, finds nothing, and asks for an in-flight fetch. One that
+    /// ended between the two must not make it fetch again.
     @Test func thirtyCallersFetchOnceHoweverLookupsAndEndsInterleave() async throws {
         for round in 0..<200 {
             let fixture = try FillRegistryFixture()

@@ -5,15 +5,15 @@ import Testing
 
 @testable import HTTPCache
 
-/// An outage is foreseen as it then comes.
+/// The offline forecast comes true in an outage.
 @Suite(.timeLimit(.minutes(20))) struct ForesightTests {
     private static let lifetimes = [
         "max-age=60", "max-age=60, must-revalidate", "max-age=60, no-cache", "max-age=60, s-maxage=60", "max-age=7000",
         "max-age=60, stale-while-revalidate=90", "max-age=60, proxy-revalidate", "max-age=0",
     ]
 
-    /// Whether a request is foreseen to be answered, and whether it is if its origin is unreachable
-    /// then.
+    /// Whether the forecast says that a request is answered, and whether it is when its origin is
+    /// unreachable.
     private func outcome(
         _ lifetime: String,
         age: Int,

@@ -42,7 +42,7 @@ final class OriginCallers: Sendable {
         self.origin = origin
     }
 
-    /// A caller takes a place.
+    /// A caller takes a permit.
     ///
     /// - Returns: its number.
     @discardableResult

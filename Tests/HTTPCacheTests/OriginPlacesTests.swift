@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// The places at an origin and the next waiter, as a value without an engine. docs/decisions/0025
+/// The permits of an origin and the next waiter, as a value without an engine. docs/decisions/0025
 @Suite(.timeLimit(.minutes(20))) struct OriginPlacesTests {
     private let one = RequestClient("192.0.2.1")
     private let other = RequestClient("192.0.2.2")
@@ -137,7 +137,7 @@ import Testing
             }
             #expect(places.count == held.count && places.waitingCount == waiting.count, "seed \(seed), step \(step)")
             if !lowered { #expect(held.count <= limit, "seed \(seed), step \(step)") }
-            // No client waits for a place that it could have.
+            // No client waits for a permit that it could have.
             let couldEnter = waiting.contains { waiter in
                 let holding = held.count { $0 == waiter.client }
                 let isOver = waiter.client != .none && holding >= max(1, limit / 4)

@@ -155,7 +155,7 @@ import Testing
         #expect(numbers(at: 3).map(\.outageMilliseconds) == [3000, 0])
         #expect(numbers(at: 3).map(\.isUp) == [false, true])
         #expect(answer(at: start.adding(.seconds(5))))
-        // It has ended, and does not go on.
+        // It has ended, and does not continue.
         #expect(numbers(at: 100).map(\.outageMilliseconds) == [5000, 0])
         #expect(!numbers(at: 100).contains { !$0.isUp })
         fail(other)

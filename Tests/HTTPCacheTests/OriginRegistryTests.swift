@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// The places at an origin and the callers that wait for them, without an engine or a socket.
+/// The permits of an origin and the callers that wait for them, without an engine or a socket.
 /// ``OriginPlacesTests`` shows in which order waiting clients come.
 @Suite(.timeLimit(.minutes(20))) struct OriginRegistryTests {
     private let origin: Origin

@@ -180,7 +180,7 @@ import Testing
         try node.elsewhere("theirs")
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { try await node.get().text } }
-            // One that comes when the look is over looks once more.
+            // An exchange that comes when the peer lookup is over looks up once more.
             while node.others.state.withLock({ $0.askers }) < 100 { await Task.yield() }
             gate.open()
             for try await text in group { #expect(text == "theirs") }
@@ -206,8 +206,8 @@ import Testing
         #expect(node.transport.requests.count == 1)
         // The lease goes with the offer.
         #expect(node.offers.map(\.lease?.number) == [7])
-        // One that comes when the look is over and the fetch has not begun looks once more, and
-        // gives its lease back.
+        // An exchange that comes when the peer lookup is over and the fetch has not begun looks up
+        // once more, and gives its lease back.
         #expect(node.released.allSatisfy { $0 })
     }
 
@@ -294,7 +294,7 @@ import Testing
         node.transport.script(EngineFixture.url, .notModified([.eTag: "\"1\"", .cacheControl: "max-age=60"]))
         #expect(try await node.get().text == "theirs")
         #expect(node.transport.requests.first?.headerFields[.ifNoneMatch] == "\"1\"")
-        // One look, which found it, and none after it.
+        // One peer lookup, which found it, and none after it.
         #expect(node.queries == 1)
     }
 

@@ -306,7 +306,7 @@ private final class ScriptedStore: StoreOperations {
     func closeCondition() { state.withLock { $0.isConditionClosed = true } }
     /// How many ask for it.
     var asking: Int { state.withLock { $0.asking } }
-    /// Lets every operation go on.
+    /// Lets every operation continue.
     func open() {
         state.withLock { state in
             (state.isClosed, state.areCountsClosed, state.failure) = (false, false, nil)

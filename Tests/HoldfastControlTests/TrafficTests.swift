@@ -171,7 +171,7 @@ import Testing
         OutageTotals(served: seconds, refused: seconds, oldest: seconds)
     }
 
-    /// An outage is noticed seconds after it began, and other origins' outages go on meanwhile.
+    /// An outage is noticed seconds after it began, and other origins' outages continue meanwhile.
     @Test(arguments: 0...15) func outageCountsFromTheSecondInWhichItBegan(_ delay: Int64) throws {
         var log = OutageLog()
         for at in 0..<100 as Range<Int64> { log.note([], second(at), at: time(at)) }
@@ -254,7 +254,7 @@ import Testing
     // MARK: Standing
 
     /// Every combination of phase, mode, origins that are away, and errors that stored responses
-    /// stand in for.
+    /// replace.
     @Test func standingSaysOnWhatTheServiceStands() {
         typealias Standing = OverviewReport.Standing
         for mode in OfflineMode.allCases {

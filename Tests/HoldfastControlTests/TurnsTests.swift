@@ -1,7 +1,7 @@
 import HTTPCache
 import Testing
 
-/// The order in which operations get their turns.
+/// The order in which the limiter admits operations.
 @Suite(.timeLimit(.minutes(20))) struct TurnsTests {
     @Test func turnsComeInTheOrderOfArrival() {
         var turns = Turns(places: 2, waitingLimit: 2)

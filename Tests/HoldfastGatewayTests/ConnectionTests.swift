@@ -30,7 +30,7 @@ struct ConnectionTests {
     }
 
     /// docs/attacks.md, 4, 12. Mutants: a GET's content kept by `GatewayService.body`; `answered`
-    /// that goes on without the content's end.
+    /// that continues without the content's end.
     @Test(
         "A GET's content is neither forwarded nor read as a request",
         arguments: [
@@ -184,8 +184,8 @@ struct ConnectionTests {
                 [configuration] gateway in
                 let question = "OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n"
                 #expect(try await gateway.get("/").content.count == content.utf8.count)
-                // Checked only now, because the client that read everything may have been slow as
-                // well.
+                // Checked only now, because the client that read everything may also have been
+                // slow.
                 gateway.server.reconfigure(configuration)
                 return try await RawClient.with(port: gateway.port, receiveBuffer: 256 << 10) { client in
                     try await client.send(question)

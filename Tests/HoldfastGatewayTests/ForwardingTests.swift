@@ -67,8 +67,8 @@ struct ForwardingTests {
         }
     }
 
-    /// docs/attacks.md, 5, 11. Mutants: a name removed from `FieldRules.isHopByHop` or
-    /// `overwritten`.
+    /// docs/attacks.md, 5, 11. Mutants: a name removed from `FieldRules.isHopByHop` or from the
+    /// rows of `RequestFieldTable`.
     @Test("Fields about the connection, and claims about target and path, are dropped") func dropsFields() async throws
     {
         let dropped = [

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct FreedMemoryTests {
     private static let mib = 1 << 20
 
-    /// Whether memory is due at each look, in order.
+    /// Whether memory is due at each check, in order.
     private func due(_ looks: [(content: Int, peak: Int, connections: Int)]) -> [Bool] {
         var freed = FreedMemory()
         return looks.map {

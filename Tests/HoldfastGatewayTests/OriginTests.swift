@@ -272,8 +272,8 @@ struct OriginTests {
         }
     }
 
-    /// Mutants: an unshared response that is kept for a leader that has gone, because a fill is
-    /// kept alive by the reader of its interim responses.
+    /// Mutants: an unshared response that is kept for a leader that has gone, because an in-flight
+    /// fetch is kept alive by the reader of its interim responses.
     @Test("An unshared response whose client has gone releases its connection")
     func releasesConnectionOfUnsharedResponse() async throws {
         let gate = Gate()

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Clients that have sent enough to hold a place have three quarters of all places, and no
+    /// Clients that have sent enough to hold a permit have three quarters of all permits, and no
     /// more.
     ///
     /// Mutant: `one-client-takes-all`.

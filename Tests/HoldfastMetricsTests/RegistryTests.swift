@@ -77,7 +77,7 @@ import Testing
         let families = await registry.families()
         #expect(families.first?.series.count == 10)
         #expect(await value("holdfast_metrics_refused_series", in: registry) == .integer(9990))
-        // Those that are kept go on.
+        // Those that are kept continue.
         Counter(label: "a_total", dimensions: [("host", "3.example")], factory: registry).increment()
         #expect(await value("a_total", [.init("host", "3.example")], in: registry) == .integer(2))
     }

@@ -32,7 +32,7 @@ import Testing
         try await ClientFixture.run(.init(options: options)) { fixture in try await fetchTogether(270, fixture) }
     }
 
-    /// A response that is read but not stored keeps no place at the origin, and must not block the
+    /// A response that is read but not stored keeps no permit of the origin, and must not block the
     /// connections of other calls.
     @Test func openUnstoredResponsesLeaveConnectionsForOtherCalls() async throws {
         var options = EngineOptions()

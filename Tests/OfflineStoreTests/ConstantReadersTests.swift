@@ -37,7 +37,7 @@ import Testing
                         }
                         observed.largest.max(fileSize(log), ordering: .relaxed)
                         // There are few threads for all tasks: this gives them to the writers,
-                        // while other readers go on.
+                        // while other readers continue.
                         await Task.yield()
                     }
                 }

@@ -105,7 +105,7 @@ import Testing
             #expect(DatabaseAudit.findings(path + "/0001.sqlite") == [])
         }
 
-        /// Others fill the disk while the store is open: hits go on, and new entries replace old
+        /// Others fill the disk while the store is open: hits continue, and new entries replace old
         /// ones.
         @Test func storesNewEntriesWhileOthersFillTheDisk() async throws {
             let disk = try #require(SmallDisk(in: folder.path))

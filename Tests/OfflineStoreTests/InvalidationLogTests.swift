@@ -31,7 +31,7 @@ import Testing
         await stores.close()
     }
 
-    /// A database that takes the place of a damaged one does not know what waited. It tells other
+    /// A database that replaces a damaged one does not know what waited. It tells other
     /// nodes once to mark everything.
     @Test func databaseInPlaceOfADamagedOnePublishesOnePurgeOfEverything() async throws {
         let folder = try TemporaryFolder()

@@ -44,7 +44,7 @@ private final class Model: Sendable {
 
     enum Kind {
         case object
-        /// A response stored as the engine does, under a fence.
+        /// A response stored as the engine does, under a fencing number.
         case fenced
         /// A response stored by an explicit call.
         case byHand
@@ -209,8 +209,8 @@ private final class Model: Sendable {
         }
         let freshens = slot.kind == .fenced && Int.random(in: 0..<3, using: &generator) == 0
         let removals = removalsWhileQuiet
-        // The fence is read before the number is handed out: later invalidations come after this
-        // fence.
+        // The fencing number is read before the number is handed out: later invalidations come
+        // after it.
         let fence = store.responses.invalidationSequence
         let number = slot.known.withLock { known in
             known.issued += 1

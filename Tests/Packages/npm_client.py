@@ -63,7 +63,7 @@ class Npm(PackageTest):
             self.assertLessEqual({line["http.response.status_code"] for line in lines if line["http.request.method"] == "GET"}, {200, 304})
         self.assertIn(304, {line["http.response.status_code"] for line in since})
         self.assertEqual({"/@holdfast%2fsample", "/holdfast-base"}, stale(since))
-        # The audit is a POST, and needs the registry. npm goes on without it.
+        # The audit is a POST, and needs the registry. npm continues without it.
         self.assertEqual({504}, {line["http.response.status_code"] for line in since if line["http.request.method"] == "POST"})
 
 

@@ -46,7 +46,7 @@ import Testing
         #expect(pipeline.expire(at: time(1050)).isStalled)
     }
 
-    /// A slow server that goes on replying is not cut off.
+    /// A slow server that keeps replying is not cut off.
     @Test mutating func repliesPutOffTheStall() {
         pipeline.append("a", byteCount: 1, deadline: time(50))
         pipeline.append("b", byteCount: 1, deadline: time(50))

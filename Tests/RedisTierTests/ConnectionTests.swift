@@ -10,7 +10,7 @@ import Testing
 @Suite("Connections over sockets", .timeLimit(.minutes(20))) struct ConnectionTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// Greets, and goes on as a script says.
+    /// Greets, and continues as a script says.
     private func withPeer(
         unix: Bool = false,
         stallLimit: TimeAmount = .patient,
@@ -46,7 +46,7 @@ import Testing
             }
         } test: { connection async throws in
             #expect(try await get(connection, "a") == .bulk("a"))
-            // An error reply is a value, and the connection goes on.
+            // An error reply is a value, and the connection continues.
             #expect(try await get(connection, "bad") == .failed("WRONGTYPE no"))
             #expect(try await get(connection, "b") == .bulk("b"))
         }

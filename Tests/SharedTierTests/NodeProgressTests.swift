@@ -74,7 +74,7 @@ import Testing
         #expect(waiting == [.init(node: "a", seenSeconds: 41, behind: nil)])
     }
 
-    /// A node that goes on serving is not where the purge is, for however long it is away. One that
+    /// A node that keeps serving is not where the purge is, however long it is away. One that
     /// validates serves nothing as fresh once its lease is over, with two percent for its clock.
     @Test(arguments: [(5100, false), (5101, true), (-60_000, false)])
     func aNodeThatIsAwayCountsByItsMode(_ millisecondsAgo: Int64, _ hasStopped: Bool) throws {

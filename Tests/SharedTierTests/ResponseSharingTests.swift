@@ -184,7 +184,7 @@ import Testing
             try await nodes[0].untilPut()
             try await nodes[2].purge(.target(try TargetURI(url("/x"))))
             try await nodes[1].wait { $0.sharing.status.counts.applied == 1 }
-            // The old one is still there, by an old fence.
+            // The old one is still there, with an old fencing position.
             try await nodes[1].expect("new", at: "/x")
             #expect(nodes[1].responses.counts[.old] >= 1)
             try await nodes[1].untilPut()
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    /// The node that asks the origin goes on meanwhile.
+    /// The node that asks the origin continues meanwhile.
     @Test func oneTimeOutDoesNotEndTheWaitForAnotherNode() async throws {
         let fleet = Fleet()
         let nodes = try (0..<2).map { try fleet.node($0, wait: .seconds(6000)) }

@@ -22,7 +22,8 @@ import Testing
         #expect(rules.count == FaultyValues.Defect.allCases.count)
     }
 
-    /// Each defect breaks its rule. A rule that waits in vain for something ends with the timeout.
+    /// Each defect breaks its rule. A rule that waits for something that never comes ends with the
+    /// timeout.
     @Test(arguments: FaultyValues.Defect.allCases) func defectBreaksTheContract(_ defect: FaultyValues.Defect) async {
         let contract = SharedValuesContract(seed: seed, timeout: .seconds(2)) {
             InMemoryValuesEngine { FaultyValues($0, $1, defect) }

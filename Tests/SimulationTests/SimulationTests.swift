@@ -16,7 +16,7 @@ import Testing
 ///
 /// | Change | Found by |
 /// |---|---|
-/// | the fence is not compared | an invalidated response is served |
+/// | the fencing number is not compared | an invalidated response is served |
 /// | `standard` skips a required validation | stale without permission |
 /// | `Vary` is ignored | another variant |
 /// | an older fill replaces what a younger one stored | not found: no invariant covers it |
@@ -30,8 +30,8 @@ import Testing
 /// | a stored response does not age | `Age` and `ttl` |
 /// | mode `offline` does not bound the preference | a socket in mode `offline` |
 /// | a body under way is joined at any age | a response that had started before |
-/// | no call joins a fill | a group that makes more than one request |
-/// | a place at an origin is not given back | found by an earlier version; not tried since |
+/// | no call joins an in-flight fetch | a group that makes more than one request |
+/// | a permit of an origin is not given back | found by an earlier version; not tried since |
 /// | the wrong bytes of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |

@@ -102,7 +102,7 @@ routes:
         """Ends it as a service manager does; returns the time that it takes."""
         start = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        # Its tunnels have clients in this process, which must go on.
+        # Its tunnels have clients in this process, which must continue.
         return start
 
     async def ended(self, start):
@@ -172,7 +172,7 @@ async def test_http1(options):
         except InvalidStatus as error:
             check(error.response.status_code == 503, f"one tunnel too many gets {error.response.status_code}")
             check(error.response.headers.get("Retry-After") == "1", "there is no Retry-After")
-        # A place is free again behind a tunnel that ends.
+        # A permit is free again after a tunnel ends.
         await sockets.pop().close()
         await until(lambda: gate.metrics()["holdfast_tunnels"] == count - 1, "the place is not free again")
         sockets.append(await client_of_http1(gate))

@@ -103,7 +103,7 @@ extension CacheEngine {
     }
 
     /// Performs an operation of the store. If it fails, the failure is counted and logged, and the
-    /// exchange goes on without it.
+    /// exchange continues without it.
     ///
     /// - Parameters:
     ///   - kind: that of the operation, for the count of failures.

@@ -30,7 +30,7 @@ public struct CacheResponse: Sendable {
     public var stored: StoredResponse?
     /// In the words of RFC 9211.
     public var outcome: CacheOutcome
-    /// The request and what was stored when it came, to foresee an outage.
+    /// The request and the stored responses when it came, for the offline forecast.
     package var foreseeing: Foresight.Subject?
 }
 

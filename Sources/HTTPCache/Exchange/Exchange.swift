@@ -19,7 +19,7 @@ struct Exchange {
     private var prepared: PreparedRequest { flow.prepared }
     private var request: CacheRequest { flow.prepared.request }
     private let key: CacheKey
-    /// The look for another node's response, whose lease the fetch takes that this exchange leads.
+    /// The peer lookup whose lease belongs to the fetch that this exchange leads.
     private var find: SharedFinder.Find?
 
     init(_ flow: ExchangeFlow, key: CacheKey, on engine: CacheEngine) {
@@ -82,8 +82,8 @@ struct Exchange {
         guard let finder = engine.finder, let shared = finder.worthwhile(renewal.prepared.keyForOthers) else {
             return renew(by: fetcher)
         }
-        // One look, and one request at the origin, for all nodes. The next hit renews if this one
-        // does not.
+        // One peer lookup and one request to the origin for all nodes. If this hit renews nothing,
+        // the next one does.
         if finder.isLooking(shared) || engine.fills.isShared(key) { return }
         Task { [self] in
             let look = await finder.find(shared) { await fetcher.adopt(shared, patience: nil, $0) }
@@ -206,7 +206,7 @@ struct Exchange {
             guard let limit = flow.waitLimit else {
                 return flow.received(try await fill.waitForHead(isLeader: isLeader))
             }
-            // The fill goes on without this caller.
+            // The in-flight fetch continues without this caller.
             let delivery = try await engine.sleeper.limit(limit, onTimeout: { fill.keepGoing() }) {
                 try await fill.waitForHead(isLeader: isLeader)
             }

@@ -7,8 +7,8 @@ import Synchronization
 /// decides, as long as no other kind of waiting is needed.
 ///
 /// A task costs as much as the rest of a response that passes through. So a hit and such a response
-/// need none. If an exchange needs more, it goes on in a task, from where this driver had to stop:
-/// ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
+/// need none. If an exchange needs more, it continues in a task, from where this driver had to
+/// stop: ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
 ///
 /// All functions but that one are called on one event loop.
 package final class ExchangeAttempt: Sendable {
@@ -21,7 +21,7 @@ package final class ExchangeAttempt: Sendable {
         case lookUp(StoredLookup)
         /// Nothing is stored: call ``fetch(mayRelay:inTurn:_:)``.
         case fetch
-        /// Let a task go on.
+        /// Let a task continue.
         case continueInTask
     }
 
@@ -31,7 +31,7 @@ package final class ExchangeAttempt: Sendable {
         /// The same with an unparsed head, if the caller of ``fetch(mayRelay:inTurn:_:)`` allowed
         /// that.
         case relayed(any RelayedResponse)
-        /// Let a task go on.
+        /// Let a task continue.
         case continueInTask
     }
 
@@ -120,7 +120,7 @@ package final class ExchangeAttempt: Sendable {
     ///     before this returns. The request's ``CacheRequest/onInformational`` is called until
     ///     then.
     /// - Returns: `false` if the fetch cannot be done on the loop. Then nothing was done, and a
-    ///   task goes on.
+    ///   task continues.
     package func fetch(
         mayRelay: Bool = false,
         inTurn: @escaping InTurn = { $0() },
@@ -268,7 +268,7 @@ extension CacheEngine {
     /// Begins an exchange on the calling event loop: see ``ExchangeAttempt``.
     package func attempt(on prepared: PreparedRequest) -> ExchangeAttempt { ExchangeAttempt(self, prepared) }
 
-    /// Goes on with an exchange that an event loop could not complete.
+    /// Continues an exchange that an event loop could not complete.
     @concurrent
     package func respond(to attempt: ExchangeAttempt) async throws -> CacheResponse {
         let (flow, beginning) = attempt.handOver()

@@ -4,10 +4,10 @@ import HTTPTypes
 /// One exchange from its request to its response, as a value: events in, one action out. It
 /// performs nothing.
 ///
-/// Look up → decide → ask the origin → lead a fetch or join one → deliver, or let a stored response
-/// stand in. Every exchange takes this way, whatever drives it: ``Exchange`` in a task,
-/// ``ExchangeAttempt`` on an event loop. ``ExchangeMachine`` decides which stored response may be
-/// served; ``FillDecision`` decides how the origin's response is treated.
+/// Look up → decide → ask the origin → lead a fetch or join one → deliver, or serve stale. Every
+/// exchange takes these steps, whatever drives it: ``Exchange`` in a task, ``ExchangeAttempt`` on
+/// an event loop. ``ExchangeMachine`` decides which stored response may be served; ``FillDecision``
+/// decides how the origin's response is treated.
 ///
 /// Each event is legal in one state, and its method says so with a precondition.
 struct ExchangeFlow: Sendable {
@@ -27,9 +27,9 @@ struct ExchangeFlow: Sendable {
     /// The action after a look at the origin's health.
     enum OriginAction: Sendable {
         case admit
-        /// Asking would be in vain. Serve this; if its body is gone, ask all the same.
+        /// The origin would not answer. Serve this; if its body is gone, ask anyway.
         case serve(Serve)
-        /// Asking would be in vain, and no stored response may be served: refuse, unless the
+        /// The origin would not answer, and no stored response may be served: refuse, unless the
         /// breaker lets this request through as a trial.
         case refuse(ExchangeError)
     }
@@ -57,7 +57,7 @@ struct ExchangeFlow: Sendable {
         case refuse(any Error)
     }
 
-    /// Why a stored response stands in, and what follows if none can.
+    /// Why a stale response is served, and what happens if there is none.
     private enum StandIn {
         /// The origin takes longer than the caller waits.
         case slow
@@ -122,7 +122,7 @@ struct ExchangeFlow: Sendable {
         machine = ExchangeMachine(prepared, now: now, eagerRefresh: options.eagerRefresh)
     }
 
-    /// The request and the last lookup, to foresee an outage.
+    /// The request and the last lookup, for the offline forecast.
     var foreseeing: Foresight.Subject { Foresight.Subject(prepared, lookup.found) }
 
     private var request: CacheRequest { prepared.request }
@@ -284,8 +284,8 @@ struct ExchangeFlow: Sendable {
 
     // MARK: The fetch
 
-    /// How long the caller waits for the response's head before a stored response stands in; `nil`
-    /// if none may.
+    /// How long the caller waits for the response's head before it is served stale; `nil` if no
+    /// stored response may be used.
     var waitLimit: Duration? { machine.originIsSlow() == nil ? nil : softTimeout }
 
     /// The fetch has a result.
@@ -330,7 +330,7 @@ struct ExchangeFlow: Sendable {
         return .refuse(ExchangeError.shutDown(request))
     }
 
-    /// ``waitLimit`` has passed. The fetch goes on without this caller.
+    /// ``waitLimit`` has passed. The fetch continues without this caller.
     mutating func waitedTooLong() -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
         return standIn(.slow)
@@ -356,7 +356,7 @@ struct ExchangeFlow: Sendable {
         return .fetchAlone
     }
 
-    // MARK: Standing in
+    // MARK: Serving stale
 
     private mutating func standIn(_ reason: StandIn) -> FetchAction {
         guard let serve = serve(reason, machine) else { return withoutStandIn(reason) }
@@ -364,8 +364,8 @@ struct ExchangeFlow: Sendable {
         return .standIn(serve)
     }
 
-    /// The body of the stored response that was to stand in is gone. It may have been replaced
-    /// since it was looked up; then its replacement stands in, but no third one.
+    /// The body of the stale response is gone. It may have been replaced since the lookup; then the
+    /// replacement is served, but no third response.
     mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> FetchAction {
         guard case .standingIn(let reason, let isReplacement) = state else {
             preconditionFailure("Nothing was to stand in.")

@@ -58,7 +58,7 @@ package struct ExchangeMachine: Sendable {
     package private(set) var considered: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
-    ///   - mode: in place of the request's own, to foresee the result in another mode.
+    ///   - mode: in place of the request's own, to forecast the result in another mode.
     ///   - eagerRefresh: the engine's, if no rule says otherwise.
     package init(
         _ prepared: PreparedRequest,
@@ -161,7 +161,7 @@ package struct ExchangeMachine: Sendable {
     /// wants no other, unless something asks for validation before use.
     private func recent(_ stored: StoredResponse, _ reuse: Reuse) -> Serve? {
         guard let reuseWithin, preference != .networkOnly, preference != .storedOnly, stored.head.status.code < 400,
-            // A clock that was set back must not make a response recent for ever.
+            // A clock that was set back must not make a response recent forever.
             reuseWithin >= 0, now.milliseconds(since: stored.head.responseTime).magnitude <= reuseWithin.magnitude
         else { return nil }
         switch reuse.decision {
@@ -208,8 +208,8 @@ package struct ExchangeMachine: Sendable {
         var error = error
         if let failure = error as? TransportError, let overload = ExchangeError.overloaded(failure) { error = overload }
         if let error = error as? ExchangeError {
-            // An overloaded cache would respond with 503: a stored response that may stand in for
-            // that response stands in here. RFC 5861 §4
+            // An overloaded cache would respond with 503: a stored response that may replace a 503
+            // is served stale. RFC 5861 §4
             guard error.code == .overloaded,
                 var served = originResponded(status: .serviceUnavailable) ?? usableWithoutPlace
             else { return .refuse(error) }
@@ -269,7 +269,7 @@ package struct ExchangeMachine: Sendable {
         case refuse(ExchangeError)
     }
 
-    /// Decides without asking the origin, if asking would be in vain.
+    /// Decides without asking the origin, if the origin would not answer.
     ///
     /// - Parameters:
     ///   - recent: how the origin failed for the key a moment ago.
@@ -364,8 +364,8 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
-    /// The origin's response looks wrong beside the selected response: serves the latter in its
-    /// place.
+    /// The origin's response looks wrong compared with the selected response, which is served
+    /// instead.
     package func originLooksWrong() -> Serve? {
         guard var served = standIn else { return nil }
         served.outcome = CacheOutcome(

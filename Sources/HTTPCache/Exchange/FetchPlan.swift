@@ -46,8 +46,8 @@ final class FetchPlan: Sendable {
     ///
     /// - Parameters:
     ///   - head: the caller's own.
-    ///   - mayStandIn: whether the selected response may stand in for a response that looks wrong;
-    ///     `nil` leaves that as it is.
+    ///   - mayStandIn: whether the selected response may be served stale in place of a response
+    ///     that looks wrong; `nil` leaves that as it is.
     func unconditional(_ head: HTTPRequest, mayStandIn: Bool? = nil) -> FetchPlan {
         var fetch = fetch
         fetch.request = head

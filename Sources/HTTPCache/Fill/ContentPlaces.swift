@@ -1,12 +1,13 @@
 import Synchronization
 
-/// The memory for stored content of responses under way: one place for each response, for one chunk
-/// of its content. A client that reads nothing keeps its response's place, and costs no more.
+/// The memory for stored content of responses under way: one permit for each response, for one
+/// chunk of its content. A client that reads nothing keeps its response's permit, and costs no
+/// more.
 ///
-/// A response that finds no place waits for its turn. Clients share the places as they share those
-/// at an origin: one client alone never gets the last quarter. docs/decisions/0025
+/// A response that finds no permit waits for its turn. Clients share the permits as they share
+/// those at an origin: one client alone never gets the last quarter. docs/decisions/0025
 package final class ContentPlaces: Sendable {
-    /// The bytes of one place: a chunk of the store. 64 KiB
+    /// The bytes of one permit: a chunk of the store. 64 KiB
     package static let placeLength = 64 << 10
 
     private struct State {
@@ -14,10 +15,10 @@ package final class ContentPlaces: Sendable {
         var limit: Int
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter: UInt64 = 0
-        /// The most places that were taken since ``takePeak()``.
+        /// The most permits that were taken since ``takePeak()``.
         var peak = 0
 
-        /// Takes a place if one is free for the client.
+        /// Takes a permit if one is free for the client.
         mutating func enterIfFree(_ client: RequestClient) -> Bool {
             let isEntered = places.enterIfFree(client, limit: limit)
             peak = max(peak, places.count)
@@ -27,18 +28,18 @@ package final class ContentPlaces: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter bytes: the memory for all places together.
+    /// - Parameter bytes: the memory for all permits together.
     package init(bytes: Int) { state = Mutex(State(limit: Self.limit(bytes))) }
 
     private static func limit(_ bytes: Int) -> Int { max(1, bytes / placeLength) }
 
-    /// The places that are taken.
+    /// The permits that are taken.
     package var count: Int { state.withLock { $0.places.count } }
 
-    /// The responses that wait for a place.
+    /// The responses that wait for a permit.
     package var waitingCount: Int { state.withLock { $0.places.waitingCount } }
 
-    /// The most places that were taken since this was called last.
+    /// The most permits that were taken since this was called last.
     package func takePeak() -> Int {
         state.withLock { state in
             defer { state.peak = state.places.count }
@@ -46,7 +47,7 @@ package final class ContentPlaces: Sendable {
         }
     }
 
-    /// Replaces the memory for all places. With more of it, waiting responses go on at once.
+    /// Replaces the memory for all permits. With more of it, waiting responses continue at once.
     func reconfigure(bytes: Int) {
         let admitted = state.withLock { state in
             state.limit = Self.limit(bytes)
@@ -55,7 +56,7 @@ package final class ContentPlaces: Sendable {
         for waiter in admitted { waiter.resume(returning: true) }
     }
 
-    /// Takes a place; waits if the client may have none now.
+    /// Takes a permit; waits if the client may have none now.
     ///
     /// - Returns: `nil` if the task was cancelled.
     package func enter(_ client: RequestClient) async -> Place? {
@@ -92,7 +93,7 @@ package final class ContentPlaces: Sendable {
         for waiter in admitted { waiter.resume(returning: true) }
     }
 
-    /// One place. It is free again when nothing refers to it.
+    /// One permit. It is free again when nothing refers to it.
     package final class Place: Sendable {
         fileprivate let places: ContentPlaces
         fileprivate let client: RequestClient
@@ -106,7 +107,7 @@ package final class ContentPlaces: Sendable {
     }
 }
 
-/// Takes turns for a place: it gives its own back between two chunks.
+/// Takes turns for a permit: it gives its own back between two chunks.
 struct ContentTurn: Sendable {
     private let places: ContentPlaces
     private let client: RequestClient
@@ -118,14 +119,14 @@ struct ContentTurn: Sendable {
         self.place = place
     }
 
-    /// The same turn without a place: for another reader.
+    /// The same turn without a permit: for another reader.
     var another: ContentTurn {
         var turn = self
         turn.place = nil
         return turn
     }
 
-    /// Gives the place back, because its chunk has left, and waits for the next one.
+    /// Gives the permit back, because its chunk has left, and waits for the next one.
     ///
     /// - Throws: `CancellationError`
     mutating func next() async throws {
@@ -134,6 +135,6 @@ struct ContentTurn: Sendable {
         if place == nil { throw CancellationError() }
     }
 
-    /// Gives the place back.
+    /// Gives the permit back.
     mutating func end() { place = nil }
 }

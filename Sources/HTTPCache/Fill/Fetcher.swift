@@ -3,7 +3,7 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Runs one fill: sends the request, decides on the head, stores and shares the body.
+/// Runs one in-flight fetch: sends the request, decides on the head, stores and shares the body.
 struct Fetcher: Sendable {
     let engine: CacheEngine
     let prepared: PreparedRequest
@@ -50,7 +50,7 @@ struct Fetcher: Sendable {
             if case .nothing = beginning {
                 try await engine.enter(origin, request.client, within: prepared.hardTimeout(engine.options))
             }
-            // A waiting request that is admitted next may be served from this fetch. So the place
+            // A waiting request that is admitted next may be served from this fetch. So the permit
             // is free only when everything is stored.
             defer { engine.origins.leave(origin, request.client) }
             switch beginning {
@@ -220,7 +220,8 @@ struct Fetcher: Sendable {
         var writer: (any ResponseWriter)?
         /// Why it is not stored; it counts only without a writer.
         var refusal = StorageRefusal.store
-        /// The draft of a whole response, for other nodes, and the fence that they judge it by.
+        /// The draft of a whole response, for other nodes, and the fencing number that they judge
+        /// it by.
         var offered: (draft: ResponseDraft, fence: LogPosition?)?
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?

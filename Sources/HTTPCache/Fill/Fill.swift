@@ -19,7 +19,7 @@ final class Fill: Sendable {
         case released(HTTPResponse.Status)
         /// The origin responded with 304; this is the stored response now.
         case validated(StoredResponse)
-        /// The origin's response looks wrong beside this stored response.
+        /// The origin's response looks wrong compared with this stored response.
         case refused(StoredResponse)
     }
 
@@ -51,7 +51,7 @@ final class Fill: Sendable {
         var isCancelled = false
         /// The caller whose request is under way has its response, or has gone.
         var hasLeaderLeft = false
-        /// The fetch goes on even if no caller waits.
+        /// The fetch continues even if no caller waits.
         var isBackground = false
         /// A reader that reads nothing. It keeps a body from being given up while members are about
         /// to read it.
@@ -88,7 +88,7 @@ final class Fill: Sendable {
 
     /// - Parameters:
     ///   - check: that of the request that is sent.
-    ///   - isBackground: no caller waits for it from the beginning, and it goes on all the same.
+    ///   - isBackground: no caller waits for it from the beginning, and it continues anyway.
     init(
         fence: InvalidationSequence,
         number: UInt64 = 0,
@@ -105,13 +105,13 @@ final class Fill: Sendable {
         )
     }
 
-    /// Lets the fetch go on from now on when the last caller leaves: a caller was served another
+    /// Lets the fetch continue from now on when the last caller leaves: a caller was served another
     /// response, and wants this one stored.
     func keepGoing() {
         state.withLock { $0.isBackground = true }
     }
 
-    /// Whether it goes on even if no caller waits.
+    /// Whether it continues even if no caller waits.
     var isBackground: Bool { state.withLock { $0.isBackground } }
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
@@ -150,7 +150,7 @@ final class Fill: Sendable {
     /// Adds a caller; call ``waitForHead(isLeader:)`` once for it.
     ///
     /// - Parameters:
-    ///   - check: this caller's, which a response has to pass as well before it is stored.
+    ///   - check: this caller's, which a response must also pass before it is stored.
     ///   - mayReuse: whether a response that came before this caller may serve it all the same. A
     ///     response that is still awaited may. RFC 9111 §4
     /// - Returns: `false` if the fetch has been given up, the body's beginning is gone, the
@@ -235,8 +235,8 @@ final class Fill: Sendable {
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
         var request = request
         let inform = presented.onInformational
-        // A strong reference: the sender of the request holds the fill anyway, and a weak reference
-        // makes each count of it slow.
+        // A strong reference: the sender of the request holds the in-flight fetch anyway, and a
+        // weak reference makes each count of it slow.
         request.onInformational = { interim in
             if self.keep(interim) { inform?(interim) }
         }

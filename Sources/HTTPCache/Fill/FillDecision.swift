@@ -1,8 +1,8 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// How a fill treats the head that the origin sent. Pure: request, stored response and head in,
-/// decision out.
+/// How an in-flight fetch treats the head that the origin sent. Pure: request, stored response and
+/// head in, decision out.
 package enum FillDecision: Sendable {
     /// A 304 about the stored response: it has this head now.
     case freshen(StoredResponse, head: StoredResponseHead)
@@ -20,11 +20,11 @@ package enum FillDecision: Sendable {
     case combine(StoredResponse, CombinedResponse, ResponseDraft)
     /// Only the caller whose request this was may have it, and it is not stored.
     case passThrough(StorageRefusal)
-    /// It looks wrong beside the stored response, which is served instead.
+    /// It looks wrong compared with the stored response, which is served instead.
     case refuse(replacing: StoredResponse)
 }
 
-/// The facts that a fill knows of its request.
+/// The facts that an in-flight fetch knows of its request.
 package struct FillContext: Sendable {
     let prepared: PreparedRequest
     let key: CacheKey
@@ -406,7 +406,7 @@ extension CachePolicy {
 }
 
 extension HTTPResponse {
-    /// Whether its media type has content that goes on for as long as a client listens.
+    /// Whether its media type has content that continues for as long as a client listens.
     fileprivate var isEndless: Bool {
         guard let type = headerFields[.contentType]?.lowercased() else { return false }
         return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")

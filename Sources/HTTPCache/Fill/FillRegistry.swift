@@ -2,24 +2,25 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The fills that are under way, by key.
+/// The in-flight fetches, by key.
 final class FillRegistry: Sendable {
-    /// How a caller gets its fill.
+    /// How a caller gets its in-flight fetch.
     enum Admission {
         /// There was none: the caller must start this one.
         case lead(Fill)
         /// There is one already.
         case joined(Fill)
-        /// A fill of this key may have ended since the caller looked into the store: look again. Or
-        /// one is under way, and the caller does not wait for another's.
+        /// An in-flight fetch of this key may have ended since the caller looked into the store:
+        /// look again. Or one is under way, and the caller does not wait for another's.
         case lookAgain
         /// The cache is shut down.
         case closed
     }
 
-    /// The kinds of fills that callers ask for.
+    /// The kinds of in-flight fetches that callers ask for.
     enum Role {
-        /// The fill under way, if that may serve the caller; otherwise one that others may join.
+        /// The in-flight fetch, if it may serve the caller; otherwise a new one that others may
+        /// join.
         case sharing
         /// One that others may join, if none is under way.
         case leading
@@ -29,11 +30,11 @@ final class FillRegistry: Sendable {
         case background
     }
 
-    /// The fills under way for a key.
+    /// The in-flight fetches of a key.
     fileprivate struct Keyed {
-        /// The fill that others may join.
+        /// The in-flight fetch that others may join.
         var fill: Fill?
-        /// The number of all fills.
+        /// The number of in-flight fetches.
         var count = 0
         /// By selecting fields: the number of the youngest fill that was stored.
         var stored: [HTTPFields: UInt64] = [:]
@@ -62,10 +63,10 @@ final class FillRegistry: Sendable {
     /// - Parameters:
     ///   - seen: ``endedCount(_:)`` before the lookup, for a caller that looked up to be served;
     ///     `nil` skips the comparison.
-    ///   - fence: the store's present invalidation number. A fill that began before an invalidation
-    ///     serves only the callers that it has.
-    ///   - rules: those of the caller's request. A fill under other rules may store a response that
-    ///     these rules do not store.
+    ///   - fence: the store's present invalidation number. An in-flight fetch that began before an
+    ///     invalidation serves only the callers that it has.
+    ///   - rules: those of the caller's request. An in-flight fetch under other rules may store a
+    ///     response that these rules do not store.
     ///   - check: the caller's.
     ///   - mayReuse: whether a response that arrived before this caller came, and whose body is
     ///     still under way, may serve it.
@@ -82,8 +83,8 @@ final class FillRegistry: Sendable {
             if state.isClosed { return .closed }
             if role != .alone, let fill = state.keys[key]?.fill {
                 guard role == .sharing else { return .lookAgain }
-                // A fill that began after an invalidation that this caller has not noticed yet is
-                // as good as its own.
+                // An in-flight fetch that began after an invalidation that this caller has not
+                // noticed yet is as good as its own.
                 if fill.fence >= fence, fill.rules == rules, fill.join(check: check, mayReuse) { return .joined(fill) }
             }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
@@ -91,11 +92,12 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// Whether a fill may store its response: no fill of the key that began after it has done so.
+    /// Whether an in-flight fetch may store its response: no in-flight fetch of the key that began
+    /// after it has done so.
     ///
-    /// Fills of one key run side by side when requests differ (a conditional one, a variant) or
-    /// after an invalidation. The slower, older response must not replace the newer one. Each
-    /// variant is stored on its own. RFC 9111 §4.1
+    /// In-flight fetches of one key run side by side when requests differ (a conditional one, a
+    /// variant) or after an invalidation. The slower, older response must not replace the newer
+    /// one. Each variant is stored on its own. RFC 9111 §4.1
     ///
     /// - Parameter isPart: it is a part (206), which may not replace a newer whole, but keeps no
     ///   older whole out.
@@ -108,13 +110,13 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// Fills that have not ended.
+    /// The in-flight fetches.
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
-    /// Whether a fill of a key is under way that others may join.
+    /// Whether a key has an in-flight fetch that others may join.
     func isShared(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.fill != nil } }
 
-    /// Callers that wait for fills that others may join.
+    /// Callers that wait for in-flight fetches that others may join.
     var memberCount: Int {
         let fills = state.withLock { $0.keys.values.compactMap(\.fill) }
         return fills.reduce(0) { $0 + $1.memberCount }
@@ -123,7 +125,7 @@ final class FillRegistry: Sendable {
     /// Whether the cache is shut down.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Keeps further callers from joining this fill, which goes on.
+    /// Keeps further callers from joining this in-flight fetch, which continues.
     func detach(_ fill: Fill, _ key: CacheKey) {
         state.withLock { state in
             guard let place = state.keys.index(forKey: key), state.keys.values[place].fill === fill else { return }
@@ -132,7 +134,7 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// Ends a fill: no caller can join it any more.
+    /// Ends an in-flight fetch: no caller can join it any more.
     ///
     /// - Parameter changedNothing: nothing was stored, so that callers that have looked up need not
     ///   look again.
@@ -155,7 +157,7 @@ final class FillRegistry: Sendable {
         for waiter in drained { waiter.resume() }
     }
 
-    /// Ends every fill and returns when the last has ended.
+    /// Ends every in-flight fetch and returns when the last has ended.
     func close() async {
         let fills = state.withLock { state in
             state.isClosed = true
@@ -182,8 +184,8 @@ final class FillRegistry: Sendable {
 }
 
 extension FillRegistry.State {
-    /// A fill with its first member, or with none. A fill that may be joined replaces the one
-    /// before.
+    /// An in-flight fetch with its first member, or with none. An in-flight fetch that may be
+    /// joined replaces the one before.
     fileprivate mutating func makeFill(
         _ key: CacheKey,
         _ fence: InvalidationSequence,
@@ -202,7 +204,8 @@ extension FillRegistry.State {
 }
 
 extension FillRegistry.Keyed {
-    /// - Returns: the fill that no caller may join: this one, or the one that it replaces.
+    /// - Returns: the in-flight fetch that no caller may join: this one, or the one that it
+    ///   replaces.
     fileprivate mutating func add(_ added: Fill, mayBeJoined: Bool) -> Fill? {
         count += 1
         guard mayBeJoined else { return added }

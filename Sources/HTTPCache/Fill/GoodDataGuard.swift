@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Rejects a success that looks wrong beside the stored one: a captive portal's page, an empty
-/// response, a list that lost most of its items.
+/// Rejects a success that looks wrong compared with the stored one: a captive portal's page, an
+/// empty response, a list that lost most of its items.
 ///
 /// A rejected response does not replace the stored one. If its head looks wrong, the stored
 /// response is served instead (`detail=guarded`). If only its body does, the caller gets it, and

@@ -10,7 +10,7 @@ import Synchronization
 /// chunk needs its room. So the disk paces a stored body, the fastest reader paces one that is not
 /// stored (any more), and the slowest reader paces none; and memory is bounded. If a body is not
 /// stored, a reader that fell behind gets an error. When the last reader leaves, a body that is not
-/// stored ends, and one that is stored goes on for a limited time: see ``UnreadLimit``.
+/// stored ends, and one that is stored continues for a limited time: see ``UnreadLimit``.
 final class SharedBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -22,7 +22,7 @@ final class SharedBody: Sendable {
         case failed(any Error)
     }
 
-    /// A stored body that goes on without a reader, for a limited time.
+    /// A stored body that continues without a reader, for a limited time.
     fileprivate struct Unread {
         var entry: UnreadWatch.Entry
         /// Bytes that had come when the last reader left.
@@ -61,7 +61,7 @@ final class SharedBody: Sendable {
 
     /// - Parameters:
     ///   - writesInPlace: the writer may be used where the body comes in.
-    ///   - unread: whether it goes on when it is stored and the last reader leaves. By default it
+    ///   - unread: whether it continues when it is stored and the last reader leaves. By default it
     ///     is that of a fetch in the background.
     ///   - watch: enforces that limit.
     ///   - onAbandoned: called when it is given up because it has no reader.
@@ -106,8 +106,8 @@ final class SharedBody: Sendable {
             }
             state.withLock { $0.window.persisted = readable }
         } catch {
-            // A failing store never fails a response: the callers go on, and the bytes that are on
-            // disk already can still be read back.
+            // A failing store never fails a response: the callers continue, and the bytes that are
+            // on disk already can still be read back.
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }
@@ -132,7 +132,7 @@ final class SharedBody: Sendable {
         }
     }
 
-    /// Whether the body is still being stored; the fill asks before it commits.
+    /// Whether the body is still being stored; the in-flight fetch asks before it commits.
     var isStoring: Bool { state.withLock { $0.isStoring } }
 
     /// All of it has come: storing it ends soon, with or without a reader.
@@ -256,7 +256,7 @@ final class SharedBody: Sendable {
 
     // MARK: Without a reader
 
-    /// Whether the body goes on after the last reader has left.
+    /// Whether the body continues after the last reader has left.
     private func continueUnread(_ state: inout State) -> Bool {
         guard state.isStoring else { return false }
         state.unreadCount += 1

@@ -1,20 +1,20 @@
 package import HTTPCacheSemantics
 import HTTPTypes
 
-/// How long a body that is being stored goes on after its last reader has left. Pure.
+/// How long a body that is being stored continues after its last reader has left. Pure.
 ///
-/// * It goes on for 1 second, and, if its length is unknown, no further than 8 MiB from its
+/// * It continues for 1 second, and, if its length is unknown, no further than 8 MiB from its
 ///   beginning.
-/// * A body of known length goes on for 10 seconds if it will be complete by then, at the pace that
-///   it had in the first one: a body that is nearly complete serves the next caller.
-/// * A stream of unknown length does not go on at all: its end may never come.
+/// * A body of known length continues for 10 seconds if it will be complete by then, at the pace
+///   that it had in the first one: a body that is nearly complete serves the next caller.
+/// * A stream of unknown length does not continue at all: its end may never come.
 /// * A fetch that no caller waited for (a stored response is renewed in the background) has no
 ///   reader from the beginning, and is bounded by its bytes alone.
 ///
-/// A request that waits for a place or a connection at the same origin ends the body at once: see
+/// A request that waits for a permit or a connection at the same origin ends the body at once: see
 /// ``UnreadWatch``.
 package struct UnreadLimit: Sendable, Hashable {
-    /// How far a body may go on without a reader.
+    /// How far a body may continue without a reader.
     package enum Allowance: Sendable, Hashable {
         case end
         case goOn(for: Duration)
@@ -64,8 +64,8 @@ package struct UnreadLimit: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-    /// Whether its content is a sequence that may go on for as long as its reader listens, and may
-    /// be stored all the same.
+    /// Whether its content is a sequence that may continue for as long as its reader listens, and
+    /// may be stored all the same.
     fileprivate var isStream: Bool {
         guard let type = headerFields[.contentType] else { return false }
         let essence = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }

@@ -1,7 +1,7 @@
-/// Ends a body without a reader when its time is over, or when a request waits for its place: see
+/// Ends a body without a reader when its time is over, or when a request waits for its permit: see
 /// ``UnreadLimit``.
 struct UnreadWatch: Sendable {
-    /// A body that goes on without a reader.
+    /// A body that continues without a reader.
     struct Entry: Sendable {
         fileprivate var deadline: UInt64
         fileprivate var place: UInt64

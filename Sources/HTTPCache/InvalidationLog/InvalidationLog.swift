@@ -22,7 +22,7 @@ package protocol InvalidationLog: Sendable {
     /// number can be judged by what the journal has.
     var additionCount: UInt64 { get }
 
-    /// Begins to journal, or goes on.
+    /// Begins to journal, or continues.
     ///
     /// A store that was joined to a log of another name forgets its journal and its place.
     ///
@@ -126,7 +126,7 @@ package struct LogPlace: Hashable, Sendable {
 
 /// The reasons for which a log takes nothing.
 package enum InvalidationLogError: Error, Sendable {
-    /// The store has not joined a shared log, or a new database has taken the place of the one that
+    /// The store has not joined a shared log, or a new database has replaced the one that
     /// had: ``InvalidationLog/join(_:at:)`` has to be called first.
     case notJoined
 }

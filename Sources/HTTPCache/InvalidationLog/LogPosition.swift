@@ -20,7 +20,7 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
         (left.epoch, left.number) < (right.epoch, right.number)
     }
 
-    /// The place behind this one, if the epoch goes on.
+    /// The place behind this one, if the epoch continues.
     package var next: LogPosition { LogPosition(epoch: epoch, number: number &+ 1) }
     /// The place before this one in its epoch.
     package var previous: LogPosition { LogPosition(epoch: epoch, number: number &- 1) }

@@ -179,7 +179,7 @@ public struct EngineOperations: CacheOperations {
 
     // MARK: Refreshes
 
-    /// Takes a place in the engine.
+    /// Takes a permit of the engine.
     public func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
 
     /// Gives it back.

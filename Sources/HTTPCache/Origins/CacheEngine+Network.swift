@@ -88,7 +88,7 @@ extension CacheEngine {
         }
     }
 
-    /// Takes a place among the origin's requests under way. It waits for one no longer than a
+    /// Takes a permit for a request to the origin. It waits for the permit no longer than a
     /// response's head may take.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.

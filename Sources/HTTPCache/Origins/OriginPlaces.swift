@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The client of a request, for sharing an origin's places.
+/// The client of a request, for sharing an origin's permits.
 package struct RequestClient: Sendable, Hashable {
     private let number: Int
 
     /// No client in particular: a program's own requests, which are not shared out.
     package static let none = RequestClient(number: 0)
 
-    /// All refreshes of purged responses together: clients find places at an origin however many
+    /// All refreshes of purged responses together: clients find permits at an origin however many
     /// refreshes are under way.
     package static let refreshes = RequestClient(number: 2)
 
@@ -22,11 +22,11 @@ package struct RequestClient: Sendable, Hashable {
     }
 }
 
-/// The requests under way to one origin and those that wait for a place. It decides which comes
+/// The requests under way to one origin and those that wait for a permit. It decides which comes
 /// next. Pure: the registry has the continuations.
 ///
 /// * There are never more under way than the limit.
-/// * A client that holds a quarter of the places gets no more while another client waits. It never
+/// * A client that holds a quarter of the permits gets no more while another client waits. It never
 ///   gets the last quarter (``ClientShare``). So one client alone leaves room for others, however
 ///   slow its requests are.
 /// * Waiting clients take turns, whatever the number of their requests. docs/decisions/0025
@@ -39,7 +39,7 @@ package struct OriginPlaces: Sendable {
 
     private var held: [RequestClient: Int] = [:]
     private var queues: [RequestClient: CircularBuffer<UInt64>] = [:]
-    /// Waiting clients, each once, in the order of their turns.
+    /// Waiting clients, each once, in the order in which they are served.
     private var turns = CircularBuffer<RequestClient>()
     private var waiters: [UInt64: RequestClient] = [:]
     /// Requests under way.
@@ -50,21 +50,21 @@ package struct OriginPlaces: Sendable {
     package var isEmpty: Bool { count == 0 && waiters.isEmpty }
     package var waitingCount: Int { waiters.count }
 
-    /// The places that a client holds.
+    /// The permits that a client holds.
     package func count(of client: RequestClient) -> Int { held[client] ?? 0 }
 
     // MARK: Events
 
-    /// Takes a place if the client may have one now.
+    /// Takes a permit if the client may have one now.
     package mutating func enterIfFree(_ client: RequestClient, limit: Int) -> Bool {
-        // Waiting clients could not use this place: a place that one waits for is handed over
+        // Waiting clients could not use this permit: a permit that one waits for is handed over
         // directly.
         guard Self.mayTake(client, holding: count(of: client), of: count, limit: limit) else { return false }
         take(client)
         return true
     }
 
-    /// Takes a place or a turn.
+    /// Takes a permit, or waits for one.
     ///
     /// - Parameter id: names the waiter.
     package mutating func enter(
@@ -82,16 +82,16 @@ package struct OriginPlaces: Sendable {
         return .waits
     }
 
-    /// Gives a place back.
+    /// Gives a permit back.
     ///
-    /// - Returns: the waiters that have a place now: at most one, unless the limit was raised.
+    /// - Returns: the waiters that have a permit now: at most one, unless the limit was raised.
     package mutating func leave(_ client: RequestClient, limit: Int) -> [UInt64] {
         count -= 1
         if client != .none, let places = held[client] { held[client] = places > 1 ? places - 1 : nil }
         return waiters.isEmpty ? [] : admit(limit: limit)
     }
 
-    /// Gives free places to the waiters whose turn it is.
+    /// Gives free permits to the waiters whose turn it is.
     package mutating func admit(limit: Int) -> [UInt64] {
         var admitted: [UInt64] = []
         while let next = nextTurn(limit: limit) {

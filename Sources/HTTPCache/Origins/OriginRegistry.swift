@@ -31,7 +31,7 @@ package final class OriginRegistry: Sendable {
         var nextWaiter: UInt64 = 0
         var isClosed = false
         /// Milliseconds for which origins were unreachable, by the origins' labels: also of outages
-        /// that go on, as far as they have been counted.
+        /// that continue, as far as they have been counted.
         var outages: [String: Int64] = [:]
         /// The last outages that are over, the latest one last.
         var ended: [OriginOutage] = []
@@ -279,7 +279,7 @@ package final class OriginRegistry: Sendable {
 
     // MARK: Requests under way
 
-    /// Takes a place among the requests under way. It waits if the client may have none now.
+    /// Takes a permit for a request. It waits if the client may have none now.
     ///
     /// - Throws: ``Overload`` if too many wait already, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient) async throws {
@@ -318,7 +318,7 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Takes a place if one is free for the client.
+    /// Takes a permit if one is free for the client.
     ///
     /// - Parameter isWanted: whether the request may be sent to an origin with this breaker; called
     ///   only if there was a failure lately.
@@ -335,11 +335,11 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Gives a place back, or hands it to the next waiter.
+    /// Gives a permit back, or hands it to the next waiter.
     func leave(_ origin: Origin, _ client: RequestClient) {
         let admitted = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
             guard let record = state.records[origin] else { return [] }
-            // The place is handed over directly, so no newcomer can take it in between.
+            // The permit is handed over directly, so no newcomer can take it in between.
             let admitted = record.waiters(record.places.leave(client, limit: state.options.inFlightLimit))
             if admitted.isEmpty { state.forgetIfIdle(record, origin) }
             return admitted
@@ -349,7 +349,7 @@ package final class OriginRegistry: Sendable {
 
     // MARK: Bodies without a reader
 
-    /// Registers a body that continues without a reader, until a request waits for its place.
+    /// Registers a body that continues without a reader, until a request waits for its permit.
     ///
     /// - Parameter end: called outside the lock, at most once.
     /// - Returns: its number for ``removeUnread(_:_:)``; `nil` if a request waits already.
@@ -373,7 +373,7 @@ package final class OriginRegistry: Sendable {
     }
 
     /// Ends the bodies of this origin that have no reader, because a request waits for their
-    /// places.
+    /// permits.
     func endUnread(_ origin: Origin) {
         let unread = state.withLock { state -> [@Sendable () -> Void] in
             guard let record = state.records[origin], !record.unread.isEmpty else { return [] }
@@ -386,13 +386,13 @@ package final class OriginRegistry: Sendable {
     /// Too many requests are under way to one origin, or wait for it.
     enum Overload: Error {
         case full
-        /// A place did not become free in time.
+        /// A permit did not become free in time.
         case waited(Duration)
     }
 }
 
 extension OriginRegistry.Record {
-    /// Takes out the continuations of waiters that have a place now.
+    /// Takes out the continuations of waiters that have a permit now.
     fileprivate func waiters(_ admitted: [UInt64]) -> [CheckedContinuation<Void, any Error>] {
         admitted.compactMap { waiting.removeValue(forKey: $0) }
     }

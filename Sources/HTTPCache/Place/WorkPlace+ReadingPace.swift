@@ -7,8 +7,8 @@ extension WorkPlace {
     ///
     /// After a read that took long no thread reads for a hundred times as long, so that callers'
     /// threads wait for a disk one hundredth of the time at most. Other reads run on threads where
-    /// they block nothing. That costs a change of threads, which does not matter beside waiting for
-    /// a disk.
+    /// they block nothing. That costs a change of threads, which does not matter compared with
+    /// waiting for a disk.
     final class ReadingPace: Sendable {
         /// A read that takes longer waited for a disk.
         private static let patience = TimeAmount.milliseconds(1)

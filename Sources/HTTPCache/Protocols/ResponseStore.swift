@@ -77,7 +77,7 @@ public protocol ResponseStore: Sendable {
     func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
         -> StoredResponse?
 
-    /// Removes one response that should not have been stored, unless another has taken its place.
+    /// Removes one response that should not have been stored, unless another has replaced it.
     ///
     /// That is no invalidation: other variants stay, fills under way are stored, and a store that
     /// shares its invalidations tells no other node. The removal is durable when this returns.
@@ -87,8 +87,8 @@ public protocol ResponseStore: Sendable {
     @discardableResult
     func withdraw(_ response: StoredResponse) async throws -> Bool
 
-    /// Invalidates. The invalidation is durable when this returns, and no fill that began before it
-    /// will be stored.
+    /// Invalidates. The invalidation is durable when this returns, and no in-flight fetch that
+    /// began before it will be stored.
     ///
     /// - Parameters:
     ///   - effect: whether stored responses are removed or marked. Of two causes the greater one is
@@ -148,13 +148,13 @@ public protocol ResponseWriter: Sendable {
     var readableLength: Int64 { get async }
 
     /// Some bytes of the unfinished body, from `offset` (below ``readableLength``). For readers
-    /// that fell behind a fill.
+    /// that fell behind an in-flight fetch.
     func readBack(from offset: Int64) async throws -> ByteBuffer
 
     /// Makes the response visible in one commit, in place of the variant that it replaces.
     ///
-    /// - Returns: the stored response, or `nil` if an invalidation after the fence forbids storing
-    ///   it.
+    /// - Returns: the stored response, or `nil` if an invalidation after the fencing number forbids
+    ///   storing it.
     func finish() async throws -> StoredResponse?
 
     /// Gives up. The written bytes are removed once this writer is released. Until then

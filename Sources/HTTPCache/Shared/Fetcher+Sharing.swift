@@ -102,7 +102,7 @@ extension Fetcher {
 
 extension FillContext {
     /// Whether a response of another node is of use here: the rules of this node store it for all
-    /// principals, the request selects it, and it is newer than what is stored, and better.
+    /// principals, the request selects it, and it is newer than the stored response, and better.
     func mayAdopt(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
         let head = draft.head
         guard head.status.code < 400, audience(of: head) == .shared, !prepared.policy.isWithheld(head),

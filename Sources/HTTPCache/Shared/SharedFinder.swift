@@ -3,7 +3,7 @@ import Synchronization
 
 /// Looks for responses of other nodes: once for all exchanges of this node that need the same.
 final class SharedFinder: Sendable {
-    /// A look that is under way, or over.
+    /// A peer lookup that is under way, or over.
     final class Find: Sendable {
         private let held = Mutex<HeldLease?>(nil)
 
@@ -38,11 +38,11 @@ final class SharedFinder: Sendable {
     /// Whether an exchange looks for responses to a key.
     func isLooking(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
 
-    /// Looks, or waits for the look of another exchange.
+    /// Looks up, or waits for the peer lookup of another exchange.
     ///
     /// - Parameter adopt: looks for a response and stores it here; returns whether it did.
-    /// - Returns: the look, whether a response is stored here now, and whether another exchange
-    ///   looked, maybe for another variant.
+    /// - Returns: the peer lookup, whether a response is stored here now, and whether another
+    ///   exchange looked it up, maybe for another variant.
     func find(
         _ key: CacheKey,
         _ adopt: @escaping @Sendable (Find) async -> Bool

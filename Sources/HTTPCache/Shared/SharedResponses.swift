@@ -13,8 +13,8 @@ package protocol SharedResponses: Sendable {
     /// Up to where this node has put the purges of the shared log in force; `nil` while it does not
     /// follow the log.
     ///
-    /// Taken before a request is sent, it is the fence of what is offered: other nodes take no
-    /// response that a later purge is about.
+    /// Taken before a request is sent, it is the fencing number of the offered response: other
+    /// nodes take no response that a later purge is about.
     var position: LogPosition? { get }
 
     /// Whether it is worth looking for a key. A key whose responses are for no other node is
@@ -65,7 +65,7 @@ package struct SharedQuery: Sendable {
     }
 }
 
-/// The result of a look.
+/// The result of a peer lookup.
 package enum SharedFinding: Sendable {
     case found(SharedResponse)
     /// Nothing was found. With a lease, other nodes wait for this one to ask the origin.

@@ -31,7 +31,7 @@ public enum InvalidationScope: Sendable {
     /// Everything stored for the target URIs of a host, of both schemes and on every port, in all
     /// partitions, methods and variants.
     ///
-    /// A store may reject every fill that began before the invalidation.
+    /// A store may reject every in-flight fetch that began before the invalidation.
     case host(TargetHost)
     /// One key with all its variants.
     case key(CacheKey)

@@ -7,7 +7,7 @@ extension CacheOutcome.Detail {
     public static let staleWhileRevalidate = CacheOutcome.Detail("stale-while-revalidate")
     /// Stale, served because the origin took longer than the soft timeout.
     public static let slow = CacheOutcome.Detail("slow")
-    /// Served in place of an origin's response that looked wrong beside it.
+    /// Served in place of an origin's response that looked wrong compared with it.
     public static let guarded = CacheOutcome.Detail("guarded")
     /// Served without asking the origin, fresh or not, because it arrived or was validated within
     /// ``CacheRequest/reuseWithin``.

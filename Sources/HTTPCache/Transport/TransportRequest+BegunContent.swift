@@ -4,13 +4,13 @@ import NIOCore
 import Synchronization
 
 extension TransportRequest {
-    /// Bytes of content that are read before the request takes a place at the origin.
+    /// Bytes of content that are read before the request takes a permit of the origin.
     private static let begunLimit: Int64 = 64 << 10
 
     /// Waits until the client has sent enough of the content: all of it if it is short, otherwise
     /// its beginning. Returns the request with that content.
     ///
-    /// A client that announces content and sends none would hold a place for nothing.
+    /// A client that announces content and sends none would hold a permit for nothing.
     ///
     /// - Parameter client: content without a client is a program's own, and is left as it is.
     /// - Throws: any error of reading the content.

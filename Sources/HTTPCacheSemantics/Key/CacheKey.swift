@@ -140,8 +140,8 @@ public struct CacheKey: Sendable, Hashable {
 
     /// The parts of the key.
     public var components: Components {
-        // Every key was made by the encoder or checked by the decoder, so this succeeds. A
-        // placeholder stands in all the same, because this module never traps.
+        // Every key was made by the encoder or checked by the decoder, so this succeeds. If it
+        // did not, a placeholder would be returned, because this module never traps.
         Self.decode(bytes)
             ?? Components(
                 partition: .shared,

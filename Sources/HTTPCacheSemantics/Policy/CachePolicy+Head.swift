@@ -21,7 +21,7 @@ extension CachePolicy {
     ///
     /// **A response without validators freshens nothing.** RFC 9111 would let it, because it
     /// contradicts nothing. But then one HEAD in each lifetime would put new fields on an old body
-    /// for ever, and that body would look new. If such a response describes another representation
+    /// forever, and that body would look new. If such a response describes another representation
     /// (its type, coding, language or digest), the stored one is invalidated, as §4.3.5 permits. If
     /// it describes the same one, or nothing, the stored response keeps its own age and lifetime. A
     /// missing field is not a difference: RFC 9110 §9.3.2 lets a server leave out fields for which

@@ -120,8 +120,8 @@ public struct Reuse: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - isOffline: whether no origin is asked at all.
-    ///   - isOriginUnreachable: whether it was asked in vain, or is known to be unreachable.
-    ///     Otherwise it is asked only on a miss.
+    ///   - isOriginUnreachable: whether it was asked and did not answer, or is known to be
+    ///     unreachable. Otherwise it is asked only on a miss.
     public func staleUse(isOffline: Bool, isOriginUnreachable: Bool = false) -> StaleUse {
         let exceeded = isOriginUnreachable ? exceededBudgetUnreachable : exceededBudget
         guard staleUse == .allowed, let budget = isOffline ? exceededBudgetOffline : exceeded else {

@@ -43,7 +43,7 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case endless
     /// The response is an error, and an error does not replace the stored success.
     case storedSuccess
-    /// The response looks wrong beside the stored one, and a guard keeps that.
+    /// The response looks wrong compared with the stored one, which a guard keeps.
     case guarded
     /// The body is longer or shorter than a rule or the caller's check allows.
     case bodyLength

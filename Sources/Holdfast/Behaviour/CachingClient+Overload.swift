@@ -5,7 +5,7 @@ extension CachingClient {
     /// and the request is tried again after a wait, by the call's policy.
     ///
     /// The wait is not with the retries of sent requests, because a waiting request must not hold a
-    /// place itself.
+    /// permit itself.
     @concurrent
     func respondWhenAdmitted(to request: CacheRequest) async throws -> CacheResponse {
         let policy = (request.context as? CallContext)?.retry ?? .never
@@ -24,7 +24,7 @@ extension CachingClient {
 }
 
 extension ExchangeError {
-    /// Whether the engine rejected the request because no place became free in time. An error with
+    /// Whether the engine rejected the request because no permit became free in time. An error with
     /// a cause comes from the transport, which has already tried again.
     fileprivate var wasNotAdmitted: Bool { code == .overloaded && cause == nil }
 }

@@ -117,7 +117,7 @@ extension CachingClient {
     }
 
     /// A call begins on its caller's thread if all work before its first wait is short and the
-    /// library's own, and if its own task enters the lane first.
+    /// library's own, and if its own task enters the executor first.
     private func lane(for call: Call<some Sendable>) -> CallLane {
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
         return CallLane(startsHere: isShort && !call.isLimited && EnvironmentSwitch.callLane.isOn)
@@ -458,7 +458,7 @@ extension Delivery {
     /// response is always fetched again, as the engine does.
     func isReusable(_ call: Call<Value>, at now: Timestamp) -> Bool {
         guard let window = call.options.reuseWithin, let receivedAt, !isInvalidated else { return false }
-        // After the clock was set back, a response must not stay recent for ever.
+        // After the clock was set back, a response must not stay recent forever.
         return window >= .zero && Duration.milliseconds(now.milliseconds(since: receivedAt).magnitude) <= window
     }
 }

@@ -7,9 +7,9 @@ import Synchronization
 ///
 /// A call has its own task and the task of its fetch, and one of them always waits for the other.
 /// Until both wait for the network for the first time, their work takes a few microseconds: less
-/// than it costs to wake a thread. A lane may therefore begin on the thread that makes the call. It
-/// leaves that thread when both tasks wait, or as soon as one of them is about to wait for a disk
-/// (``readyToBlock()``).
+/// than it costs to wake a thread. A call executor may therefore begin on the thread that makes the
+/// call. It leaves that thread when both tasks wait, or as soon as one of them is about to wait for
+/// a disk (``readyToBlock()``).
 final class CallLane: WorkPlace.BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -17,7 +17,7 @@ final class CallLane: WorkPlace.BlockingExecutor {
         var isRunning = false
         /// How many more jobs may run on the caller's thread.
         var jobsHere: Int
-        /// The lane runs on the caller's thread now.
+        /// The executor runs on the caller's thread now.
         var isHere = false
         /// Tasks that resume as soon as the caller's thread has been left.
         var leaving: [UnsafeContinuation<Void, Never>] = []
@@ -25,11 +25,11 @@ final class CallLane: WorkPlace.BlockingExecutor {
 
     private let state: Mutex<State>
 
-    /// - Parameter startsHere: whether the lane begins on the caller's thread. Only for calls that
-    ///   run no foreign code of unknown length before they wait. The first job of such a lane must
-    ///   be a task that leaves another executor for it, and is therefore suspended. A job that runs
-    ///   within a running task (a child task that it creates, for example) would corrupt the
-    ///   runtime's exclusivity records, which both tasks would share.
+    /// - Parameter startsHere: whether the executor begins on the caller's thread. Only for calls
+    ///   that run no foreign code of unknown length before they wait. The first job of such an
+    ///   executor must be a task that leaves another executor for it, and is therefore suspended. A
+    ///   job that runs within a running task (a child task that it creates, for example) would
+    ///   corrupt the runtime's exclusivity records, which both tasks would share.
     init(startsHere: Bool) {
         // The call's own task, and its fetch's.
         state = Mutex(State(jobsHere: startsHere ? 2 : 0))

@@ -146,7 +146,7 @@ final class CallRun<Value: Sendable> {
             if let stored, let failure = error as? HoldfastError, failure.isNetworkFailure || failure.isContentFailure,
                 call.options.networkFailure == .endingQuietly
             {
-                // The network's failure is not reported; the stream goes on with later stored
+                // The network's failure is not reported; the stream continues with later stored
                 // values.
                 stage = followingStage(after: stored)
                 return try await next()

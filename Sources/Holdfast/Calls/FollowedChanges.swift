@@ -3,8 +3,8 @@ import Synchronization
 
 /// The store's changes that a client's streams wait for. They end with the client.
 ///
-/// The store may belong to another client too, and go on reporting changes. A stream that waits for
-/// a closed client would wait for ever.
+/// The store may belong to another client too, and keep reporting changes. A stream that waits for
+/// a closed client would wait forever.
 final class FollowedChanges: Sendable {
     private struct State {
         var isClosed = false

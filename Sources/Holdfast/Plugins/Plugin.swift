@@ -4,7 +4,7 @@ public import HTTPTypes
 /// Takes part in every request of a client (``CachingClient/Configuration/plugins``), or of one
 /// call (``CallOptions/plugins``).
 ///
-/// A plugin declares its abilities by the protocols that it adopts, so plugins that change
+/// A plugin declares its abilities by the protocols that it conforms to, so plugins that change
 /// something are distinct from those that only observe:
 ///
 /// | Protocol | Hook | When |

@@ -13,7 +13,7 @@ final class DecodingIdentities: Sendable {
     private static let limit = 256
 
     private let known = Mutex<[Settings: DecodingIdentity]>([:])
-    /// No envelope, at the top level: the decoding of most endpoints, without a look into the
+    /// No envelope, at the top level: the decoding of most endpoints, without a lookup in the
     /// table.
     private let plain = DecodingIdentity()
 

@@ -157,8 +157,8 @@ package final class FleetMember: SharingOperations {
     }
 }
 
-/// Logs why the server cannot be reached, each reason once: attempts go on until one succeeds, and
-/// mostly fail for one reason.
+/// Logs why the server cannot be reached, each reason once: attempts continue until one succeeds,
+/// and mostly fail for one reason.
 private final class FailureNews: Sendable {
     private let last = Mutex<String?>(nil)
     private let logger: Logger

@@ -30,7 +30,7 @@ final class CompiledRules: Sendable {
         }
 
         func holds(forMethod method: HTTPRequest.Method) -> Bool {
-            // GET and HEAD have the same key, so a rule for GET applies to HEAD as well.
+            // GET and HEAD have the same key, so a rule for GET also applies to HEAD.
             rule.match.methods.isEmpty || rule.match.methods.contains(method)
                 || (method == .head && rule.match.methods.contains(.get))
         }

@@ -11,7 +11,7 @@ struct FieldSources {
     /// The folder to which paths of files are relative; `nil`: the current folder.
     var folder: String?
     /// `false`: no value is looked up and none can be missing, for tools that send no requests.
-    /// ``placeholder`` takes the place of each value.
+    /// ``placeholder`` replaces each value.
     var looksUp = true
 
     static let placeholder = "not-looked-up"

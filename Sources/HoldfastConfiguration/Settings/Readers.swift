@@ -90,7 +90,7 @@ enum Readers {
         return result
     }
 
-    /// Reads the names of protocols that may take the place of HTTP on a connection.
+    /// Reads the names of protocols that may replace HTTP on a connection.
     static func upgrades(_ value: FileValue) throws(Refusal) -> [String] {
         let items = try value.list(of: "protocols such as 'websocket'")
         guard items.count <= Configuration.Route.upgradeLimit else {

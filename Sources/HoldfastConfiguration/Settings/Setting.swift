@@ -9,8 +9,8 @@ import HTTPTypes
 ///    9111 defines what it changes (freshness, staleness, storing), the property belongs to
 ///    `PolicyOverrides` (module `HTTPCacheSemantics`).
 /// 2. The code that obeys the property: `CachePolicy` reads `PolicyOverrides`, `PreparedRequest`
-///    what changes the key or the request, the exchange and the fill everything else.
-/// 3. `HTTPCache/Explaining`: `holdfast explain` names the setting if it changes the key, a
+///    what changes the key or the request, the exchange and the in-flight fetch everything else.
+/// 3. `HTTPCacheExplaining`: `holdfast explain` names the setting if it changes the key, a
 ///    lifetime or what is served. `RuledResponse` applies it to responses stored before, for
 ///    `holdfast rules`.
 /// 4. ``RuleSettings``: an optional property. Its comment begins with the setting's name in a file.

@@ -40,8 +40,8 @@ extension ControlDoor {
         }
     }
 
-    /// Whether a request with these credentials is opened, so that its connection keeps its place.
-    /// A wrong token is no failed try: the request itself is judged later.
+    /// Whether a request with these credentials is opened, so that its connection keeps its permit.
+    /// A wrong token is not a failed attempt: the request itself is judged later.
     ///
     /// - Parameter credentials: the values of the request's `Authorization` fields.
     func opens(presenting credentials: [String]) -> Bool {

@@ -37,7 +37,7 @@ final class SessionDesk: Sendable {
 
     static let codeLife = TimeAmount.seconds(60)
     static let sessionLife = TimeAmount.hours(8)
-    /// The most codes of a client that wait. A further one takes the place of its oldest.
+    /// The most codes of a client that wait. A further one replaces its oldest.
     static let maximumCodes = 4
     /// The most sessions of a client. A further one ends its oldest.
     static let maximumSessions = 16
@@ -177,7 +177,7 @@ extension [SessionDesk.Secret] {
         return found
     }
 
-    /// Adds one. It takes the place of the oldest of its own client if that has no more room, so
+    /// Adds one. It replaces the oldest of its own client if that has no more room, so
     /// that no client ends the sessions of another.
     ///
     /// - Returns: `false` if all clients together have no more room.

@@ -40,7 +40,7 @@ final class EventStreams: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes a place.
+    /// Takes a permit.
     ///
     /// - Parameter client: the name of the token, or of the user, whose page it is.
     /// - Throws: ``Full`` if there is none for that client.
@@ -74,7 +74,7 @@ final class EventStreams: Sendable {
         case lifetime, ending, session
     }
 
-    /// Whether a stream may go on.
+    /// Whether a stream may continue.
     enum Admission {
         case goOn
         case ending
@@ -94,7 +94,7 @@ final class EventStreams: Sendable {
         Events(streams: self, place: place, admission: admission, overview: overview)
     }
 
-    /// The events of one stream: the last one says why it ends. The place is free when this is
+    /// The events of one stream: the last one says why it ends. The permit is free when this is
     /// released, however the stream ended.
     struct Events: AsyncSequence, Sendable {
         fileprivate let streams: EventStreams

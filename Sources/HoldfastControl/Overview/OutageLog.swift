@@ -32,7 +32,7 @@ struct OutageLog: Sendable {
     static let limit = 100
 
     private(set) var outages: [Outage] = []
-    /// The totals of the last seconds, the oldest first. Before the first look there is nothing.
+    /// The totals of the last seconds, the oldest first. Empty before the first sample.
     private var recent = [(at: Timestamp(milliseconds: 0), totals: OutageTotals())]
     /// The number of the last ended outage that was noted.
     private var lastEnded = 0
@@ -48,7 +48,7 @@ struct OutageLog: Sendable {
     /// totals of the second in which it began.
     ///
     /// - Parameter ended: the last outages that are over, read after `away`. One of them may have
-    ///   begun and ended since the last look.
+    ///   begun and ended since the last sample.
     mutating func note(_ away: [Away], ended: [OriginOutage] = [], _ totals: OutageTotals, at now: Timestamp) {
         let new = ended.filter { $0.number > lastEnded }
         lastEnded = new.last?.number ?? lastEnded

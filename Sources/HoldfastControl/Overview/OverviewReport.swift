@@ -8,7 +8,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     enum Standing: String, Sendable, Hashable, Codable {
         /// Every origin can be asked.
         case origin
-        /// Some can, or stored responses go first, or stand in for errors of origins.
+        /// Some can, or stored responses are preferred, or replace errors of origins.
         case mixed
         /// None can, or the mode asks none.
         case store

@@ -18,7 +18,7 @@ struct TrafficTotals: Sendable, Hashable {
         /// Requests that could not be answered without their origin.
         case refused
         case originRequests
-        /// Requests for which the cache foresaw an outage. Those of samples have their weight.
+        /// Requests with an offline forecast. Those of samples have their weight.
         case foreseen
         /// Those of them that could be answered if the origin were unreachable from now on.
         case answerable
@@ -64,7 +64,7 @@ struct TrafficTotals: Sendable, Hashable {
     }
 
     /// The share of the exchanges that were hits; `nil` if there were none. A stale response that
-    /// stands in for an error of its origin is none: the request was forwarded. RFC 9211 §2.1
+    /// replaces an error of its origin does not count: the request was forwarded. RFC 9211 §2.1
     var hitRatio: Double? { share(of: self[.hits] - self[.errorServed], in: .exchanges) }
 
     func share(of part: Counter, in whole: Counter) -> Double? { share(of: self[part], in: whole) }

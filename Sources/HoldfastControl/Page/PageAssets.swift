@@ -10,8 +10,8 @@ struct PageAssets: Sendable {
         let bytes: [UInt8]
     }
 
-    /// A folder whose files are read at each request, in place of those in the binary; `nil` but
-    /// for work on the page.
+    /// A folder whose files are read at each request, in place of those in the binary; `nil` except
+    /// during work on the page.
     var folder: String?
 
     /// The file of the page itself.

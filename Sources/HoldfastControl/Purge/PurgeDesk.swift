@@ -64,7 +64,7 @@ actor PurgeDesk {
 
     /// Performs a purge.
     ///
-    /// A purge goes on if its task is cancelled; a dry run ends.
+    /// A purge continues if its task is cancelled; a dry run ends.
     ///
     /// - Parameters:
     ///   - key: the request's idempotency key.
@@ -76,8 +76,8 @@ actor PurgeDesk {
         key: IdempotencyKey? = nil,
         by client: String
     ) async throws -> PurgeResult {
-        // A purge that is not valid takes no turn. It may have 1,000 selectors, so it is checked
-        // beside the actor.
+        // An invalid purge takes no permit. It may have 1,000 selectors, so it is checked outside
+        // the actor.
         do {
             _ = try purge.scopes()
         } catch {

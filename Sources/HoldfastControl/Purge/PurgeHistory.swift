@@ -60,8 +60,9 @@ struct PurgeHistory: Sendable {
     static let limit = 10_000
     /// The most bytes of selectors that are kept, about.
     static let byteLimit = 16 << 20
-    /// The same for purges that failed. They are kept apart: they have no number by which a client
-    /// could go on, and many of them must not push out those that others still have to read.
+    /// The same for purges that failed. They are kept apart: they have no number from which a
+    /// client could continue, and many of them must not push out those that others still have to
+    /// read.
     static let failedLimit = 100
     static let failedByteLimit = 1 << 20
     /// The most records of a page.

@@ -5,15 +5,15 @@ import Synchronization
 /// The connections of a listener, and which of them makes room for a new one.
 ///
 /// A connection is *opened* while a request is under way that a token opens, or the permissions of
-/// the Unix socket. It keeps its place, and no further connection is accepted while ``limit`` of
+/// the Unix socket. It keeps its permit, and no further connection is accepted while ``limit`` of
 /// them are open. Every other connection is a *stranger*: it has sent no head yet, waits between
 /// two requests, or asks for something that needs no token (a log-in, a file of the page, a
 /// refusal).
 ///
-/// Strangers have places of their own. Beyond ``strangerLimit`` a new one takes the place of
-/// another one: of the client that has the most, the one that has been a stranger for longest. So a
-/// client that opens connection after connection without a token takes places from itself first,
-/// and keeps no operator out.
+/// Strangers have permits of their own. Beyond ``strangerLimit`` a new one replaces another one: of
+/// the client that has the most, the one that has been a stranger for longest. So a client that
+/// opens connection after connection without a token takes permits from itself first, and keeps no
+/// operator out.
 struct ConnectionPlaces: Sendable {
     private struct Stranger {
         var connection: ObjectIdentifier
@@ -39,7 +39,7 @@ struct ConnectionPlaces: Sendable {
 
     /// A connection is new, or has no more requests under way.
     ///
-    /// - Returns: the connection whose place it takes, which is to be closed.
+    /// - Returns: the connection whose permit it takes, which is to be closed.
     mutating func admit(_ connection: ObjectIdentifier, of client: ClientNetwork) -> ObjectIdentifier? {
         remove(connection)
         strangers.append(Stranger(connection: connection, client: client))
@@ -77,10 +77,10 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         var places: ConnectionPlaces
         var listener: (any Channel)?
         var strangers: [ObjectIdentifier: any Channel] = [:]
-        /// Whether the listener waits for a place.
+        /// Whether the listener waits for a permit.
         var isPaused = false
 
-        /// - Returns: the listener if it waited for a place that is free now.
+        /// - Returns: the listener if it waited for a permit that is free now.
         mutating func resumes() -> (any Channel)? {
             guard isPaused, places.isAccepting else { return nil }
             isPaused = false
@@ -94,7 +94,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         state = Mutex(State(places: ConnectionPlaces(limit: limit, strangerLimit: strangerLimit)))
     }
 
-    /// Names the listener, which accepts again when a place is free.
+    /// Names the listener, which accepts again when a permit is free.
     func listens(on channel: any Channel) { state.withLock { $0.listener = channel } }
 
     // MARK: The listener

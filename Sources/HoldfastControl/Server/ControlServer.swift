@@ -8,7 +8,7 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// The control plane of a gateway: an HTTP server on a Unix socket, and by choice on a port,
+/// The control plane of a gateway: an HTTP server on a Unix socket, and optionally on a port,
 /// through which operators steer the gateway and see its state.
 ///
 /// ```swift
@@ -62,7 +62,7 @@ public final class ControlServer: Service {
     /// The most connections at a time with a request that a token opens, for the socket and for the
     /// port each. Further ones wait. ``ConnectionPlaces``
     private static let maximumConnections = 64
-    /// The most others. A further one takes the place of one that has no token either.
+    /// The most others. A further one replaces one that has no token either.
     private static let maximumStrangers = 64
     /// How long a connection may be idle.
     private static let idleLimit = TimeAmount.seconds(30)

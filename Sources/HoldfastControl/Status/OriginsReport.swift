@@ -17,7 +17,7 @@ public struct OriginsReport: Sendable, Hashable, Codable {
         public var failedProbes: Int
         /// Its requests under way.
         public var inFlight: Int
-        /// The requests that wait for a place.
+        /// The requests that wait for a permit.
         public var waiting: Int
         /// Its servers in the order in which they are asked; `nil` if the configuration has no more
         /// than its URL.
@@ -30,7 +30,7 @@ public struct OriginsReport: Sendable, Hashable, Codable {
         public var server: String
         /// Whether it failed, so that others are asked before it.
         public var aside: Bool
-        /// Its responses, but for 502, 503 and 504.
+        /// Its responses, except 502, 503 and 504.
         public var responses: Int
         /// The requests that it failed.
         public var failures: Int

@@ -11,7 +11,7 @@ import NIOCore
 /// The file, pipe or terminal that lines are written to. One thread uses it.
 struct LogOutput {
     enum Result: Hashable {
-        /// Some bytes were written, or none; writing goes on.
+        /// Some bytes were written, or none; writing continues.
         case written
         /// Nothing can be written at the moment, and a while has passed.
         case wait

@@ -151,7 +151,7 @@ extension GatewayConfiguration {
         set { address = ListenAddress(host: host, port: newValue) }
     }
 
-    /// The first address of the listeners. A new one takes its place, or the first place.
+    /// The first address of the listeners. A new one replaces it, or becomes the first.
     private var address: ListenAddress? {
         get {
             for case .address(let address, _, _, _) in listeners { return address }

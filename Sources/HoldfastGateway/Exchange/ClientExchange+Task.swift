@@ -75,7 +75,7 @@ extension ClientExchange {
                 return try await streamRewritten(head, response.body)
             }
             return finish(with: .whole(head, try await rewriteInPieces(whole, of: head)))
-        // In a new task: this one holds the part, and with it a place at the origin.
+        // In a new task: this one holds the part, and with it a permit of the origin.
         case .partial where rangeUse != .ignored:
             rangeUse = .ignored
             return startTask(for: .request)
@@ -95,7 +95,7 @@ extension ClientExchange {
     }
 
     /// Brings the task to the event loop, if it is elsewhere: whenever it has waited for something,
-    /// it goes on there.
+    /// it continues there.
     ///
     /// - Throws: `CancellationError` if the exchange is over.
     func enterLoop() async throws {

@@ -326,7 +326,7 @@ final class ClientExchange: @unchecked Sendable {
         writer.abort()
     }
 
-    /// Ends the exchange because the client has gone. A fetch that others wait for goes on.
+    /// Ends the exchange because the client has gone. A fetch that others wait for continues.
     func cancel() {
         guard !isOver else { return }
         upgrade?.discard()

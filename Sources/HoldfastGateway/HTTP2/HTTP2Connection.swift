@@ -331,7 +331,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         }
     }
 
-    /// Whether no stream of it goes on.
+    /// Whether none of its streams continues.
     var isOver: Bool { if case .open = state { false } else { true } }
 
     var isIdle: Bool { streams.isEmpty && hotStreams.isEmpty }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The places for the requests of a connection of HTTP/2.
+/// The permits for the requests of a connection of HTTP/2.
 ///
-/// A client that resets a stream gets its place in the protocol back at once. The work for the
-/// request may go on for a while, and keeps its place here: otherwise a client could begin more
+/// A client that resets a stream gets its permit in the protocol back at once. The work for the
+/// request may continue for a while, and keeps its permit here: otherwise a client could begin more
 /// work than it may have streams.
 final class HTTP2Places: Sendable {
     private let limit: Int
@@ -18,7 +18,7 @@ final class HTTP2Places: Sendable {
     /// Whether the connection itself has too many.
     var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
 
-    /// - Parameter most: the places of all connections together.
+    /// - Parameter most: the permits of all connections together.
     /// - Returns: `nil` if all are taken.
     func take(ofAll most: Int) -> Place? {
         let count = taken.add(1, ordering: .relaxed).newValue
@@ -27,7 +27,7 @@ final class HTTP2Places: Sendable {
         return nil
     }
 
-    /// One place. It is free again when nothing refers to it, on whatever thread that is.
+    /// One permit. It is free again when nothing refers to it, on whatever thread that is.
     final class Place: Sendable {
         private let places: HTTP2Places
 

@@ -67,7 +67,7 @@ final class HTTP2Session {
 
     /// Has ``HTTP2Connection/send(_:)`` take what is to be sent, until it takes no more.
     ///
-    /// - Returns: `false` if the connection cannot go on.
+    /// - Returns: `false` if the connection cannot continue.
     func send() -> Bool { nghttp2_session_send(session) == 0 }
 
     /// Whether something is to be sent.

@@ -80,11 +80,11 @@ final class HotResponse {
         ages = 0..<0
     }
 
-    /// Whether an outage is foreseen for such requests.
+    /// Whether such requests get an offline forecast.
     var isForeseen: Bool { foreseeing != nil }
 
-    /// The result of such requests in an outage, as of a moment ago; `nil` if nothing is foreseen
-    /// for their method. Call it for a sample of them: it counts for their rules too.
+    /// The result of such requests in an outage, as of a moment ago; `nil` if their method gets no
+    /// forecast. Call it for a sample of them: it counts for their rules too.
     ///
     /// - Parameter weight: for how many of them the sample stands.
     func foresight(at now: Timestamp, weight: UInt64) -> Foresight? {

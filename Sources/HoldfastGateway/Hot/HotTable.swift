@@ -11,7 +11,7 @@ final class HotTable {
     private static let ways = 4
 
     private struct Slot {
-        /// That of the response, which is not touched if it differs.
+        /// The hash of the request. If it differs, the response is not touched.
         let hash: Int
         let response: HotResponse
         var wasUsed: Bool

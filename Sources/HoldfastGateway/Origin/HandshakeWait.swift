@@ -27,7 +27,7 @@ final class HandshakeWait: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         context.fireChannelActive()
-        // NIOSSL goes on reading until the handshake is completed.
+        // NIOSSL keeps reading until the handshake is completed.
         context.read()
     }
 

@@ -236,7 +236,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         if context.channel.isWritable { apply(exchange?.reception.take()) }
     }
 
-    /// Whether a kept connection takes a request. The last look is in ``send(_:)``. Before it,
+    /// Whether a kept connection takes a request. The last check is in ``send(_:)``. Before it,
     /// content may be read for the request, which can then not be given back.
     private func mayTake(_ request: OriginRequest) -> Bool {
         if pool.isSuspect(endpoint) {

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Whether the URL that takes the place of another one leads there. The routes decide that as for a
+/// Whether the URL that replaces another one leads there. The routes decide that as for a
 /// request, by the whole of its path.
 extension RewriteClient {
     /// Whether this client's request for a path below its route's takes that route.

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
-/// The client for which a response is rewritten: it decides which URL of the gateway takes the
-/// place of an origin's.
+/// The client for which a response is rewritten: it decides which URL of the gateway replaces an
+/// origin's.
 ///
 /// Its host is written into its own response, and nowhere else. It is in no key, and nothing that
 /// is made with it is stored or shared.

@@ -19,7 +19,7 @@ struct RewriteMap: Sendable {
         let havePaths: Bool
 
         /// The origins' paths that a path begins with, the longest first, each with its length and
-        /// its routes in their order. The path may go on within a segment.
+        /// its routes in their order. The path may continue within a segment.
         func startingPaths(of path: [UInt8]) -> [(length: Int, routes: [Int])] {
             var found: [(length: Int, routes: [Int])] = []
             table.forEach(startOf: path) { found.append(($0, $1)) }

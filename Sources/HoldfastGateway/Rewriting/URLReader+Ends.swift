@@ -2,7 +2,7 @@
 extension URLReader {
     /// Whether a URL in a text ends at a character.
     enum End {
-        /// The URL may go on with it.
+        /// The URL may continue with it.
         case never
         /// A URL may have it, and it commonly follows one.
         case maybe
@@ -15,7 +15,7 @@ extension URLReader {
         switch symbol.byte {
         case 0...0x20, 0x7F: return .always
         case UInt8(ascii: "\\"):
-            // In a string inside a string, '\\u002e' is a dot: the host would go on.
+            // In a string inside a string, '\\u002e' is a dot: the host would continue.
             guard symbol.width > 1 else { return .never }
             return try peek(offset + symbol.width) == UInt8(ascii: "u") ? .never : .always
         case _ where #""<>{}|`^"#.utf8.contains(symbol.byte): return .always

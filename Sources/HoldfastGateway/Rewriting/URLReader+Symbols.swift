@@ -60,7 +60,8 @@ extension URLReader {
         }
     }
 
-    /// The names of characters that end a URL, that go on with a host, or that lead out of a path.
+    /// The names of characters that end a URL, that continue with a host, or that lead out of a
+    /// path.
     private static let names: [(name: StaticString, byte: UInt8)] = [
         ("&quot;", UInt8(ascii: "\"")), ("&apos;", UInt8(ascii: "'")), ("&lt;", UInt8(ascii: "<")),
         ("&gt;", UInt8(ascii: ">")), ("&amp;", UInt8(ascii: "&")), ("&nbsp;", UInt8(ascii: " ")),

@@ -1,6 +1,6 @@
 /// Reads a URL in a text whose next piece may not have come yet.
 struct URLReader {
-    /// The end of the piece was reached, and the text may go on.
+    /// The end of the piece was reached, and the text may continue.
     struct Incomplete: Error {}
 
     /// The text around a URL.

@@ -3,11 +3,10 @@ public import HoldfastConfiguration
 
 /// Maps the requests for a host and a path to an origin.
 ///
-/// Host and path decide if a request takes this route. The route's path is removed from the target,
-/// and the origin's path takes its place. With the path `/v1` and the origin
-/// `https://api.example.com/api`, a request for `/v1/feed?page=2` becomes one for
-/// `https://api.example.com/api/feed?page=2`. The other bytes do not change. If the origin's path
-/// is the route's, the whole target stays as received.
+/// Host and path decide if a request takes this route. In the target, the origin's path replaces
+/// the route's path. With the path `/v1` and the origin `https://api.example.com/api`, a request
+/// for `/v1/feed?page=2` becomes one for `https://api.example.com/api/feed?page=2`. The other bytes
+/// do not change. If the origin's path is the route's, the whole target stays as received.
 ///
 /// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. If a route or its origin
 /// has a path, requests with dot segments are rejected.

@@ -11,7 +11,7 @@ struct CertificateFile {
     /// The most bytes of a file. 1 MiB
     static let limit = 1 << 20
 
-    /// It differs when a file's content has changed, or when another file has taken its place.
+    /// It differs when a file's content has changed, or when another file has replaced it.
     struct Stamp: Hashable, Sendable {
         private var device: UInt64 = 0
         private var inode: UInt64 = 0

@@ -77,7 +77,7 @@ final class LoopTelemetry {
     private let clock: () -> Timestamp
     private var ticks = 0
 
-    /// - Parameter now: the time at which an outage is foreseen.
+    /// - Parameter now: the time of the forecast.
     init(_ series: RequestSeries, now: @escaping () -> Timestamp = { SystemWallClock().now() }) {
         numbers = Numbers(series)
         clock = now

@@ -31,8 +31,8 @@ struct RouteCounters: Sendable {
 
     /// Counts a hit of the hot table.
     ///
-    /// - Parameter isForeseen: whether an outage is foreseen for such hits: for GET alone. Others
-    ///   take part in no sample, so that a GET does not stand for them.
+    /// - Parameter isForeseen: whether such hits get an offline forecast: only GET does. Others
+    ///   take part in no sample, so that a GET does not represent them.
     /// - Returns: see ``takeSample(of:)``.
     mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForeseen: Bool) -> UInt64? {
         let first = route * Self.width
@@ -203,8 +203,8 @@ struct RouteCounters: Sendable {
     ]
     private static let width = tunnels.end
 
-    /// The number of an outcome's reason in ``stale``. A response that stands in for an error of
-    /// its origin counts as one, also where a rule overrides a directive for it.
+    /// The number of an outcome's reason in ``stale``. A response that replaces an error of its
+    /// origin counts as one, also if a rule overrides a directive for it.
     static func staleDetail(_ outcome: CacheOutcome) -> Int {
         let detail = outcome.standsInForError ? .staleIfError : outcome.detail
         return detail.flatMap { staleDetails.firstIndex(of: $0.description) } ?? staleDetails.count - 1
@@ -270,7 +270,7 @@ extension ExchangeRecord {
     /// Counts what an outage would have made of the request, while its origin could be reached, and
     /// the request for its rules.
     ///
-    /// - Parameter now: called only if there is anything to foresee.
+    /// - Parameter now: called only if there is anything to forecast.
     func countForesight(in counters: inout RouteCounters, at now: () -> Timestamp) {
         guard let facts, let ending = facts.ending else { return }
         var weight: UInt64 = 1

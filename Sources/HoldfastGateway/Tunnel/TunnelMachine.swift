@@ -142,7 +142,7 @@ struct TunnelMachine {
         return close(side == .client ? .clientAborted : .originAborted)
     }
 
-    /// The gateway stops. The tunnel goes on until it is ended from outside.
+    /// The gateway stops. The tunnel continues until it is ended from outside.
     mutating func drain() { isDraining = true }
 
     /// The connection of the client is closed for others.

@@ -80,7 +80,7 @@ extension ResponseStoreContract {
             for scope in [.key(key), .target(key.components.target), prefix, .tag("t"), .all] {
                 let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("x"))
                 try await bench.invalidate(scope, soft: false)
-                // The fence is later than the removal: only that it is gone forbids it.
+                // The fencing number is later than the removal: only the removal itself forbids it.
                 let renewal = bench.renewal(stored, tags: ["t"])
                 let revived = try await bench.store.freshen(stored, with: renewal, fence: bench.sequence)
                 bench.findings.expect(revived == nil, "\(scope.word): one that was removed was freshened")

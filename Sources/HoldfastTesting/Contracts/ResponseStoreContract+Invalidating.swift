@@ -12,7 +12,7 @@ extension ResponseStoreContract {
         ]
     }
 
-    /// `invalidate`, the sequence and the fence.
+    /// `invalidate`, the sequence and the fencing number.
     static let invalidating: [Rule] = [
         Rule(
             "Every invalidation has a larger number than the one before, and 'invalidationSequence' has reached it when it returns."

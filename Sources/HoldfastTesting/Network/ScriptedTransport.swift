@@ -65,8 +65,7 @@ public final class ScriptedTransport: Transport {
 
     /// A transport without a script.
     ///
-    /// - Parameter sleeper: the clock of ``Reply/delay``; by default one that stands still for
-    ///   ever.
+    /// - Parameter sleeper: the clock of ``Reply/delay``; by default one that never advances.
     public init(sleeper: any Clock<Duration> = ManualDurationClock()) {
         self.sleeper = sleeper
     }

@@ -9,9 +9,9 @@ package final class InMemoryValueEngine: Sendable {
     package enum Memory: Sendable {
         /// All is kept for its lifetime.
         case large
-        /// Nothing more can be put; leases are as ever.
+        /// Nothing more can be put; leases work as before.
         case full
-        /// All that is put is evicted at once; leases are as ever.
+        /// All that is put is evicted at once; leases work as before.
         case evicting
     }
 

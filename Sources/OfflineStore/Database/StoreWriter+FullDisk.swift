@@ -43,7 +43,7 @@ extension StoreWriter {
             let need = Need(bytes: Int64(bytes))
             var usage = try usage(connection)
             // A log that grew while a reader held it back would keep that space from the entries
-            // for ever.
+            // forever.
             if usage.log > need.log + database.limits.checkpoint * 5 / 4 {
                 try checkpoint(connection, truncating: true, isShortened: true)
                 usage = try self.usage(connection)

@@ -188,7 +188,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns when everything that was committed before is durable. Operations go on meanwhile.
+    /// Returns when everything that was committed before is durable. Operations continue meanwhile.
     func synchronize() throws {
         if try log.synchronize() { return }
         try withConnection { connection in

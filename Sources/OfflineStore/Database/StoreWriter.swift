@@ -296,7 +296,7 @@ final class StoreWriter: Sendable {
         if let start { telemetry?.recordWrite(since: start) }
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
         // Before the publication. Values that are still pending then come later in the queue. So
-        // this invalidation does not concern them, unless they have a fence.
+        // this invalidation does not concern them, unless they have a fencing number.
         for job in batch { job.pendingWrite?.end() }
         // An invalidation that is in the database but not in the sidecar is not promised; the rest
         // of the batch is.

@@ -1,17 +1,19 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Invalidations: one sequence and one bounded log, checked inside the commit of every fill.
+/// Invalidations: one sequence and one bounded log, checked inside the commit of every in-flight
+/// fetch.
 extension WriteContext {
     enum LogScope: Int64 {
         case all = 0
         case target = 1
         case key = 2
         case tag = 3
-        /// It has a number so that the sidecar knows of it. No fill is checked against it.
+        /// It has a number so that the sidecar knows of it. No in-flight fetch is checked against
+        /// it.
         case object = 4
-        /// The hash is that of the origin. Fills of the whole origin are checked against it,
-        /// because the prefix itself may be forgotten by then.
+        /// The hash is that of the origin. In-flight fetches of the whole origin are checked
+        /// against it, because the prefix itself may be forgotten by then.
         case prefix = 5
     }
 
@@ -25,9 +27,9 @@ extension WriteContext {
     /// Returns whether an invalidation after `fence` concerned this key, target or origin, or one
     /// of some tags.
     ///
-    /// If the log no longer reaches back to the fence, it returns `true`.
+    /// If the log no longer reaches back to the fencing number, it returns `true`.
     ///
-    /// - Parameter tags: called only if there was any invalidation after the fence.
+    /// - Parameter tags: called only if there was any invalidation after the fencing number.
     func isInvalidated(
         after fence: InvalidationSequence,
         keyHash: Int64,
@@ -115,8 +117,8 @@ extension WriteContext {
     func distrustEverything(above known: Int64, at now: Timestamp) throws {
         let last = try sequence().last
         let number = try nextInvalidation(.all, hash: 0, at: now, above: known)
-        // The numbers between belong to lost invalidations: fills that began before them are
-        // rejected.
+        // The numbers between belong to lost invalidations: in-flight fetches that began before
+        // them are rejected.
         try connection.run(
             "UPDATE store SET response_floor = ?1, object_floor = ?1, log_floor = max(log_floor, ?2) WHERE id = 1",
             number,

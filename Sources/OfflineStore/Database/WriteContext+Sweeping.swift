@@ -49,8 +49,8 @@ extension WriteContext {
 
     /// Records an invalidation of all targets of a host. It is one of the unfinished prefixes.
     ///
-    /// The log keeps hashes of origins, and a host has any number of them. So no fill that began
-    /// before is stored, of any origin.
+    /// The log keeps hashes of origins, and a host has any number of them. So no in-flight fetch
+    /// that began earlier is stored, of any origin.
     func invalidateHost(_ host: TargetHost, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
         let bytes = host.canonicalBytes
         let earlier = try connection.prepare("DELETE FROM prefix_invalidation WHERE prefix = ?1 AND is_removal <= ?2")
@@ -62,7 +62,7 @@ extension WriteContext {
 
     /// - Parameters:
     ///   - bytes: the encoding that keys are compared with.
-    ///   - fence: the scope and the hash in the log that fills are checked against.
+    ///   - fence: the scope and the hash in the log against which in-flight fetches are checked.
     private func invalidate(
         _ requested: InvalidationScope,
         _ bytes: [UInt8],

@@ -81,7 +81,7 @@ struct WritingTrouble: Sendable {
         if failing.contradictions <= Self.contradictionLimit, Self.hasRoom(free, for: failing.bytes) {
             return .accept
         }
-        // If the clock was set back, trials must not wait for ever.
+        // If the clock was set back, trials must not wait forever.
         guard now >= failing.nextTrial || failing.nextTrial.milliseconds(since: now) > failing.wait else {
             return .decline(triesAgain: nil)
         }

@@ -8,7 +8,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// Syncs a write-ahead log while its writer goes on: what was committed before is durable then.
+/// Syncs a write-ahead log while its writer continues: earlier commits are durable then.
 ///
 /// It has a descriptor of its own. SQLite's locks are on other files, so closing it releases none.
 final class LogSync: Sendable {

@@ -71,8 +71,8 @@ extension CacheManager {
     private static let removalCount = 256
     private static let scanCount: Int64 = 10_000
 
-    /// The SQL condition for one expired entry. The floors are bound parameters because they live
-    /// in another table's row.
+    /// The SQL condition for one expired entry. The low-water marks are bound parameters because
+    /// they live in another table's row.
     ///
     /// - Parameter isClockBehind: whether to include entries stored while the clock was ahead,
     ///   which the index does not cover.

@@ -42,7 +42,7 @@ extension CacheManager: StoreOperations {
 
     /// Waits until the store can compare that many prefixes more.
     ///
-    /// Another purge may take the places that a wait made free, so each wait ends with a look.
+    /// Another purge may take the places that a wait made free, so each wait ends with a check.
     /// Beyond ``waits`` the purge becomes one of everything, and says so.
     private func waitForPlaces(_ count: Int) async throws {
         for _ in 0..<Self.waits {

@@ -104,7 +104,7 @@ private struct OrderedListing {
         }
     }
 
-    /// The values behind which the listing goes on.
+    /// The values behind which the listing continues.
     ///
     /// - Throws: ``ResponseCursor/Invalid`` if the cursor is one of another order.
     func start(_ cursor: ResponseCursor?) throws -> [Int64] {

@@ -95,8 +95,8 @@ extension CacheManager {
     func store(_ response: RawResponseDraft, _ database: StoreDatabase) async throws {
         let room = database.state.limits.room(for: Int64(response.body.readableBytes))
         await database.state.unfinished.reserveInTurn(room)
-        // There is no fence, because a response from the caller does not belong to an earlier
-        // request.
+        // There is no fencing number, because a response from the caller does not belong to an
+        // earlier request.
         let writer = SQLiteResponseWriter(
             core: core,
             database: database,

@@ -10,7 +10,7 @@ struct SizeListing {
     }
 
     private let isDescending: Bool
-    /// The place behind which the listing goes on.
+    /// The position behind which the listing continues.
     private let start: Place
 
     /// - Throws: ``ResponseCursor/Invalid`` if the cursor is one of another order.

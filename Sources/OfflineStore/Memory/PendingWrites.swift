@@ -6,7 +6,7 @@ import Synchronization
 /// A value is here from the moment its operation is in the writer's queue until its transaction
 /// ends, with or without success. So values are here in the order in which they are written, and an
 /// earlier one leaves no later than one written after it. A value that an invalidation after its
-/// fence may concern is hidden, because it will not be stored.
+/// fencing number may concern is hidden, because it will not be stored.
 final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64

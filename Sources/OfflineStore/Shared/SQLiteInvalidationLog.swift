@@ -38,7 +38,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
     func unpublished(limit: Int) async throws -> [SharedInvalidation] {
         let waiting = try core.read { connection, _ in
             let waiting = try connection.waiting(limit: limit)
-            // A database that took the place of a damaged one knows of nothing that waits.
+            // A database that replaced a damaged one knows of nothing that waits.
             return try !waiting.isEmpty || connection.hasJoined() ? waiting : nil
         }
         guard let waiting else { throw InvalidationLogError.notJoined }
@@ -95,7 +95,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
     /// As many are written on the calling thread. They take less time than two thread switches.
     private static let fewSteps = 64
 
-    /// Writes, unless another database has taken the place of the one that has joined.
+    /// Writes, unless another database has replaced the one that has joined.
     private func write<Result: Sendable>(
         mayRunHere: Bool,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result

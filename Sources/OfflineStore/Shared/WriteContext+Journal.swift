@@ -3,8 +3,8 @@ import HTTPCacheSemantics
 
 /// The journal of invalidations that several nodes share: see ``InvalidationLog``.
 extension WriteContext {
-    /// The most invalidations that wait to be published. Beyond it, one of everything takes their
-    /// place, which only marks.
+    /// The most invalidations that wait to be published. Beyond it, one of everything replaces
+    /// them, which only marks.
     static let waitingLimit = 10_000
     /// The most invalidations in the journal. Beyond it, the oldest that were published are
     /// forgotten.
@@ -123,11 +123,11 @@ extension WriteContext {
 
     // MARK: The place
 
-    /// Joins a log of that name, or goes on with it.
+    /// Joins a log of that name, or continues with it.
     ///
     /// - Parameters:
     ///   - node: the name of this store among the nodes.
-    ///   - replacesAnother: whether the database took the place of a damaged one, which may have
+    ///   - replacesAnother: whether the database replaced a damaged one, which may have
     ///     had a journal.
     func join(_ name: String, as node: PurgeID, replacesAnother: Bool, at now: Timestamp) throws -> LogPlace {
         let statement = try connection.prepare("SELECT name FROM shared_log")

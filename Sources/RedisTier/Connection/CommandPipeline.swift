@@ -3,7 +3,7 @@ import NIOCore
 /// The commands of one connection that have no reply yet, in the order in which they were sent.
 /// Pure: events go in, actions come out.
 ///
-/// A command whose deadline passed keeps its place, because its reply still comes: that reply is
+/// A command whose deadline passed stays in the queue, because its reply still comes: that reply is
 /// dropped. The connection counts as stalled if no reply came for ``stallLimit`` although the first
 /// command is late by as much.
 struct CommandPipeline<Completion> {
@@ -51,7 +51,7 @@ struct CommandPipeline<Completion> {
         places.append(Place(completion: completion, byteCount: byteCount, deadline: deadline))
     }
 
-    /// Takes the place of the reply that has come.
+    /// Replaces the reply that has come.
     mutating func receive(at now: NIODeadline) -> ReplyAction {
         guard let place = places.popFirst() else { return .reject }
         lastReply = now

@@ -14,7 +14,7 @@ extension RedisLog {
     ) async throws(SharedLogError) -> LogBatch {
         guard (1...LogBatch.mostEntries).contains(count) else { throw .limit("count") }
         var arguments: [RedisCommand.Argument] = []
-        // Zero would block for ever.
+        // Zero would block forever.
         if wait > .zero { arguments += ["BLOCK", .integer(wait.wholeMilliseconds)] }
         let most = readsLittle.load(ordering: .relaxed) ? min(count, Self.fewEntries) : count
         arguments += ["COUNT", .integer(most), "STREAMS", keys.log, .position(cursor)]
@@ -66,7 +66,7 @@ extension RedisLog {
 }
 
 extension Duration {
-    /// At least 1 and at most an hour, because zero means for ever.
+    /// At least 1 and at most an hour, because zero means forever.
     fileprivate var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 3600 else { return 3_600_000 }

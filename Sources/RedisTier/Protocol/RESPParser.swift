@@ -2,12 +2,12 @@ package import NIOCore
 
 /// Parses RESP2 and RESP3 as bytes arrive.
 ///
-/// It goes on where it stopped: no byte of a line is searched twice, and the bytes of a bulk string
-/// are not looked at before all are there. A long bulk string gets a buffer of its size once;
-/// strings are slices. Attributes (`|`) are read and dropped. Streamed strings and aggregates
+/// It continues where it stopped: no byte of a line is searched twice, and the bytes of a bulk
+/// string are not looked at before all are there. A long bulk string gets a buffer of its size
+/// once; strings are slices. Attributes (`|`) are read and dropped. Streamed strings and aggregates
 /// (`$?`, `*?`) are rejected: no server sends them.
 ///
-/// After an error it has the same error for ever.
+/// After an error it keeps returning the same error.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
 package struct RESPParser: Sendable {

@@ -82,8 +82,8 @@ package protocol SharedLog: Sendable {
 
     /// Writes a node's row, with the engine's time.
     ///
-    /// - Parameter epoch: in which the node has read the log. That of another server must not count
-    ///   as contact with this one.
+    /// - Parameter epoch: in which the node has read the log. The epoch of another server must not
+    ///   count as contact with this one.
     /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was written.
     func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError)
 

@@ -21,7 +21,8 @@ extension InvalidationSharing {
         let additions = log.additionCount
         let end = clock.now.advanced(by: limit)
         var pause = Self.askingPauses.first
-        // That of the last look: the log may lose what it had, until this node publishes it again.
+        // The position of the last read: the log may lose what it had, until this node publishes it
+        // again.
         var reach = PurgeReach(level: .queued)
         while true {
             let left = clock.now.duration(to: end)
@@ -103,7 +104,7 @@ extension InvalidationSharing {
         let limit = min(settings.timeout, left)
         // While it is asked, too.
         reaching[keyPath: asked] = now + limit
-        // Those who follow the log find out that it does not answer.
+        // Tasks that follow the log find out that it does not answer.
         try? await question(limit)
         reaching[keyPath: asked] = uptime()
     }

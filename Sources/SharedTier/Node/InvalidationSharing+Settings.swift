@@ -11,7 +11,7 @@ extension InvalidationSharing {
         package var timeout: Duration
         /// How many replicas have to confirm what was written. 0 by default: the engine alone
         package var quorum: Int
-        /// Whether a node that lost sight of the log goes on serving what it has.
+        /// Whether a node that lost sight of the log keeps serving what it has.
         package var cutOff = CutOff.serve
         /// How much of the log stays. 25 h and 1,000,000 entries by default
         package var retention: (time: Duration, entries: Int)

@@ -6,8 +6,8 @@ package import Logging
 /// and write.
 ///
 /// The local store stays the authority. An engine that cannot be reached, is slow, has lost its log
-/// or lies leads at most to marks on what is stored, so that it is validated before its next use.
-/// A purge is in force here, and durable, before the log hears of it.
+/// or lies leads at most to marks on stored responses, which are then validated before their next
+/// use. A purge is in force here, and durable, before the log hears of it.
 ///
 /// ``run()`` performs its steps until it is cancelled: ``connect()``, ``read(wait:)``,
 /// ``publish()``, ``confirm()``. Tests call them one by one.
@@ -61,7 +61,7 @@ package actor InvalidationSharing {
     /// The place up to which everything of this node is in the log that does not wait; `nil` before
     /// that is known.
     package var publishedPosition: LogPosition? { publishedAdditions.map { _ in published } }
-    /// Those who wait for what is published, and for the log's confirmations.
+    /// The callers that wait for a publication, or for the log's confirmation.
     var reaching = ReachState()
     /// The last place that is durable in the store. Entries behind it may be lost in a power cut,
     /// so no other node must rely on them.
@@ -364,7 +364,7 @@ package actor InvalidationSharing {
         guard let follower, let epoch = follower.epoch, follower.isFollowing, !isEnding else { return }
         let through = max(follower.cursor.position, published)
         let start = wall.now()
-        // A clock that is never set, and goes on while the process is stopped.
+        // A clock that is never set, and continues while the process is stopped.
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         reaching.note(following: epoch.number, at: uptime())

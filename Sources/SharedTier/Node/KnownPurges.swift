@@ -4,7 +4,7 @@ import HTTPCacheSemantics
 /// The last purge of each scope that the shared log has, by its position: responses of other nodes
 /// are judged by it.
 ///
-/// A response is old if a purge behind its fence is about it. No clock is compared.
+/// A response is old if a purge behind its fencing position is about it. No clock is compared.
 struct KnownPurges: Sendable {
     /// The number of scopes that are remembered. About 12 MiB
     static let capacity = 262_144
@@ -17,7 +17,7 @@ struct KnownPurges: Sendable {
     /// Prefixes and hosts, which a response does not name.
     private var wide: [(scope: InvalidationScope, position: LogPosition)] = []
     private var lastOfAll = LogPosition.zero
-    /// Purges before it may not be known, so no response with an earlier fence is taken.
+    /// Purges before it may not be known, so no response with an earlier fencing position is taken.
     private(set) var floor: LogPosition
 
     /// - Parameter floor: from where on all purges are going to be noted.
@@ -54,8 +54,8 @@ struct KnownPurges: Sendable {
         last = last.filter { $0.value > floor }
     }
 
-    /// Whether a response is as good as one that the origin sends now: no purge behind its fence is
-    /// about it, and none can have been missed.
+    /// Whether a response is as good as one that the origin sends now: no purge behind its fencing
+    /// position is about it, and none can have been missed.
     func isCurrent(_ key: CacheKey, tags: [String], fence: LogPosition) -> Bool {
         guard fence >= floor, fence >= lastOfAll else { return false }
         func isPurged(_ scope: InvalidationScope) -> Bool { last[scope.hashValue].map { $0 > fence } ?? false }

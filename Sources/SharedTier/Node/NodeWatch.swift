@@ -4,7 +4,7 @@
 /// which has ended, or of a process on a copy of the store. The latter reports, and an earlier one
 /// does not. No clock of another machine is believed.
 struct NodeWatch: Sendable {
-    /// The findings of one look.
+    /// The findings of one poll.
     struct Findings: Sendable, Hashable {
         /// Rows of earlier processes of this store.
         var ended: [NodeRow] = []

@@ -9,8 +9,8 @@ package final class PurgeView: Sendable {
     private struct State {
         var isFollowing = false
         var position = LogPosition.zero
-        /// The epochs that were read. A fence of another one is from a history that this node does
-        /// not know.
+        /// The epochs that were read. A fencing position of another one is from a history that this
+        /// node does not know.
         var epochs: Set<UInt64> = []
         var known: KnownPurges?
         var offset = EngineOffset(milliseconds: 0)

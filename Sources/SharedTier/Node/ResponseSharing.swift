@@ -7,8 +7,8 @@ import Synchronization
 /// Shares stored responses with the other nodes of a fleet.
 ///
 /// Each value says up to where its node had applied the purges of the shared log before it asked
-/// the origin: its fence. A reader judges it by the purges that the reader knows. So nothing rests
-/// on when a value arrives, on whose clock, or on whether it arrives at all.
+/// the origin: its fencing position. A reader judges it by the purges that the reader knows. So
+/// nothing rests on when a value arrives, on whose clock, or on whether it arrives at all.
 package final class ResponseSharing: SharedResponses {
     package struct Settings: Sendable {
         /// For one call of the engine. 50 ms by default
@@ -255,7 +255,7 @@ package final class ResponseSharing: SharedResponses {
     /// Looks at a value and its lease.
     ///
     /// - Parameter isLast: whether a time-out ends the wait. One alone is a busy machine, and the
-    ///   other node's request goes on.
+    ///   other node's request continues.
     /// - Returns: `nil` after a time-out.
     private func look(at names: ValueNames, isLast: Bool) async throws -> LeaseLook? {
         do {

@@ -8,7 +8,7 @@ package struct TimeOutAllowance: Sendable {
 
     package init() {}
 
-    /// Whether the work may go on after an error.
+    /// Whether the work may continue after an error.
     package mutating func passes(_ error: any Error) -> Bool {
         guard !isSpent, case SharedLogError.timedOut = error else { return false }
         isSpent = true

@@ -37,7 +37,7 @@ package protocol FillLeases: Sendable {
     func release(_ lease: FillLease, within limit: Duration) async throws(SharedLogError) -> Bool
 
     /// Tells all nodes for a time not to wait for each other, because the response is not for
-    /// others. It takes the place of any lease.
+    /// others. It replaces any lease.
     func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(SharedLogError)
 }
 

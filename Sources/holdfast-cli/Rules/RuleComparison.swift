@@ -86,7 +86,7 @@ struct RuleComparison {
         var newURL: String?
         /// Whether other fields select its variant now.
         var isOtherVariant: Bool?
-        /// Seconds; `nil` for ever.
+        /// Seconds; `nil` for no limit.
         var lifetimeSeconds: Pair<Double>?
         var staleness: Pair<RuledResponse.Staleness>?
         var isPassedBy: Bool?

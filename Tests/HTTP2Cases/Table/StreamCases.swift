@@ -167,7 +167,7 @@ extension HTTP2Cases {
                     return (0..<limit).flatMap { Frame.headers(2 * $0 + 1, .get()) } + refused + Frame.resetStream(1)
                         + Frame.resetStream(3) + Frame.resetStream(5)
                 },
-                // Its places are free once the server has seen the resets.
+                // Its permits are free once the server has seen the resets.
                 .send(Frame.ping("reset!!!")), .await { $0.pings.contains("reset!!!") },
                 .respond { seen in
                     let limit = min(seen.settings?[Setting.maxConcurrentStreams] ?? 100, 1_000)

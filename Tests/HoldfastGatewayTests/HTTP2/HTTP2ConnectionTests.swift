@@ -121,7 +121,7 @@ struct HTTP2ConnectionTests {
                     // The origin shows its chunks, as many as there were pieces.
                     #expect(text?.count { $0 == "x" } == 10_000)
                 }
-                // Content without a length goes on in chunks.
+                // Content without a length is forwarded in chunks.
                 #expect(origin.requests.map(\.text)[1].lowercased().contains("transfer-encoding: chunked"))
             }
         }

@@ -47,7 +47,7 @@ struct DiskHitTests {
 
     private static let stored = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
 
-    /// Mutants: `storedHit` that returns nothing; a lookup on the loop.
+    /// Mutants: `lookedUp` that serves nothing; a lookup on the loop.
     @Test("One visit to the disk, for head and body") func looksUpOnce() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             let hit = try await gateway.get("/a")
@@ -78,7 +78,7 @@ struct DiskHitTests {
         }
     }
 
-    /// Mutant: `bringBack` that notifies only the last request.
+    /// Mutant: `returnResults` that notifies only the last request.
     @Test("Pipelined requests get responses in order") func answersInOrder() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             try await RawClient.with(port: gateway.port) { client in
@@ -97,7 +97,7 @@ struct DiskHitTests {
         }
     }
 
-    /// Mutant: `ifPresent` without the check.
+    /// Mutant: `receive` without the check.
     @Test("A client that goes during its lookup cancels no other client's") func outlivesClients() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             try await disk.whileStanding {

@@ -48,7 +48,7 @@ struct DiskLookupsTests {
         while !condition() { await Task.yield() }
     }
 
-    /// Mutants: `takesWorker` that starts the first worker only; one without `workerLimit`.
+    /// Mutants: `addWorker` that starts the first worker only; one without `workerLimit`.
     @Test("A slow lookup delays the others only briefly, and threads are limited") func othersHelp()
         async throws
     {
@@ -77,8 +77,8 @@ struct DiskLookupsTests {
         }
     }
 
-    /// Mutants: `begin` without `waitingLimit`; `bringBack` that leaves one out; a worker that ends
-    /// without handing over its results.
+    /// Mutants: `begin` without `waitingLimit`; `returnResults` that leaves one out; a worker that
+    /// ends without handing over its results.
     @Test("Accepted lookups get one result each, and no more are accepted than may wait") func answersEach()
         async throws
     {

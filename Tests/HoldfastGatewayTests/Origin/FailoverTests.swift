@@ -20,7 +20,7 @@ import Testing
         return server
     }
 
-    /// Which outcomes let a request go on, for each kind of request.
+    /// Which outcomes let a request continue, for each kind of request.
     struct Row: Sendable, CustomTestStringConvertible {
         var outcome: Failover.Outcome
         var get: Bool
@@ -288,7 +288,7 @@ import Testing
         let look = standing.beginLook(at: Self.at(1))
         let step = standing.succeed({ Self.target(2) }, at: Self.at(1))
         #expect(look && step == .takeBack && availability(standing, at: 1) == .available)
-        // The look is over: what comes of it is no news.
+        // The probe is over: its result changes nothing.
         let late = (1...3).map { _ in standing.probed(Self.probe, isGood: false, at: Self.at(2)) }
         #expect(late == [.none, .none, .none] && !standing.isAside)
     }

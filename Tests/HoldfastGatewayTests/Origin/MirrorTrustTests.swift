@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    /// Requests that the mirror does not get fail while the origin is down. Those that it gets go
-    /// on: the origin is not unreachable.
+    /// Requests that the mirror does not get fail while the origin is down. Requests that it gets
+    /// continue: the origin is not unreachable.
     ///
     /// Mutant: `restricted-failure-opens-the-breaker`.
     @Test(arguments: ["GET /a HTTP/1.1\r\nCookie: a=b\r\n", "POST /a HTTP/1.1\r\nContent-Length: 0\r\n"])

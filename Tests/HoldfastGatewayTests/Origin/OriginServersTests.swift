@@ -49,7 +49,7 @@ import Testing
             try await run(.response("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 1000000\r\n\r\nbroken"))
         case .respondsNonsense: try await run(.response("220 mail.example ESMTP\r\n\r\n"))
         case .isSlow:
-            // It begins, and does not go on.
+            // It begins, and does not continue.
             try await run(.response("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-Slow: "))
         }
     }

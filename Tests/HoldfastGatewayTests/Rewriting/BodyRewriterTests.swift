@@ -51,7 +51,7 @@ struct BodyRewriterTests {
         #expect(try rewrite(text) == expected)
     }
 
-    /// A URL without a path ends where no host goes on.
+    /// A URL without a path ends where no host continues.
     @Test(arguments: [
         ("see https://files.example. Then", "see http://files.local:8443/f. Then"),
         ("see https://files.example:443.", "see http://files.local:8443/f."),

@@ -36,7 +36,7 @@ final class DeafListener: Sendable {
         listen(listener, 0)
         let own = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         var waiting: [CInt] = []
-        // The queue takes one or two; the others wait for ever.
+        // The queue takes one or two; the others wait forever.
         for _ in 0..<4 {
             let descriptor = makeSocket()
             own.withSockAddr { _ = connect(descriptor, $0, socklen_t($1)) }

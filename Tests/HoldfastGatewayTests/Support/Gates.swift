@@ -30,7 +30,7 @@ final class Gates: Sendable {
         }
     }
 
-    /// Opens a gate for ever.
+    /// Opens a gate permanently.
     func open(_ name: String) {
         let passing = gates.withLock { gates in
             gates[name, default: Gate()].isOpen = true

@@ -109,8 +109,9 @@ struct RunningGateway: Sendable {
         return response
     }
 
-    /// A fill that a test keeps under way does not end. So it gives up, but not after a time alone:
-    /// each event loop and the thread pool have had many turns by then, however slow they are.
+    /// An in-flight fetch that a test holds open does not end. So it gives up, but not after a time
+    /// alone: each event loop and the thread pool have had many turns by then, however slow they
+    /// are.
     func waitForFills(upTo count: Int) async {
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
         let limit = ContinuousClock.now + .milliseconds(500)  // lets time pass

@@ -5,7 +5,7 @@ import Synchronization
 /// An origin that may switch to another protocol: it records the heads of requests, responds with
 /// the bytes that a function makes of them, and then does with all further bytes what it is told.
 final class SwitchingOrigin: Sendable {
-    /// How it responds, and how it goes on.
+    /// How it responds, and how it continues.
     struct Manner: Sendable {
         /// The response to a head. Those with 101 switch.
         var response: @Sendable (String) -> String = { SwitchingOrigin.switching(to: $0) }

@@ -67,7 +67,7 @@ import Testing
         joined.tunnel.receive(ByteBuffer(string: "a"), from: .origin)
         #expect(joined.client.passed == ["a"])
         #expect(joined.origin.readCount == 1)
-        // The other way goes on.
+        // The other direction continues.
         joined.tunnel.receive(ByteBuffer(string: "b"), from: .client)
         #expect(joined.client.readCount == 2)
         joined.tunnel.makeRoom(at: .origin)

@@ -12,7 +12,7 @@ import Testing
             caller.note()
             await lane.readyToBlock()
             caller.note()
-            // The lane has left the thread already, so this does nothing.
+            // The executor has left the thread already, so this does nothing.
             await lane.readyToBlock()
             caller.note()
         }
@@ -46,8 +46,8 @@ import Testing
         #expect(areCallers == [true, false])
     }
 
-    /// Only the call holds its lane, and the thread on which it began may live a little longer. A
-    /// lane that does not hold itself ends the process now and then, not each time.
+    /// Only the call holds its executor, and the thread on which it began may live a little longer.
+    /// An executor that does not hold itself ends the process now and then, not each time.
     @Test func callMayEndElsewhereBeforeItsThreadEnds() async {
         let calls = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<64 {
@@ -107,7 +107,7 @@ private struct NotingTransport: Transport {
 }
 
 /// Makes calls from a thread that runs nothing else, so that the test can distinguish it from the
-/// lane's thread.
+/// executor's thread.
 private actor Caller {
     /// The thread of the caller, and for each note whether it was made on that thread.
     final class OwnThread: SerialExecutor {

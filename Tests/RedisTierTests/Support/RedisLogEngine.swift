@@ -8,7 +8,7 @@ import Testing
 
 @testable import RedisTier
 
-/// A real `redis-server`, by choice with a replica that takes over by hand, for the contract.
+/// A real `redis-server` for the contract, optionally with a replica that takes over by hand.
 final class RedisLogEngine: SharedLogEngine {
     private struct State {
         var primary: RedisServer

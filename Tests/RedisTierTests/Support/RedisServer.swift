@@ -142,7 +142,7 @@ final class RedisServer: Sendable {
         }
     }
 
-    /// Stops its process, so that its connections stay and nothing is read, or lets it go on.
+    /// Stops its process, so that its connections stay and nothing is read, or lets it continue.
     func setStopped(_ isStopped: Bool) {
         guard let child = process.withLock({ $0 }) else { return }
         _ = Foundation.kill(child.identifier, isStopped ? SIGSTOP : SIGCONT)

@@ -83,7 +83,7 @@ struct Oracle {
                 report(call, "reports a failed exchange that did not fail")
             }
         case .overloaded:
-            // No call waits for a place for longer than the hard timeout.
+            // No call waits for a permit for longer than the hard timeout.
             let isAllowed = world.optionsInForce.contains {
                 $0.waitingLimit <= 100 || ($0.inFlightLimit <= 100 && $0.hardTimeout != nil)
             }

@@ -72,7 +72,7 @@ struct History: Sendable {
         if floors.count > 64 { floors.removeFirst(32) }
     }
 
-    /// The highest floor at a moment.
+    /// The highest low-water mark at a moment.
     func floor(at moment: Moment) -> Floor? {
         floors.filter { $0.at < moment }.max { $0.version < $1.version }
     }

@@ -113,7 +113,7 @@ extension Oracle {
 
     /// The origin took the content that was sent, to the byte.
     ///
-    /// That of a GET has no meaning, and need not be forwarded. RFC 9110 §9.3.1
+    /// The content of a GET has no meaning, and need not be forwarded. RFC 9110 §9.3.1
     func judgeUpload(_ response: ReceivedResponse, _ request: ClientRequest) -> Finding? {
         guard let got = response["x-soak-took"], request.isUnsafe else { return nil }
         let content = request.content ?? []

@@ -5,7 +5,7 @@ import Holdfast
 import NIOCore
 import NIOHTTP1
 
-/// Measures the request layer beside plain AsyncHTTPClient, in one run, in turn.
+/// Measures the request layer compared with plain AsyncHTTPClient, in one run, in turn.
 ///
 /// ```
 /// layer-benchmark [--check] [--quick]

@@ -73,7 +73,7 @@ private func checkBlock(_ block: [UInt8], _ section: SectionReader.Section, _ ex
         checkHead(section.collected, expected)
         return .goesOn
     case .malformed:
-        // The stream is reset, and the decoder's table goes on.
+        // The stream is reset, and the decoder's table stays in use.
         require(section.fields == Array(expected.prefix(section.fields.count)), "\(section) instead of \(expected)")
         require(MalformedSection.isMalformed(expected), "nghttp2 refuses \(expected)")
         return .goesOn

@@ -18,7 +18,7 @@ public struct OriginCondition: Sendable, Hashable {
         public var name: String
         /// Whether it failed, so that others are asked before it.
         public var isAside: Bool
-        /// Its responses, but for 502, 503 and 504.
+        /// Its responses, except 502, 503 and 504.
         public var responses: Int
         /// The requests that it failed.
         public var failures: Int
@@ -44,7 +44,7 @@ public struct OriginCondition: Sendable, Hashable {
     public var failedProbes: Int
     /// Its requests under way.
     public var inFlight: Int
-    /// The requests that wait for a place.
+    /// The requests that wait for a permit.
     public var waiting: Int
     /// Its servers in the order in which they are asked, if the configuration says more of the
     /// origin than its URL.

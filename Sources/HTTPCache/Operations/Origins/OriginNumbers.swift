@@ -6,7 +6,7 @@ public struct OriginNumbers: Sendable, Hashable {
     public var isUp = true
     /// Requests under way.
     public var inFlight = 0
-    /// Requests that wait for a place.
+    /// Requests that wait for a permit.
     public var waiting = 0
     /// Milliseconds for which it was unreachable, the present outage included; of several, the sum.
     public var outageMilliseconds: Int64 = 0

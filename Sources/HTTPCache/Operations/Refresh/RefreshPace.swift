@@ -24,7 +24,7 @@ public struct RefreshPace: Sendable, Hashable, Codable {
 
 /// The state of a refresh, and what it has done so far.
 public struct RefreshReport: Sendable, Hashable, Codable {
-    /// Whether a refresh goes on, or why it has ended.
+    /// Whether a refresh continues, or why it has ended.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// It fetches.
         case running
@@ -48,7 +48,7 @@ public struct RefreshReport: Sendable, Hashable, Codable {
     public var pace: RefreshPace
     /// The client that asked for it: `uid 1000`.
     public var client: String
-    /// Whether it goes on.
+    /// Whether it continues.
     public var state = State.running
     /// The requests that were begun.
     public var requested = 0
@@ -79,16 +79,16 @@ public enum RefreshRefusal: Error, Sendable, Hashable {
 
 /// Fetching purged responses again, in the background and at a pace.
 public protocol RefreshOperations: Sendable {
-    /// Takes a place for a refresh, before anything is purged. ``beginRefresh(_:_:)`` or
+    /// Takes a permit for a refresh, before anything is purged. ``beginRefresh(_:_:)`` or
     /// ``releaseRefresh()`` follows.
     func reserveRefresh() throws(RefreshRefusal)
 
     /// Gives the place back.
     func releaseRefresh()
 
-    /// Begins a refresh of the invalidated responses of the scopes, in the place that was taken. It
-    /// goes on until everything was looked at, the report's number of requests was sent, the mode
-    /// changes to one that asks no origins, or the program ends.
+    /// Begins a refresh of the invalidated responses of the scopes, with the permit that was taken.
+    /// It continues until everything was looked at, the report's number of requests was sent, the
+    /// mode changes to one that asks no origins, or the program ends.
     func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport)
 
     /// The refreshes under way, then the last ones that have ended, the last ended first.

@@ -33,7 +33,8 @@ final class RefreshRegistry: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes a place, before anything is purged. ``begin(_:on:reading:)`` or ``release()`` follows.
+    /// Takes a permit, before anything is purged. ``begin(_:on:reading:)`` or ``release()``
+    /// follows.
     ///
     /// - Throws: ``RefreshRefusal``
     func reserve(_ mode: OfflineMode) throws(RefreshRefusal) {

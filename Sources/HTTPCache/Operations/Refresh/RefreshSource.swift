@@ -54,7 +54,7 @@ public struct RefreshPage: Sendable, Hashable {
     public var targets: [RefreshTarget]
     /// Those whose request cannot be made again.
     public var skipped: Int
-    /// Where to go on; `nil` at the end.
+    /// Where to continue; `nil` at the end.
     public var next: RefreshCursor?
 
     /// A page.

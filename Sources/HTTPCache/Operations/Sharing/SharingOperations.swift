@@ -10,7 +10,7 @@ public protocol SharingOperations: Sendable {
     /// most for a time, and at most until the task is cancelled.
     ///
     /// It does not fail: the level that was reached is the answer. Nothing depends on the wait:
-    /// purges go on without it.
+    /// purges continue without it.
     func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach
 
     /// This node and the others. It takes no longer than a few calls of the log's server may.

@@ -7,9 +7,9 @@ import NIOCore
 public struct ResponseComparison: Sendable, Hashable, Codable {
     /// Two statuses.
     public struct Statuses: Sendable, Hashable, Codable {
-        /// That of the stored response.
+        /// The status of the stored response.
         public var stored: Int
-        /// That of the origin's.
+        /// The status of the origin's response.
         public var origin: Int
     }
 
@@ -36,7 +36,7 @@ public struct ResponseComparison: Sendable, Hashable, Codable {
 
     /// The statuses.
     public var status: Statuses
-    /// The fields that differ, but for those that differ each time.
+    /// The fields that differ, except those that differ each time.
     public var fields: [Field]
     /// The bodies.
     public var body: Bodies

@@ -131,7 +131,7 @@ public struct ResponseOrder: Sendable, Hashable {
     public static let names = Key.allCases.flatMap { [$0.rawValue, "-\($0.rawValue)"] }
 }
 
-/// Where a listing goes on: behind a response in an order. Clients get it as a text and give it
+/// Where a listing continues: behind a response in an order. Clients get it as a text and give it
 /// back.
 public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
     /// The numbers by which the order is decided.
@@ -206,8 +206,9 @@ public struct ResponseQuery: Sendable, Hashable {
 public struct ResponsePage: Sendable, Hashable {
     /// The responses in their order.
     public var responses: [ResponseSummary]
-    /// The place to go on after; `nil` if there are no more. A page may have fewer responses than
-    /// its limit and still not be the last one, because a read looks at a limited number of rows.
+    /// The position to continue after; `nil` if there are no more. A page may have fewer responses
+    /// than its limit and still not be the last one, because a read looks at a limited number of
+    /// rows.
     public var next: ResponseCursor?
     /// The number of entries that were looked at.
     public var examined: Int

@@ -9,7 +9,7 @@ public protocol TemporaryValue: Sendable, Hashable, Codable {
     var logged: String { get }
 }
 
-/// A value that an operator set for a time. It takes the place of the configured one until then.
+/// A value that an operator set for a time. It replaces the configured one until then.
 ///
 /// In JSON, the value is the member that ``TemporaryValue/settingName`` names.
 public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
@@ -79,7 +79,7 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
 public struct TemporaryState<Value: TemporaryValue>: Sendable, Hashable {
     /// The value of the configuration.
     public var configured: Value
-    /// The value that takes its place for a time; `nil` if there is none.
+    /// The value that replaces it for a time; `nil` if there is none.
     public var temporary: Temporary<Value>?
 
     /// A state.

@@ -11,8 +11,8 @@ public protocol TrafficOperations: Sendable {
 
 /// The numbers of all outages of origins since the start of the process.
 public struct OutageTotals: Sendable, Hashable {
-    /// Stored responses that were served because their origin could not be reached. One that stands
-    /// in for an error of its origin is none.
+    /// Stored responses that were served because their origin could not be reached. A response that
+    /// replaces an error of its origin does not count.
     public var served: Int64 = 0
     /// Requests that could not be answered without their origin.
     public var refused: Int64 = 0

@@ -21,7 +21,7 @@ extension CachingClient {
         let exchange = ExchangeIdentity(identity, request, call, bodyLimit: reading.maximumBodyBytes)
         return try await recent.response(to: exchange, within: window) {
             var request = request
-            // The exchange serves several calls, so it does not run on one call's lane.
+            // The exchange serves several calls, so it does not run on one call's executor.
             request.place = .system
             return try await reading.collect(try await self.respond(to: request, call, prepared))
         }

@@ -33,7 +33,7 @@ struct RecentResponse: Sendable {
     }
 
     /// How long ago the response came. The age is absolute, so that a clock that is set back does
-    /// not make the response recent for ever.
+    /// not make the response recent forever.
     func age(at now: Timestamp) -> Duration { .milliseconds(now.milliseconds(since: receivedAt).magnitude) }
 
     /// The response for a later call.

@@ -201,8 +201,8 @@ final class FailoverCall: TransportCall {
 }
 
 extension Result<CallbackResponse, any Error> {
-    /// A failure that names the origin as well. That of one server alone would name a mirror, of
-    /// which the reader may never have heard.
+    /// A failure that also names the origin. The failure of one server would only name a mirror,
+    /// which the reader may not know.
     fileprivate func naming(_ site: OriginSite, tried: Int, isRestricted: Bool) -> Self {
         guard case .failure(var error as TransportError) = self else { return self }
         error.leavesServersUnasked = isRestricted
