@@ -257,7 +257,8 @@ struct ControlNetworkTests {
                 "POST /v1/purges \(place)\(wrong)\(content){", "GET /page/app.js \(place)\(content){",
             ]
             var stalled: [LoopbackConnection] = []
-            for number in 0..<120 {
+            // Of each kind more than there are permits.
+            for number in 0..<280 {
                 let connection = try LoopbackConnection(port: network.port)
                 connection.send(halves[number % halves.count])
                 stalled.append(connection)

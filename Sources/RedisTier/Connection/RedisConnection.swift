@@ -63,11 +63,20 @@ package final class RedisConnection: RedisLink {
         }
     }
 
+    /// The most bytes that are parsed at a time.
+    static let longestRead = 32_768
+
     private static func open(
         _ settings: RedisConnectionSettings,
         on eventLoop: any EventLoop
     ) async throws -> RedisConnection {
         let bootstrap = ClientBootstrap(group: eventLoop).connectTimeout(settings.connectTimeout)
+            // A reply of many short values must not hold the event loop for long.
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: longestRead)
+            )
         let initialize: @Sendable (any Channel) -> EventLoopFuture<RedisConnection> = { channel in
             channel.eventLoop.makeCompletedFuture { try RedisConnection(settings, on: channel) }
         }
