@@ -84,6 +84,7 @@ struct ResponseQueueTests {
             for number in 0..<5 { #expect(try await gateway.get("/after/\(number)").text == "ok") }
             #expect(Set(origin.requests.suffix(5).map(\.connection)).count == 5)
             #expect(origin.connectionCount == 6)
+            #expect(gateway.transport.pool.counts[endpoint]?.idle ?? 0 == 0)
             let other = OriginEndpoint(isSecure: isSecure, host: "127.0.0.1", port: 1)
             #expect(!gateway.transport.pool.isSuspect(other))
         }
