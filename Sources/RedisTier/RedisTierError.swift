@@ -65,6 +65,6 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     static func malformed(_ fault: String) -> RedisTierError {
-        RedisTierError(.malformed, "The server sent bytes that are not RESP: \(fault). Its connection is closed.")
+        RedisTierError(.malformed, "The server sent bytes that are not RESP: \(fault). The connection was closed.")
     }
 }

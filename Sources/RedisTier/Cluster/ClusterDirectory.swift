@@ -45,7 +45,7 @@ final class ClusterDirectory: Sendable {
                 within: settings.connectTimeout
             )
             guard information.text?.contains("cluster_state:ok") == true else {
-                throw RedisTierError(.unreachable, "The node '\(endpoint)' says that its cluster is not complete.")
+                throw RedisTierError(.unreachable, "The node '\(endpoint)' reports that its cluster is incomplete.")
             }
             let reply = try await connection.execute(RedisCommand("CLUSTER", "SLOTS"), within: settings.connectTimeout)
             return try ClusterMap(reply, from: endpoint)

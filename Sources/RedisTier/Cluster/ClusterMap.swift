@@ -19,7 +19,7 @@ struct ClusterMap: Sendable, Hashable {
     /// - Throws: an error of ``RedisTierError/Code/unreachable``.
     init(_ reply: RESPValue, from source: RedisEndpoint) throws(RedisTierError) {
         guard case .array(let ranges) = reply, ranges.count <= Self.mostRanges else {
-            throw .map("it has another form")
+            throw .map("it has an unknown form")
         }
         var places: [RedisEndpoint: UInt8] = [:]
         var primaries: [RedisEndpoint] = []
@@ -28,7 +28,7 @@ struct ClusterMap: Sendable, Hashable {
         for range in ranges {
             guard case .array(let parts) = range, parts.count >= 3, case .integer(let first) = parts[0],
                 case .integer(let last) = parts[1], first >= 0, first <= last, last < HashSlot.count
-            else { throw .map("a range has another form") }
+            else { throw .map("a range has an unknown form") }
             for replica in parts[3...] where replicas.count < Self.mostReplicas {
                 guard let endpoint = Self.endpoint(replica, source), !replicas.contains(endpoint) else { continue }
                 replicas.append(endpoint)

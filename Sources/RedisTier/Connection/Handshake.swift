@@ -39,7 +39,7 @@ struct Handshake {
             return .fail(
                 RedisTierError(
                     .rejected,
-                    "The server rejected the handshake with '\(error.code)'. Check user, password and name."
+                    "The server rejected the handshake with '\(error.code)'. Check the user, the password and the name."
                 )
             )
         case (.hello, let reply):
@@ -103,6 +103,6 @@ extension RESPServerError {
 extension RedisTierError {
     fileprivate static let unexpectedReply = RedisTierError(
         .unexpected,
-        "The server sent a reply of a wrong type in the handshake. Its connection is closed."
+        "The server sent a reply of the wrong type in the handshake. The connection was closed."
     )
 }

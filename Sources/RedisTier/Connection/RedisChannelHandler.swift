@@ -105,7 +105,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
             case .reject:
                 throw RedisTierError(
                     .unexpected,
-                    "The server sent a reply to no command. Its connection is closed."
+                    "The server sent a reply without a command. The connection was closed."
                 )
             }
         }
@@ -126,7 +126,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         let expiry = pipeline.expire(at: context.eventLoop.now)
         for completion in expiry.late { completion(.failure(.late)) }
         if expiry.isStalled {
-            return end(RedisTierError(.closed, "The server's replies are too late. Its connection is closed."))
+            return end(RedisTierError(.closed, "The server's replies are too slow. The connection was closed."))
         }
         if let next = expiry.next { setAlarm(next) }
     }
@@ -175,5 +175,5 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
 extension RedisTierError {
     static let connectionClosed = RedisTierError(.closed, "The connection to the server was closed.")
-    static let late = RedisTierError(.timedOut, "The server did not reply within the command's time.")
+    static let late = RedisTierError(.timedOut, "The server did not reply within the command's time limit.")
 }

@@ -123,7 +123,7 @@ package final class RedisConnection: RedisLink {
 
     package func close() {
         eventLoop.execute { [handler] in
-            handler.value.end(RedisTierError(.closed, "The connection was closed on this side."))
+            handler.value.end(RedisTierError(.closed, "This node closed the connection."))
         }
     }
 }

@@ -61,14 +61,18 @@ package struct RedisExaminer: Sendable {
         }
         let slot = LogKeys(expected.namespace).slot
         guard let owner = map.owner(of: slot) else {
-            return [.connection(RedisTierError(.unreachable, "No node of the cluster has the log's slot \(slot)."))]
+            return [
+                .connection(
+                    RedisTierError(.unreachable, "No node of the cluster owns slot \(slot), which the log needs.")
+                )
+            ]
         }
         var findings = [
             EngineFinding(
                 .ok,
                 "topology",
                 server: "\(owner)",
-                "Cluster of \(map.primaries.count) primaries and \(map.replicas.count) replicas. The log is at '\(owner)'."
+                "A cluster with \(map.primaries.count) primaries and \(map.replicas.count) replicas. The log is on '\(owner)'."
             )
         ]
         let places = expected.sharesResponses ? map.primaries : [owner]
@@ -127,13 +131,14 @@ extension EngineFinding {
         let remedy: String
         switch error.code {
         case .rejected:
-            remedy = "Correct the user in 'shared.url', or 'shared.password'; 'ACL LIST' on the server shows its users."
+            remedy = "Correct the user in 'shared.url', or 'shared.password'. 'ACL LIST' on the server lists its users."
         case .malformed, .limit, .unexpected:
-            remedy = "Is it a Redis or Valkey? Correct 'shared.url': host, port, and 'rediss' for TLS."
+            remedy =
+                "Make sure that it is a Redis or Valkey server. Correct 'shared.url': host, port, and 'rediss' for TLS."
         default:
             remedy =
                 "Start the server, or correct 'shared.url': host, port, and 'rediss' for TLS. "
-                + "Look at firewalls, and at 'bind' and 'protected-mode' of the server."
+                + "Check firewalls, and 'bind' and 'protected-mode' on the server."
         }
         return EngineFinding(.error, "connection", error.message, remedy: remedy)
     }

@@ -249,6 +249,6 @@ private final class ReplyList: Sendable {
 extension RedisTierError {
     fileprivate static let unavailable = RedisTierError(
         .unavailable,
-        "The server is unreachable or does not reply; the command was not sent."
+        "The server is unreachable or does not reply, so the command was not sent."
     )
 }

@@ -46,7 +46,7 @@ package struct RESPLimits: Sendable, Hashable {
     func exceeded(_ kind: Kind) -> RedisTierError {
         RedisTierError(
             .limit(kind),
-            "The server sent a reply beyond the limit '\(kind.rawValue)' of \(self[kind]). Its connection is closed."
+            "The server sent a reply beyond the limit '\(kind.rawValue)' of \(self[kind]). The connection was closed."
         )
     }
 }

@@ -152,7 +152,7 @@ package struct RESPParser: Sendable {
             attributes += 1
             guard attributes <= limits.attributeCount else { throw limits.exceeded(.attributeCount) }
         }
-        if container == .push, !frames.isEmpty { throw .malformed("a push inside of a reply") }
+        if container == .push, !frames.isEmpty { throw .malformed("a push inside a reply") }
         return .container(container, count: count)
     }
 
@@ -197,7 +197,7 @@ package struct RESPParser: Sendable {
         guard let count = line.count else {
             // RESP2 has no null of its own.
             if kind == .bulk || kind == .array, line.readableBytesView.elementsEqual("-1".utf8) { return .value(.null) }
-            throw .malformed("a length that is no number")
+            throw .malformed("a length that is not a number")
         }
         switch kind {
         case .blobError: return try begin(.error, count)
@@ -225,7 +225,7 @@ package struct RESPParser: Sendable {
         }
         body = nil
         guard var bytes = buffer.readSlice(length: count), buffer.readInteger(as: UInt16.self) == 0x0D0A else {
-            throw .malformed("a string that is not as long as announced")
+            throw .malformed("a string whose length differs from its announced length")
         }
         switch kind {
         case .error: return .value(.error(RESPServerError(bytes)))
@@ -259,7 +259,7 @@ package struct RESPParser: Sendable {
         guard let found else { return nil }
         guard buffer.getInteger(at: found, as: UInt8.self) == 0x0D else { throw .malformed("a line without CR") }
         guard let last = buffer.getInteger(at: found + 1, as: UInt8.self) else { return nil }
-        guard last == 0x0A else { throw .malformed("a CR inside of a line") }
+        guard last == 0x0A else { throw .malformed("a CR inside a line") }
         searched = 0
         try take(end + 2)
         buffer.moveReaderIndex(forwardBy: 1)

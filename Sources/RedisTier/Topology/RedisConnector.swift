@@ -25,10 +25,10 @@ package final class RedisConnector: Sendable {
         on group: any EventLoopGroup
     ) throws(RedisTierError) {
         guard address.usesTLS == (settings.tls != nil) else {
-            throw RedisTierError(.rejected, "TLS is for an address with 'rediss', and for no other.")
+            throw RedisTierError(.rejected, "TLS requires an address with 'rediss', and such an address requires TLS.")
         }
         guard address.user == nil || password != nil else {
-            throw RedisTierError(.rejected, "The address of the shared tier has a user, and there is no password.")
+            throw RedisTierError(.rejected, "The address of the shared tier has a user but no password.")
         }
         var settings = settings
         settings.credentials = password.map { RedisCredentials(user: address.user, password: $0) }
@@ -54,7 +54,7 @@ package final class RedisConnector: Sendable {
             let directory = ClusterDirectory(seeds: seeds, settings: nodeSettings, on: group)
             self.init(settings: settings, on: group, canMove: true, cluster: directory) {
                 () throws(RedisTierError) in
-                throw RedisTierError(.unreachable, "A cluster has a primary for each slot.")
+                throw RedisTierError(.unreachable, "A cluster has a different primary for each slot.")
             }
         }
     }
@@ -82,7 +82,7 @@ package final class RedisConnector: Sendable {
         return RedisConnector(settings: settings, on: group, canMove: true, cluster: cluster) {
             () async throws(RedisTierError) in
             guard let owner = try await cluster.refresh().owner(of: slot) else {
-                throw RedisTierError(.unreachable, "No node of the cluster has the slot \(slot).")
+                throw RedisTierError(.unreachable, "No node of the cluster owns slot \(slot).")
             }
             return owner
         }
@@ -113,7 +113,7 @@ package final class RedisConnector: Sendable {
             guard try await isPrimary(connection, greeting, within: settings.connectTimeout) else {
                 throw RedisTierError(
                     .unreachable,
-                    "The server '\(endpoint)' is a replica. Entries are written to a primary alone."
+                    "The server '\(endpoint)' is a replica. Entries are written only to a primary."
                 )
             }
         } catch {

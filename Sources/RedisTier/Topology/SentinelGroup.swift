@@ -27,7 +27,7 @@ struct SentinelGroup: Sendable {
         guard let winner = ballot.winner else {
             throw RedisTierError(
                 .unreachable,
-                "None of \(endpoints.count) sentinels knows where the primary '\(primary)' is."
+                "None of the \(endpoints.count) sentinels knows the address of the primary '\(primary)'."
             )
         }
         return winner

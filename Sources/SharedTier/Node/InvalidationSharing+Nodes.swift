@@ -66,7 +66,7 @@ extension InvalidationSharing {
         let new = NodeIdentity(store: try await log.renewNode(), process: old.process)
         setIdentity(new)
         logger.warning(
-            "another process runs on a copy of this node's store; this node has taken a new identity",
+            "another process runs on a copy of this node's store; this node generated a new identity",
             metadata: ["shared.node": "\(settings.node)", "shared.identity": "\(new)"]
         )
         // Before the end of the old row: at no time is this node missing.
@@ -79,7 +79,7 @@ extension InvalidationSharing {
         status.setNamesakes(namesakes.map { "\($0)" })
         guard known.isEmpty, let first = namesakes.first else { return }
         logger.warning(
-            "another node has the same name; give each its own 'shared.node'",
+            "another node has the same name; set a different 'shared.node' on each",
             metadata: ["shared.node": "\(settings.node)", "shared.identity": "\(first)"]
         )
     }

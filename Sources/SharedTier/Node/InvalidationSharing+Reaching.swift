@@ -165,30 +165,30 @@ extension InvalidationSharing {
     private func note(_ reach: PurgeReach, asked level: PurgeLevel) -> String? {
         if reach.level >= level {
             guard level >= .replicated, settings.quorum == 0 else { return nil }
-            return "No replica has to confirm purges ('shared.quorum' is 0): a failover may lose it until a node "
+            return "No replica needs to confirm purges ('shared.quorum' is 0), so a failover may lose it until a node "
                 + "that has it publishes it again."
         }
         switch reach.level {
         case .queued:
             let why = status.state == .following ? nil : status.problem
-            return "It waits in this node's journal, and is published when the shared log can be used"
+            return "It waits in this node's journal and is published once the shared log is usable"
                 + (why.map { ": \($0)" } ?? ".")
         case .shared:
             return settings.quorum == 0
-                ? "The shared log did not answer in time."
+                ? "The shared log did not reply in time."
                 : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed it."
         case .replicated, .everywhere:
-            guard let nodes = reach.nodes else { return "The shared log did not say which nodes have it." }
+            guard let nodes = reach.nodes else { return "The shared log did not report which nodes have applied it." }
             if nodes.behind == 0 {
                 return
-                    "The log began anew within the last \(settings.lease): a node that it does not name yet may "
+                    "The log was started anew within the last \(settings.lease), so a node that it does not list yet may "
                     + (settings.cutOff == .validate
-                        ? "serve what it has until its lease is over." : "serve what it has.")
+                        ? "serve stored responses until its lease ends." : "serve stored responses.")
             }
             let first = nodes.waiting.first
             let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
             let unopened = first?.unopened.map {
-                " It cannot open \($0) entries: give it the fleet's secret ('shared.secret', 'shared.next-secret')."
+                " It cannot open \($0) entries. Set the fleet's secret there ('shared.secret', 'shared.next-secret')."
             }
             return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."
                 + (unopened ?? "")

@@ -150,7 +150,7 @@ package actor InvalidationSharing {
         if present.cursor.position == .zero, let bounds = try await engine.bounds(within: settings.timeout) {
             try await apply(present.first(bounds))
             logger.notice(
-                "joined the shared log; responses that were stored before are validated before their next use",
+                "joined the shared log; earlier stored responses are validated before their next use",
                 metadata: ["shared.namespace": "\(settings.namespace)", "shared.node": "\(settings.node)"]
             )
         }
@@ -168,7 +168,7 @@ package actor InvalidationSharing {
             status.noteContact()
             if failures >= Self.failuresUntilWarning {
                 logger.notice(
-                    "the shared log can be used again",
+                    "the shared log is usable again",
                     metadata: ["shared.namespace": "\(settings.namespace)"]
                 )
             }
@@ -214,7 +214,7 @@ package actor InvalidationSharing {
         logger.error(
             """
             entries of the shared log cannot be opened, so purges of other nodes are not in force here; \
-            give this node the secret that the others have ('shared.secret', 'shared.next-secret')
+            set the secret of the other nodes here ('shared.secret', 'shared.next-secret')
             """,
             metadata: [
                 "shared.position": "\(reading.hold?.first ?? .zero)", "shared.node": "\(settings.node)",
@@ -445,7 +445,7 @@ package actor InvalidationSharing {
         // One failure is not worth a line: a connection is just being made, for example.
         guard failures == Self.failuresUntilWarning else { return }
         logger.warning(
-            "the shared log cannot be used; purges of this node wait, and those of others come later",
+            "the shared log is unusable; this node's purges wait, and purges of other nodes arrive late",
             metadata: ["error": "\(error)", "shared.namespace": "\(settings.namespace)"]
         )
     }

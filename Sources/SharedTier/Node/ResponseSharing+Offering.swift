@@ -130,7 +130,7 @@ extension ResponseSharing {
             }
         } catch {
             // A lease ends by itself.
-            logger.debug("a lease was not given back", metadata: ["error": "\(error)"])
+            logger.debug("a lease was not released", metadata: ["error": "\(error)"])
         }
     }
 

@@ -176,7 +176,7 @@ package final class ResponseSharing: SharedResponses {
             return try sealer.open(value, as: name, for: key)
         } catch {
             counts.count(.poisoned)
-            logger.debug("a shared value does not open", metadata: ["error": "\(error)"])
+            logger.debug("cannot open a shared value", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -247,7 +247,7 @@ package final class ResponseSharing: SharedResponses {
             counts.count(.away)
             breaker.failed(nil, at: wall.now())
         }
-        logger.debug("responses of other nodes cannot be looked for", metadata: ["error": "\(error)"])
+        logger.debug("peer lookups fail", metadata: ["error": "\(error)"])
     }
 
     // MARK: Leading

@@ -75,13 +75,13 @@ package final class SharingStatus: Sendable {
     package var condition: SharedCondition {
         let content = content.withLock { $0 }
         let (state, waiting) = (content.state, content.waiting)
-        var words = state == .following ? "purges of other nodes are followed" : state.name
+        var words = state == .following ? "following purges of other nodes" : state.name
         if state != .following, let problem = content.problem { words += ": \(problem)" }
         if content.unopened > 0 {
-            words += "; \(content.unopened) entries of the log cannot be opened: another secret is in use"
+            words += "; \(content.unopened) entries of the log cannot be opened because they use a different secret"
         }
         if !content.namesakes.isEmpty { words += "; another node has the same name" }
-        if waiting > 0 { words += "; \(waiting) purges of this node wait" }
+        if waiting > 0 { words += "; \(waiting) purges of this node are waiting" }
         return SharedCondition(
             isFollowing: state == .following && content.unopened == 0,
             detail: words
