@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the commands of a connection from their submission to their reply, for any thread.
+/// Counts the commands of a connection from submission to reply. Any thread may use it.
 final class FlightBudget: Sendable {
     private let mostCommands: Int
     private let mostBytes: Int

@@ -1,5 +1,5 @@
-/// The first commands of a connection: `HELLO 3` with credentials and name in one round trip. For a
-/// server without `HELLO` (Redis before 6) it is `AUTH` and `CLIENT SETNAME`, and RESP2.
+/// The first commands of a connection: `HELLO 3` with credentials and name, in one round trip. A
+/// server without `HELLO` (Redis before 6) gets `AUTH` and `CLIENT SETNAME`, and RESP2 is used.
 ///
 /// <https://redis.io/docs/latest/commands/hello/>
 struct Handshake {
@@ -65,7 +65,7 @@ struct Handshake {
     }
 }
 
-/// A server, as it presented itself.
+/// The server's description of itself.
 package struct ServerGreeting: Sendable, Hashable {
     /// 3, or 2 without `HELLO`.
     package var protocolVersion: Int

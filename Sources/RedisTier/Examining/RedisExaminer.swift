@@ -3,10 +3,10 @@ package import HTTPCacheSemantics
 package import NIOCore
 package import SharedTier
 
-/// Examines a server, or the primaries of a cluster, before a fleet relies on it, or when it does
-/// not work. It leaves nothing there.
+/// Examines a server, or the primaries of a cluster, before a fleet relies on it or when something
+/// fails. It leaves nothing on the server.
 package struct RedisExaminer: Sendable {
-    /// The settings of the fleet by which a server is judged.
+    /// The settings of the fleet that a server is checked against.
     package struct Expectations: Sendable {
         package var namespace: FleetNamespace
         package var sharesResponses = false
@@ -20,7 +20,7 @@ package struct RedisExaminer: Sendable {
 
     static let pingCount = 200
     static let pingLimit = Duration.seconds(3)
-    /// How many of the last entries are opened.
+    /// How many of the latest entries are opened.
     static let openedCount = 16
 
     private let connector: RedisConnector
@@ -33,7 +33,7 @@ package struct RedisExaminer: Sendable {
     /// - Parameters:
     ///   - opens: whether a sealed purge can be opened.
     ///   - now: the node's time.
-    ///   - replyLimit: for one reply. All replies of a server have four times as long.
+    ///   - replyLimit: for one reply. All replies of a server together may take four times as long.
     package init(
         _ connector: RedisConnector,
         _ address: RedisAddress,
@@ -50,7 +50,7 @@ package struct RedisExaminer: Sendable {
         self.replyLimit = replyLimit
     }
 
-    /// Connects, asks, and judges.
+    /// Connects to the servers, queries them and returns the findings.
     package func examine() async -> [EngineFinding] {
         guard let cluster = connector.cluster else { return await examine(connector, hasLog: true, tag: "log") }
         let map: ClusterMap
@@ -89,7 +89,7 @@ package struct RedisExaminer: Sendable {
         return findings
     }
 
-    /// A hash tag whose slot a primary has.
+    /// A hash tag whose slot a given primary owns.
     private func tag(at place: RedisEndpoint, _ map: ClusterMap) -> String {
         let tags = (0..<HashSlot.count * 4).lazy.map { "check-\($0)" }
         return tags.first { map.owner(of: HashSlot(of: "{\($0)}")) == place } ?? "log"
@@ -119,14 +119,14 @@ package struct RedisExaminer: Sendable {
         return ServerJudgement(facts: facts, address: address, expected: expected, hasLog: hasLog).findings(failure)
     }
 
-    /// A key of the probe, which is none of a fleet's.
+    /// A key for the probe, which no fleet uses.
     private func key(_ tag: String) -> RedisCommand.Argument {
         .text("hf1:\(expected.namespace):{\(tag)}:check:\(PurgeID.random())")
     }
 }
 
 extension EngineFinding {
-    /// A connection that could not be made.
+    /// The finding about a connection that failed.
     static func connection(_ error: RedisTierError) -> EngineFinding {
         let remedy: String
         switch error.code {

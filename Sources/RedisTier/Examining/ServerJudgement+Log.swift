@@ -38,7 +38,7 @@ extension ServerJudgement {
         )
     }
 
-    /// Responses older than the log cannot be judged, and are not taken.
+    /// Responses older than the log cannot be checked against it and are not used.
     private func reach(_ log: ServerFacts.LogFacts) -> EngineFinding? {
         guard let first = log.firstAt, let now = log.now else { return nil }
         let seconds = max(0, now.elapsedMilliseconds(since: first) / 1000)
@@ -77,7 +77,7 @@ extension ServerJudgement {
         "Set the same 'shared.secret' on all nodes, the old secret as 'shared.previous-secret', and the next one as "
         + "'shared.next-secret'."
 
-    /// Nodes that tell themselves apart, and have one name for an operator.
+    /// Nodes with different identities that have the same name for the operator.
     private func names(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
         Dictionary(grouping: log.rows, by: \.report.name).filter { $0.value.count > 1 }
             .sorted { $0.key < $1.key }

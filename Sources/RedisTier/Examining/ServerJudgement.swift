@@ -1,6 +1,6 @@
 import SharedTier
 
-/// Judges the state of a server by the settings of a fleet. Pure.
+/// Checks the state of a server against the settings of a fleet. Pure.
 struct ServerJudgement: Sendable {
     let facts: ServerFacts
     let address: RedisAddress
@@ -66,7 +66,7 @@ struct ServerJudgement: Sendable {
                 "topology",
                 "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)', according to \(places.count) sentinels."
             )
-        // The map says it for all nodes.
+        // The finding about the map covers all nodes.
         case .cluster: return nil
         }
     }

@@ -1,18 +1,17 @@
-/// Where a Redis or Valkey is, as an operator writes it in a URL.
+/// The address of a Redis or Valkey server, as an operator writes it in a URL.
 ///
-/// `redis://host:port` is one server, `rediss` is the same with TLS, and
-/// `redis+sentinel://name@host:port,host:port` are sentinels that watch a primary of this name
-/// (`rediss+sentinel` with TLS to both). `redis+cluster://host:port,host:port` are some nodes of a
-/// cluster, which know the others. `valkey` and `valkeys` may stand for `redis` and `rediss`.
-/// A server's user is written before the host. A password is a setting of its own, because URLs are
-/// logged.
+/// `redis://host:port` is a single server, and `rediss` adds TLS.
+/// `redis+sentinel://name@host:port,host:port` names sentinels that watch a primary called `name`
+/// (`rediss+sentinel` uses TLS to both). `redis+cluster://host:port,host:port` names some nodes of
+/// a cluster, which know the others. `valkey` and `valkeys` are aliases of `redis` and `rediss`. A
+/// server's user precedes the host. The password is a separate setting, because URLs are logged.
 package struct RedisAddress: Sendable, Hashable {
     /// The servers behind an address.
     package enum Topology: Sendable, Hashable {
         case server(RedisEndpoint)
-        /// Sentinels tell where the primary is.
+        /// Sentinels report where the primary is.
         case sentinels([RedisEndpoint], primary: String)
-        /// Nodes of a cluster tell where each slot is.
+        /// Nodes of a cluster report where each slot is.
         case cluster([RedisEndpoint])
     }
 

@@ -1,21 +1,22 @@
 package import NIOCore
 import Synchronization
 
-/// Makes connections to the primary behind an address.
+/// Opens connections to the primary behind an address.
 package final class RedisConnector: Sendable {
     let settings: RedisConnectionSettings
     private let group: any EventLoopGroup
     private let findPrimary: @Sendable () async throws(RedisTierError) -> RedisEndpoint
     private let canMove: Bool
     private let last = Mutex<RedisEndpoint?>(nil)
-    /// Where the slots are; `nil` without a cluster.
+    /// The directory of slots; `nil` without a cluster.
     let cluster: ClusterDirectory?
 
     /// - Parameters:
-    ///   - settings: of connections to servers. The address replaces their endpoint and user.
+    ///   - settings: the settings of connections to servers. The address overrides their endpoint
+    ///     and user.
     ///   - password: of the address's user; `nil`: the connection stays unauthenticated.
-    ///   - sentinelCredentials: for sentinels that ask for some of their own.
-    /// - Throws: an error of ``RedisTierError/Code/rejected`` for an address that does not go with
+    ///   - sentinelCredentials: for sentinels that have their own credentials.
+    /// - Throws: an error of ``RedisTierError/Code/rejected`` for an address that does not match
     ///   the settings.
     package convenience init(
         _ address: RedisAddress,
@@ -60,8 +61,8 @@ package final class RedisConnector: Sendable {
     }
 
     /// - Parameters:
-    ///   - canMove: whether the place of the primary changes.
-    ///   - findPrimary: says where it is now.
+    ///   - canMove: whether the primary may move to another endpoint.
+    ///   - findPrimary: returns the current endpoint.
     init(
         settings: RedisConnectionSettings,
         on group: any EventLoopGroup,
@@ -76,7 +77,7 @@ package final class RedisConnector: Sendable {
         self.findPrimary = findPrimary
     }
 
-    /// For what is in one slot: in a cluster the primary that has it, wherever it is.
+    /// A connector for one slot. In a cluster, it follows the primary that owns the slot.
     func following(_ slot: HashSlot) -> RedisConnector {
         guard let cluster else { return self }
         return RedisConnector(settings: settings, on: group, canMove: true, cluster: cluster) {
@@ -88,7 +89,7 @@ package final class RedisConnector: Sendable {
         }
     }
 
-    /// For one node of a cluster.
+    /// A connector for one node of a cluster.
     func at(_ endpoint: RedisEndpoint) -> RedisConnector {
         RedisConnector(settings: settings, on: group, canMove: false, cluster: cluster) {
             () throws(RedisTierError) in endpoint
@@ -102,8 +103,8 @@ package final class RedisConnector: Sendable {
 
     /// Connects to the primary.
     ///
-    /// - Returns: the connection, with the primary's place and greeting.
-    /// - Throws: as ``connect()``.
+    /// - Returns: the connection, with the primary's endpoint and greeting.
+    /// - Throws: see ``connect()``.
     func open() async throws(RedisTierError) -> Opened {
         var settings = settings
         let endpoint = try await findPrimary()
@@ -143,14 +144,14 @@ package final class RedisConnector: Sendable {
         return parts.first?.text == "master"
     }
 
-    /// Whether the primary is at another place than the one to which the last connection went.
+    /// Whether the primary is no longer at the endpoint of the last connection.
     package func hasMoved() async -> Bool {
         guard canMove, let last = last.withLock({ $0 }), let present = try? await findPrimary() else { return false }
         return present != last
     }
 
-    /// Asks again and again whether the primary has moved, until the task is cancelled. A server
-    /// that is cut off from its sentinels is not told that it was replaced.
+    /// Polls whether the primary has moved, until the task is cancelled. A server that is cut off
+    /// from its sentinels does not learn that it was replaced.
     func watch(every pause: () async throws -> Void, onMove: () -> Void) async {
         while (try? await pause()) != nil {
             if await hasMoved() { onMove() }
