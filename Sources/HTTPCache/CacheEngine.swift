@@ -127,8 +127,8 @@ public final class CacheEngine: Sendable {
         telemetry: Telemetry = Telemetry(),
         logger: Logger
     ) {
-        precondition(credentialSecret.count >= 16, "A credential secret has at least 16 bytes.")
-        precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
+        precondition(credentialSecret.count >= 16, "A credential secret must have at least 16 bytes.")
+        precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         self.store = store
         self.blockingLookup = store.blockingLookup
         self.transport = transport
@@ -206,7 +206,7 @@ public final class CacheEngine: Sendable {
     /// A request under way keeps its rules, and may see the old or the new options.
     /// `usesCacheGroups` and `usesNoVarySearch` apply to responses that are stored from now on.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
-        precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
+        precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         currentSettings.withLock { $0 = Settings(options: options, rules: rules) }
         hasRulesWithPaths.store(rules?.havePaths ?? false, ordering: .releasing)
         origins.reconfigure(options)

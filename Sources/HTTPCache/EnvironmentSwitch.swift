@@ -37,10 +37,14 @@ package struct EnvironmentSwitch: Sendable {
     package func report(to logger: Logger) {
         switch value {
         case nil, "on": break
-        case "off": logger.info("A part is turned off", metadata: ["environment.variable": "\(name)"])
+        case "off":
+            logger.info(
+                "An environment variable turns off an optimization",
+                metadata: ["environment.variable": "\(name)"]
+            )
         default:
             logger.warning(
-                "An environment variable is ignored: its value is neither 'on' nor 'off'",
+                "Ignoring an environment variable: its value must be 'on' or 'off'",
                 metadata: ["environment.variable": "\(name)"]
             )
         }

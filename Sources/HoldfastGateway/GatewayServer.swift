@@ -9,7 +9,7 @@ public import ServiceLifecycle
 import Synchronization
 
 #if !canImport(ServiceLifecycle)
-    #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
+    #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast'. Remove 'traits: []'.")
 #endif
 
 /// A gateway: an HTTP/1.1 server that serves stored responses, and forwards other requests to the
@@ -173,7 +173,7 @@ public final class GatewayServer: Service {
         // Exchanges of clients that had to leave are cancelled, and end on their event loops.
         if await !service.tasks.untilNone(within: Self.tasksEnd, on: group.any()) {
             service.logger.warning(
-                "Cancelled requests have not ended, and the stop continues without them",
+                "Cancelled requests have not ended; stopping without them",
                 metadata: ["gateway.requests": "\(service.tasks.count)"]
             )
         }

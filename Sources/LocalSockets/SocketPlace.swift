@@ -66,8 +66,8 @@ package struct SocketPlace: Sendable, Hashable {
         guard longest <= UnixAddress.maximumPath else {
             throw SocketRefusal(
                 description: "The path of the \(kind) '\(path)' needs \(longest) bytes; "
-                    + "the limit of the system is \(UnixAddress.maximumPath). "
-                    + "Name a shorter one with \(setting)\(furtherAdvice)."
+                    + "the system's limit is \(UnixAddress.maximumPath). "
+                    + "Set a shorter path with \(setting)\(furtherAdvice)."
             )
         }
     }
@@ -78,7 +78,7 @@ package struct SocketPlace: Sendable, Hashable {
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SocketRefusal(
-                description: "'\(path)' is no socket. Move the file, or name another path with \(setting)."
+                description: "'\(path)' is not a socket. Move the file, or set another path with \(setting)."
             )
         }
         switch reach {
@@ -87,7 +87,7 @@ package struct SocketPlace: Sendable, Hashable {
         case .denied:
             throw SocketRefusal(
                 description: "The \(kind) '\(path)' belongs to user \(status.st_uid). Remove it, "
-                    + "or name another path with \(setting)."
+                    + "or set another path with \(setting)."
             )
         }
     }
@@ -95,7 +95,7 @@ package struct SocketPlace: Sendable, Hashable {
     /// For a path that another process has.
     var refusalInUse: SocketRefusal {
         SocketRefusal(
-            description: "Another process listens on the \(kind) '\(path)'. Name another path with \(setting).",
+            description: "Another process is listening on the \(kind) '\(path)'. Set another path with \(setting).",
             isInUse: true
         )
     }
@@ -103,8 +103,8 @@ package struct SocketPlace: Sendable, Hashable {
     /// For an error of the system.
     package func refusal(_ code: CInt) -> SocketRefusal {
         SocketRefusal(
-            description: "The \(kind) '\(path)' cannot be made: \(String(cString: strerror(code))). "
-                + "Name another path with \(setting)."
+            description: "The \(kind) '\(path)' cannot be created: \(String(cString: strerror(code))). "
+                + "Set another path with \(setting)."
         )
     }
 }

@@ -110,7 +110,7 @@ struct HoldfastFleetTests {
                                 let check = try await Self.check(folder)
                                 #expect(check.text.contains("2 nodes are named 'gw': "), "\(check)")
                                 #expect(
-                                    check.status == 0 && check.text.contains("Set another 'shared.node'"),
+                                    check.status == 0 && check.text.contains("Set a different 'shared.node'"),
                                     "\(check)"
                                 )
                                 try await forgets(folder, redis)

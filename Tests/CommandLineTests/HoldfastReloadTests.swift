@@ -152,7 +152,7 @@ struct HoldfastReloadTests {
                         kept.send("GET /respond?body=stored HTTP/1.1\r\nHost: a\r\nCache-Control: no-cache\r\n\r\n")
                         #expect(await kept.read(until: "stored").contains("detail=offline"))
                     }
-                    let unreachable = await log.line(containing: "Origin cannot be reached")
+                    let unreachable = await log.line(containing: "Origin unreachable")
                     #expect(unreachable.contains(" notice ") && unreachable.contains("origin=\(origin.baseURL)"))
                     try await origin.restart()
                     kept.get("/respond?body=back")

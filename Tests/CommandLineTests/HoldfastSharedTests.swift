@@ -71,7 +71,7 @@ struct HoldfastSharedTests {
                 let outcome = try await shared(folder, ["check"])
                 #expect(outcome.status == 1, "\(outcome)")
                 let line = outcome.lines.first { $0.hasPrefix("error    rights ") }
-                let rule = try #require(line?.components(separatedBy: "of the server: ").last, "\(outcome)")
+                let rule = try #require(line?.components(separatedBy: "of the server, run: ").last, "\(outcome)")
                 #expect(rule.hasPrefix("ACL SETUSER app on >PASSWORD resetkeys ~hf1:test:* -@all +del"), "\(rule)")
                 for command in ["log", "status"] {
                     let rejected = try await shared(folder, [command])

@@ -61,7 +61,7 @@ struct HoldfastStalenessTests {
             #expect(report["by"] as? String == "uid \(getuid())" && report["since"] is String)
             let status = try await gateway.run(["status"])
             #expect(status.text.contains("responses may be 2d stale at least, until 2"), "\(status.text)")
-            let line = await gateway.server.log.line(containing: "A staleness is in force for a time")
+            let line = await gateway.server.log.line(containing: "A temporary staleness is in force")
             #expect(line.contains("staleness=172800") && line.contains("outage"), "\(line)")
             let ended = try await gateway.run(["staleness", "--configured", "--format", "json"])
             #expect(try ended.objects().first?["staleness"] as? String == "configured", "\(ended)")

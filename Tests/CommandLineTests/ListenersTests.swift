@@ -125,7 +125,9 @@ struct ListenersTests {
             let ending = try await Self.withProcess(["serve", "--config", folder.file, "--no-control"]) {
                 let second = ["serve", "--config", folder.file, "--store", folder.path + "/t", "--no-control"]
                 let outcome = try await Tool("holdfast").run(arguments: second)
-                #expect(outcome.status == 1 && outcome.error.contains("Another process listens on the Unix socket"))
+                #expect(
+                    outcome.status == 1 && outcome.error.contains("Another process is listening on the Unix socket")
+                )
                 #expect(outcome.error.contains("'listen'"))
                 #expect(try await Self.curl(folder.path + "/h.sock").output == Data("v1".utf8))
             }
@@ -133,7 +135,7 @@ struct ListenersTests {
             try write(folder, origin, "[{unix: \(String(repeating: "a", count: 120))}]")
             for arguments in [["check", "--config", folder.file], ["serve", "--config", folder.file]] {
                 let outcome = try await Tool("holdfast").run(arguments: arguments)
-                #expect(outcome.status == 1 && outcome.error.contains("the limit of the system is"), "\(outcome.error)")
+                #expect(outcome.status == 1 && outcome.error.contains("the system's limit is"), "\(outcome.error)")
             }
         }
     }

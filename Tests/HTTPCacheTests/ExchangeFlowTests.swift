@@ -152,7 +152,7 @@ struct ExchangeFlowTests {
         guard case .refuse(let refusal) = flow.considered(recent: nil, verdict: .failing) else {
             throw UnexpectedAction()
         }
-        #expect(refusal.message.contains("failed again and again"))
+        #expect(refusal.message.contains("failed repeatedly"))
     }
 
     @Test func staleResponseIsServedWhileTheBreakerIsOpen() throws {

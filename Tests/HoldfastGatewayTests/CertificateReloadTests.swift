@@ -107,11 +107,12 @@ import Testing
 
             let otherKey = try folder.text("other.key")
             let faults: [(String, String, String)] = [
-                ("a.key", otherKey, "holds another key"), ("a.key", "", "holds no private key"),
-                ("a.pem", "", "holds no certificate"), ("a.pem", String(chain.prefix(200)), "holds no certificate"),
+                ("a.key", otherKey, "does not match the first certificate"), ("a.key", "", "contains no private key"),
+                ("a.pem", "", "contains no certificate"),
+                ("a.pem", String(chain.prefix(200)), "contains no certificate"),
                 (
                     "a.key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIGH\n-----END ENCRYPTED PRIVATE KEY-----\n",
-                    "is encrypted"
+                    "contains an encrypted key"
                 ),
             ]
             for (file, text, reason) in faults {

@@ -148,7 +148,7 @@ import Testing
             fixture.script("/n", .ok(#"["secret-1"]"#, fields: [.cacheControl: "max-age=9"]))
             _ = try await fixture.client.fetch(Number(), .networkFirst)
         }
-        #expect(log.text.contains("Response not usable; the stored response is used"))
+        #expect(log.text.contains("Response not usable; using the stored response"))
         #expect(!log.text.contains("secret-1"))
     }
 

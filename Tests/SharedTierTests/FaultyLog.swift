@@ -16,9 +16,9 @@ struct FaultyLog: SharedLog {
             case .oneEpochForEver: "knows a higher epoch"
             case .markerForgetsWhatItInherited: "marker inherits the last entry."
             case .anyEpochIsAccepted: "another epoch than the present one is rejected, and not added"
-            case .countIsIgnored: "at most the count"
-            case .cursorIsIncluded: "at most the count"
-            case .cursorIsNotLookedAt: "has the entry at its cursor"
+            case .countIsIgnored: "at most the requested count"
+            case .cursorIsIncluded: "at most the requested count"
+            case .cursorIsNotLookedAt: "includes the entry at its cursor"
             case .trimRemovesAll: "'trim' to a count"
             case .replicasAreNotCounted: "'confirm' counts"
             case .rowsOfAnyEpoch: "A row in another epoch"
@@ -29,8 +29,8 @@ struct FaultyLog: SharedLog {
             case .backwards: "in their order"
             case .oneRowForAName: "one name have two rows"
             case .rowsAreReplaced: "only if it is the expected one"
-            case .rowsAreLost: "writes a row that is missing"
-            case .amendsInAnyEpoch: "'amend' in another epoch"
+            case .rowsAreLost: "writes a missing row"
+            case .amendsInAnyEpoch: "'amend' is rejected in another epoch"
             }
         }
     }

@@ -248,7 +248,7 @@ import Testing
         try await nodes[0].sharing.publish()
         let reach = await nodes[0].reach(.everywhere) { $0.nodes != nil }
         #expect(reach.level == .replicated && reach.nodes?.behind == 0)
-        #expect(try #require(reach.note).contains("The log began anew"))
+        #expect(try #require(reach.note).contains("The log was started anew"))
     }
 
     /// Redis starts anew, and is empty. The node that is cut off keeps serving what it has: it
@@ -293,7 +293,7 @@ import Testing
         try await node.purge()
         try await node.sharing.publish()
         let early = await node.sharing.reach(.everywhere, within: .milliseconds(50))
-        #expect(early.level == .replicated && early.note?.contains("The log began anew") == true)
+        #expect(early.level == .replicated && early.note?.contains("The log was started anew") == true)
         // By the log's clock, or by this node's, which is never set.
         uptime.pass(5101)
         #expect(await node.sharing.reach(.everywhere, within: Self.long).level == .everywhere)

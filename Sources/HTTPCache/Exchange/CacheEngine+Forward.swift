@@ -138,8 +138,8 @@ extension PreparedRequest {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
             code: .offlineMiss,
-            message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, and "
-                + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
+            message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, but "
+                + (mode == .offline ? "the mode is 'offline'." : "the request may use only the store."),
             status: 504,
             outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)
         )

@@ -72,7 +72,7 @@ extension CacheEngine {
     ) -> CacheResponse {
         if let directive = serve.liftedDirective {
             logger.debug(
-                "Stale response answers although a directive forbids it, because a rule says so",
+                "Serving a stale response despite a directive, because a rule allows it",
                 metadata: ["http.method": "\(prepared.method)", "cache.directive": "\(directive)"]
             )
         }

@@ -52,7 +52,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         let path = request.secrets == nil ? request.head.path ?? "" : ""
         return ExchangeError(
             code: .invalidTarget,
-            message: "'\(Redaction.uriText(request.head.origin + path))' is no http or https target.",
+            message: "'\(Redaction.uriText(request.head.origin + path))' is not an http or https target.",
             status: 400,
             outcome: CacheOutcome()
         )
@@ -75,7 +75,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     static func shutDown(_ request: CacheRequest) -> ExchangeError {
         ExchangeError(
             code: .shutDown,
-            message: "The cache is shut down; '\(request.redactedTarget)' was not answered.",
+            message: "The cache is shut down, so it did not answer '\(request.redactedTarget)'.",
             status: 503,
             outcome: CacheOutcome(forward: .bypass)
         )
@@ -88,9 +88,9 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     ) -> ExchangeError {
         let why =
             switch overload {
-            case .full: "\(options.waitingLimit) requests wait for '\(request.head.origin)' already"
+            case .full: "\(options.waitingLimit) requests are already waiting for '\(request.head.origin)'"
             case .waited(let limit):
-                "none of the \(options.inFlightLimit) requests under way to '\(request.head.origin)' ended within \(limit)"
+                "none of the \(options.inFlightLimit) requests in flight to '\(request.head.origin)' finished within \(limit)"
             }
         return ExchangeError(
             code: .overloaded,

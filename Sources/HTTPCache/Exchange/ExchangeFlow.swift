@@ -143,7 +143,7 @@ struct ExchangeFlow: Sendable {
         since start: LookupStart,
         at now: () -> Timestamp
     ) -> LookupAction {
-        guard case .lookingUp = state else { preconditionFailure("A lookup that was not asked for.") }
+        guard case .lookingUp = state else { preconditionFailure("A lookup ended that was not requested.") }
         if lookups > 0 { machine.advance(to: now()) }
         lookups += 1
         lookup = Lookup(found: found, isWhole: isWhole, start: start)
@@ -154,7 +154,7 @@ struct ExchangeFlow: Sendable {
     /// since the lookup. Then the response that replaced it is there.
     mutating func bodyGone() -> LookupAction {
         guard case .serving(let serve) = state else {
-            preconditionFailure("No stored response was to be served.")
+            preconditionFailure("No stored response was selected.")
         }
         gone.append(serve.stored)
         guard lookups == Self.lookupLimit else {
@@ -226,7 +226,7 @@ struct ExchangeFlow: Sendable {
     ///   - isOthers: whether another exchange looked, maybe for another variant. Then this one may
     ///     look once more, for its own.
     mutating func lookedElsewhere(isAdopted: Bool, isOthers: Bool) {
-        guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
+        guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         hasLooked = !isOthers || !isAdopted || isFromElsewhere
         guard isAdopted else { return }
         isFromElsewhere = true
@@ -241,7 +241,7 @@ struct ExchangeFlow: Sendable {
     ///   - recent: how the origin failed for the key a moment ago.
     ///   - verdict: what its breaker says about this request.
     mutating func considered(recent: FailureThrottle.Failure?, verdict: Breaker.Verdict) -> OriginAction {
-        guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
+        guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         state = .admitting
         guard !request.isProbe else { return .admit }
         switch machine.alternativeToAsking(recent, isOriginUnreachable: verdict != .reachable) {
@@ -250,8 +250,8 @@ struct ExchangeFlow: Sendable {
         case .refuse(var refusal):
             if verdict == .failing {
                 refusal.message =
-                    "'\(request.redactedTarget)' failed again and again of late and was not asked for again; "
-                    + "the next try comes within \(FailingTargets.longestPause)."
+                    "'\(request.redactedTarget)' failed repeatedly and was not requested again; "
+                    + "the next attempt is within \(FailingTargets.longestPause)."
             }
             return .refuse(refusal)
         }
@@ -263,7 +263,7 @@ struct ExchangeFlow: Sendable {
 
     /// The fetch was admitted, or not.
     mutating func admitted(_ admission: FillRegistry.Admission) -> AdmissionAction {
-        guard case .admitting = state else { preconditionFailure("No fetch was to be admitted.") }
+        guard case .admitting = state else { preconditionFailure("No fetch was waiting for admission.") }
         switch admission {
         case .lookAgain:
             state = .lookingUp
@@ -290,7 +290,7 @@ struct ExchangeFlow: Sendable {
 
     /// The fetch has a result.
     mutating func received(_ delivery: Fill.Delivery) -> FetchAction {
-        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         switch delivery {
         case .shared(let head, let response, let reader, let notStored):
             guard isFitting(head), !isCollapsed || policy.mayServeCollapsed(head) else { return fetchAlone() }
@@ -322,7 +322,7 @@ struct ExchangeFlow: Sendable {
 
     /// The fetch failed. A caller that has been cancelled does not ask.
     mutating func failed(_ error: any Error) -> FetchAction {
-        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         guard error is CancellationError else { return standIn(.unreachable(error)) }
         // Cancelled by others before this caller joined: that is not this caller's end.
         if isCollapsed { return fetchAlone() }
@@ -332,7 +332,7 @@ struct ExchangeFlow: Sendable {
 
     /// ``waitLimit`` has passed. The fetch continues without this caller.
     mutating func waitedTooLong() -> FetchAction {
-        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         return standIn(.slow)
     }
 
@@ -368,7 +368,7 @@ struct ExchangeFlow: Sendable {
     /// replacement is served, but no third response.
     mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> FetchAction {
         guard case .standingIn(let reason, let isReplacement) = state else {
-            preconditionFailure("Nothing was to stand in.")
+            preconditionFailure("No stale response was available.")
         }
         var again = machine
         again.advance(to: now)

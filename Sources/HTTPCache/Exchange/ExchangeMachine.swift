@@ -321,7 +321,7 @@ package struct ExchangeMachine: Sendable {
         TransportError(
             code: .connect,
             message:
-                "'\(request.origin)' could not be reached lately and was not asked again; its return is being looked for."
+                "'\(request.origin)' is unreachable and was not contacted again; it is probed until it responds."
         )
     }
 
@@ -518,11 +518,11 @@ package struct ExchangeMachine: Sendable {
     }
 
     private func notStored(_ reason: CacheOutcome.ForwardReason? = nil) -> ExchangeError {
-        let why = mode == .offline ? "the mode is 'offline'" : "only the store was asked"
+        let why = mode == .offline ? "the mode is 'offline'" : "the request may use only the store"
         return ExchangeError(
             code: .offlineMiss,
-            message: "Nothing usable is stored for '\(request.redactedTarget(secrets))', and \(why). "
-                + "Fetch it once while the origin can be reached.",
+            message: "No usable response is stored for '\(request.redactedTarget(secrets))', and \(why). "
+                + "Request it once while the origin is reachable.",
             status: 504,
             outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
         )
@@ -531,9 +531,9 @@ package struct ExchangeMachine: Sendable {
     private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
         let why =
             switch directive {
-            case "cookie": "'cookie': it was made for others"
+            case "cookie": "'cookie': it was made for another client"
             case "credentials":
-                "'credentials': it came to a request with credentials, and a rule lifts the directive that shares it"
+                "'credentials': it answered a request with credentials, and a rule overrides the directive that shares it"
             case "invalidated": "an unsafe method invalidated it"
             case _ where directive.hasPrefix("stale."): "it is staler than '\(directive)' allows"
             default: "'\(directive)'"
@@ -543,7 +543,7 @@ package struct ExchangeMachine: Sendable {
             message:
                 "The stored response for '\(request.redactedTarget(secrets))' may not be used without validation "
                 + "(\(why)), "
-                + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
+                + "and the origin \(cause == nil ? "may not be contacted" : "is unreachable").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),
             cause: cause,

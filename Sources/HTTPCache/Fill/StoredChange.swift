@@ -39,7 +39,7 @@ extension CacheEngine {
             _ = try await store.freshen(now, with: former, fence: store.invalidationSequence)
             return true
         }
-        if isUndone == true { logger.notice("Removed what was stored of a response with bytes behind it") }
+        if isUndone == true { logger.notice("Removed a stored response because bytes followed its end") }
     }
 }
 

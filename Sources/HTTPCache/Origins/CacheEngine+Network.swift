@@ -72,7 +72,7 @@ extension CacheEngine {
         telemetry.origins.becameUnreachable(origin)
         var metadata: Logger.Metadata = ["origin": "\(origin)"]
         if let code { metadata["error.code"] = "\(code)" }
-        logger.notice("Origin cannot be reached; stored responses are served until it can", metadata: metadata)
+        logger.notice("Origin unreachable; serving stored responses until it responds", metadata: metadata)
     }
 
     /// Removes secrets from errors. It does so within the span, because the span records errors.

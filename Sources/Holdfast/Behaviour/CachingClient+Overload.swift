@@ -15,7 +15,7 @@ extension CachingClient {
                 return try await engine.respond(to: request)
             } catch let error as ExchangeError where error.wasNotAdmitted && retries < policy.limit {
                 let delay = policy.backOff(retries, jitter: Double.random(in: 0...1))
-                logger.debug("Request is tried again", metadata: ["retry.number": "\(retries + 1)"])
+                logger.debug("Retrying a request", metadata: ["retry.number": "\(retries + 1)"])
                 try await sleeper.sleep(for: delay)
                 retries += 1
             }

@@ -441,7 +441,7 @@ extension CachingClient {
         if error.code == .truncated {
             fallback.emission.outcome.noteOffline()
         } else {
-            logger.warning("Response not usable; the stored response is used", metadata: ["error": "\(error)"])
+            logger.warning("Response not usable; using the stored response", metadata: ["error": "\(error)"])
             fallback.emission.outcome.noteGuarded(from: response.head.status)
         }
         return fallback

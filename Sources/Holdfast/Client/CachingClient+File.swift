@@ -36,7 +36,7 @@ extension CachingClient {
     ) async throws -> CachingClient {
         guard let folder = file.storeFolder else {
             throw ConfigurationError([
-                .init(file: file.file, setting: "store.path", message: "No folder is named for the store.")
+                .init(file: file.file, setting: "store.path", message: "The store has no folder. Name one.")
             ])
         }
         return try await open(

@@ -144,7 +144,7 @@ extension ContentDecoding {
                 code: .noData,
                 message: "'\(input.target)' responded with \(input.status) "
                     + (place.isEmpty ? "without content" : "and no value at '\(place)'")
-                    + "; a '\(type)' was expected. 'emptyContent' can define what this means.",
+                    + "; a '\(type)' was expected. Set 'emptyContent' to define what this means.",
                 status: input.status,
                 body: Array(input.data)
             )

@@ -81,7 +81,7 @@ package struct FleetInspection: Sendable {
         while !log.isReady {
             if let error = failure.withLock({ $0 }) { throw Failure(description: error.message) }
             guard ContinuousClock.now < end else {
-                throw Failure(description: "The server of 'shared.url' cannot be reached in time.")
+                throw Failure(description: "The server in 'shared.url' was not ready in time.")
             }
             try await Task.sleep(for: Self.pause)
         }

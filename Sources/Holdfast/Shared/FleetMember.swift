@@ -171,7 +171,7 @@ private final class FailureNews: Sendable {
             defer { last = reason }
             return last != reason
         }
-        if isNews { logger.warning("the shared log cannot be reached: \(reason)") }
+        if isNews { logger.warning("the shared log is unreachable: \(reason)") }
     }
 }
 

@@ -26,13 +26,17 @@ struct FleetParts: Sendable {
         let (secret, previous) = (Array(secrets.secret.utf8), secrets.previous.map { Array($0.utf8) })
         let next = secrets.next.map { Array($0.utf8) }
         guard let keys = FleetKeys(secret: secret, previous: previous, next: next) else {
-            throw Self.refusal(file, "shared.secret", "It is too short.")
+            throw Self.refusal(
+                file,
+                "shared.secret",
+                "It is too short. Use at least \(FleetKeys.shortestSecret) bytes."
+            )
         }
         guard let namespace = file.shared.namespace.flatMap({ FleetNamespace($0) }) else {
-            throw Self.refusal(file, "shared.namespace", "It is missing: the fleet's name on the server.")
+            throw Self.refusal(file, "shared.namespace", "It is missing. Set the fleet's name on the server.")
         }
         guard let node = NodeName(file.shared.node ?? Self.hostName) else {
-            throw Self.refusal(file, "shared.node", "The host has no name that can be the node's. Set one here.")
+            throw Self.refusal(file, "shared.node", "The host's name is not a valid node name. Set one here.")
         }
         (self.keys, self.namespace, self.node, password) = (keys, namespace, node, secrets.password)
         do {

@@ -99,7 +99,7 @@ public final class AccessLog: Sendable {
             case .none: break
             case .begin(let code):
                 logger.warning(
-                    "Lines of the access log are lost",
+                    "Access log lines are being dropped",
                     metadata: ["log.dropped": "\(dropped)", "log.error": "\(LogLosses.reason(code))"]
                 )
             case .end(let lost):
@@ -126,7 +126,7 @@ public final class AccessLog: Sendable {
             let description = MetricDescription(
                 "holdfast_log_dropped_total",
                 .counter,
-                "Lines of logs that were dropped, because they could not be written or not soon enough."
+                "Log lines that were dropped because they could not be written in time."
             )
             var counts = [("access", writer.droppedCount)]
             if let events { counts.append(("events", events.droppedCount)) }

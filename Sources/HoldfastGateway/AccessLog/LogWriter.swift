@@ -161,7 +161,7 @@ struct LogLosses {
 
     /// Says why lines are lost.
     static func reason(_ code: Int32?) -> String {
-        guard let code, code != EAGAIN else { return "they are not taken as fast as they come" }
+        guard let code, code != EAGAIN else { return "the output accepts them too slowly" }
         return String(cString: strerror(code))
     }
 

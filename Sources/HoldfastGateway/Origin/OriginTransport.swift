@@ -89,7 +89,7 @@ public final class OriginTransport: Transport {
         self.routesInUse = Mutex(RoutesInUse(configuration.routes, origins))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections) { endpoint in
             logger.warning(
-                "Origin sent bytes behind a response; its connections take one request each",
+                "Origin sent bytes after the end of a response; not reusing its connections",
                 metadata: [
                     "origin.authority": "\(endpoint)",
                     "origin.seconds": "\(SuspectOrigins.time.nanoseconds / 1_000_000_000)",

@@ -37,7 +37,7 @@ final class CertificateDesk: MetricsCollector {
         if let certificate = reading.certificate { metadata["tls.certificate"] = "\(certificate)" }
         if let refusal = reading.refusal {
             metadata["tls.reason"] = "\(refusal.reason)"
-            logger.error("Certificate rejected; the one before stays in use", metadata: metadata)
+            logger.error("Certificate rejected; the previous one stays in use", metadata: metadata)
         } else {
             logger.info("Certificate read", metadata: metadata)
         }
@@ -60,7 +60,7 @@ final class CertificateDesk: MetricsCollector {
                 MetricDescription(
                     "holdfast_tls_certificate_expiry_timestamp_seconds",
                     .gauge,
-                    "When the certificate that clients get expires, in seconds since 1970."
+                    "Expiry of the certificate that clients get, in seconds since 1970."
                 ),
                 sorted.map { MetricSeries([.init("certificate", $0.key)], .integer($0.value.expiry)) }
             ),
@@ -68,7 +68,7 @@ final class CertificateDesk: MetricsCollector {
                 MetricDescription(
                     "holdfast_tls_certificate_last_reload_successful",
                     .gauge,
-                    "1 if the files of the certificate could be used when they were read last, else 0."
+                    "1 if the certificate's files were usable when they were last read, else 0."
                 ),
                 sorted.map { MetricSeries([.init("certificate", $0.key)], .integer($0.value.isCurrent ? 1 : 0)) }
             ),

@@ -126,57 +126,57 @@ struct RouteCounters: Sendable {
     static let exchanges = Section(
         "holdfast_exchanges_total",
         "outcome",
-        "Exchanges with the cache, by how they ended.",
+        "Exchanges with the cache, by outcome.",
         ExchangeEnding.allCases.map(\.label),
         after: nil
     )
     static let hits = Section(
         "holdfast_hits_total",
         "tier",
-        "Requests served from the store, by where the bytes were.",
+        "Requests served from the store, by tier.",
         ExchangeRecord.Tier.allCases.map { "\($0)" },
         after: exchanges
     )
     static let forwards = Section(
         "holdfast_forwards_total",
         "fwd",
-        "Requests that the store could not serve, by the reason. RFC 9211.",
+        "Requests that the store could not serve, by reason (RFC 9211).",
         CacheOutcome.ForwardReason.allCases.map(\.rawValue),
         after: hits
     )
     static let sentBytes = Section(
         "holdfast_sent_bytes_total",
         "source",
-        "Bytes of content that were sent to clients, by where they came from.",
+        "Bytes of content sent to clients, by source.",
         ExchangeFacts.Source.allCases.map { "\($0)" },
         after: forwards
     )
     static let stale = Section(
         "holdfast_stale_served_total",
         "detail",
-        "Stale responses that were served, by the reason.",
+        "Stale responses served, by reason.",
         staleDetails,
         after: sentBytes
     )
     static let notStored = Section(
         "holdfast_not_stored_total",
         "reason",
-        "Responses of origins that were not stored, by the reason.",
+        "Origin responses that were not stored, by reason.",
         StorageRefusal.allCases.map(\.label),
         after: stale
     )
     static let offlineRefused = Section(
         "holdfast_offline_refused_total",
         "reason",
-        "Requests that could not be answered without their origin.",
+        "Requests that could not be answered without the origin, by reason.",
         OfflineRefusal.allCases.map(\.rawValue),
         after: notStored
     )
 
     static let offlineAnswerable = Section(
         "holdfast_offline_answerable_total",
-        "GET requests, by whether they could have been answered if their origin had been unreachable, and why not. "
-            + "Of many hits one in 64 is looked at, and counts as 64.",
+        "GET requests answered while the origin was up, by whether the store alone could have answered them. "
+            + "When hits are frequent, one in 64 is examined and counts as 64.",
         [[.init("answer", "yes")]]
             + OfflineRefusal.allCases.map { [.init("answer", "no"), .init("reason", $0.rawValue)] },
         after: offlineRefused
@@ -184,7 +184,7 @@ struct RouteCounters: Sendable {
     static let answerableLater = Section(
         "holdfast_offline_answerable_later_total",
         "outage",
-        "The same requests, if they could have been answered after an outage of this length.",
+        "GET requests that the store alone could have answered after an outage of this length.",
         ["1h", "1d"],
         after: offlineAnswerable
     )
@@ -192,7 +192,7 @@ struct RouteCounters: Sendable {
     static let tunnels = Section(
         "holdfast_tunnels_total",
         "result",
-        "Tunnels of other protocols, by how they ended.",
+        "Tunnels, by result.",
         TunnelMachine.Ending.allCases.map(\.rawValue),
         after: answerableLater
     )

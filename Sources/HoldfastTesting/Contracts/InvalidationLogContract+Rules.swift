@@ -6,14 +6,14 @@ private let purgesUnderWatch = 300
 
 extension InvalidationLogContract {
     static let journaling: [Rule] = [
-        Rule("Before it joins, a store journals nothing.") { bench in
+        Rule("A store journals nothing before it joins a log.") { bench in
             try await bench.invalidate(.tag("t"))
             let place = try await bench.join()
             bench.findings.equal(place.cursor, LogCursor(), "the place")
             bench.findings.equal(place.unpublished, 0, "what waits after joining")
             bench.findings.equal(try await bench.waiting().count, 0, "the journal after joining")
         },
-        Rule("Each invalidation that a caller asks for waits to be published, in the order in which they came.") {
+        Rule("Invalidations that a caller requests wait to be published, in the order of the requests.") {
             bench in
             try await bench.join()
             let scopes = try bench.scopes()
@@ -26,7 +26,7 @@ extension InvalidationLogContract {
             bench.findings.expect(waiting.allSatisfy { $0.issuedAt == InvalidationLogBench.now }, "another instant")
             bench.findings.equal(try await bench.log.unpublished(limit: 2).map(\.scope), Array(scopes.prefix(2)), "two")
         },
-        Rule("A response that is withdrawn here is no other node's concern.") { bench in
+        Rule("A response that is withdrawn here is not announced to other nodes.") { bench in
             try await bench.join()
             let key = try bench.stores.key("/wrong")
             try await bench.put(key)
@@ -62,7 +62,7 @@ extension InvalidationLogContract {
             _ = try await bench.pair.store.invalidate(.key(key), .mark(.unsafeMethod), at: InvalidationLogBench.now)
             bench.findings.equal(try await bench.waiting().map(\.effect), [.mark(.unsafeMethod)], "the effect")
         },
-        Rule("A store that joins a log of another name forgets its journal and its place, and keeps its own name.") {
+        Rule("A store that joins a log with another name forgets its journal and its place, and keeps its own name.") {
             bench in
             let first = try await bench.join("one")
             try await bench.invalidate(.all)
@@ -75,7 +75,7 @@ extension InvalidationLogContract {
             bench.findings.equal(other.cursor, LogCursor(), "the place in the other log")
             bench.findings.equal(other.unpublished, 0, "what waits for the other log")
         },
-        Rule("A store's own name and its notes outlast a start, and a new name replaces the old one for good.") {
+        Rule("A store's own name and its notes survive a restart, and a new name permanently replaces the old one.") {
             bench in
             let first = try await bench.join()
             bench.findings.equal(first.notes, [], "the notes at first")
@@ -99,13 +99,13 @@ extension InvalidationLogContract {
                 "the name"
             )
         },
-        Rule("A store that has not joined takes nothing.") { bench in
+        Rule("A store that has not joined accepts no step.") { bench in
             do {
                 try await bench.log.append([.distrust], through: bench.cursor(1), at: InvalidationLogBench.now)
-                bench.findings.add("it took a step")
+                bench.findings.add("it accepted a step")
             } catch InvalidationLogError.notJoined {}
         },
-        Rule("A store that has not joined does not say that nothing waits.") { bench in
+        Rule("A store that has not joined does not report that nothing is waiting.") { bench in
             do {
                 _ = try await bench.waiting()
                 bench.findings.add("it says so")
@@ -114,7 +114,7 @@ extension InvalidationLogContract {
     ]
 
     static let applying: [Rule] = [
-        Rule("An invalidation of another node is in force, whatever its scope, when it was taken.") { bench in
+        Rule("An invalidation of another node is in force as soon as it is accepted, whatever its scope.") { bench in
             try await bench.join()
             for (number, scope) in try bench.scopes().enumerated() {
                 let key = try bench.stores.key("/a/\(number)")
@@ -139,7 +139,7 @@ extension InvalidationLogContract {
             try await bench.log.append([step], through: bench.cursor(2), at: InvalidationLogBench.now)
             bench.findings.equal(try await bench.mark(key), nil, "the response")
         },
-        Rule("An invalidation that is known moves its position, and is not put in force again.") { bench in
+        Rule("A known invalidation moves its position and is not applied again.") { bench in
             try await bench.join()
             let key = try bench.stores.key("/once")
             let foreign = bench.foreign(.key(key))
@@ -162,7 +162,7 @@ extension InvalidationLogContract {
                 "its place"
             )
         },
-        Rule("A fill that began before an invalidation of another node is not stored.") { bench in
+        Rule("A fetch that began before an invalidation of another node is not stored.") { bench in
             try await bench.join()
             let key = try bench.stores.key("/fill")
             let fence = bench.pair.store.invalidationSequence
@@ -172,7 +172,7 @@ extension InvalidationLogContract {
             try await bench.log.append([step], through: bench.cursor(2), at: InvalidationLogBench.now)
             bench.findings.expect(try await writer.finish() == nil, "it was stored")
         },
-        Rule("After a distrust everything that was stored is marked, and nothing is removed.") { bench in
+        Rule("A distrust marks every stored response and removes none.") { bench in
             try await bench.join()
             let keys = try (0..<3).map { try bench.stores.key("/\($0)") }
             for key in keys { try await bench.put(key) }
@@ -183,7 +183,7 @@ extension InvalidationLogContract {
     ]
 
     static let publishing: [Rule] = [
-        Rule("With a position it waits no more, and of two positions the later one counts.") { bench in
+        Rule("An invalidation with a position no longer waits, and of two positions the later one counts.") { bench in
             try await bench.join()
             try await bench.invalidate(.tag("a"))
             try await bench.invalidate(.tag("b"))
@@ -202,7 +202,7 @@ extension InvalidationLogContract {
                 "behind"
             )
         },
-        Rule("The own invalidation that comes back from the log waits no more, and is not put in force again.") {
+        Rule("An own invalidation that comes back from the log no longer waits, and is not applied again.") {
             bench in
             try await bench.join()
             let key = try bench.stores.key("/own")
@@ -218,7 +218,7 @@ extension InvalidationLogContract {
             bench.findings.equal(try await bench.waiting().count, 0, "what waits")
             bench.findings.equal(try await bench.mark(key), false, "the mark of what was stored after it")
         },
-        Rule("What the log has lost waits again: own ones and those of others, between the two positions.") { bench in
+        Rule("Invalidations that the log has lost wait again: own and others', between the two positions.") { bench in
             try await bench.join()
             try await bench.invalidate(.tag("own"))
             let own = try await bench.waiting()[0]
@@ -247,7 +247,7 @@ extension InvalidationLogContract {
             )
             bench.findings.equal(try await bench.waiting().count, 5, "what waits after all was lost")
         },
-        Rule("It is forgotten when the log has kept it for a time, and not before.") { bench in
+        Rule("An invalidation is forgotten only after the log has kept it for a time.") { bench in
             try await bench.join()
             for tag in ["a", "b", "c"] { try await bench.invalidate(.tag(tag)) }
             let waiting = try await bench.waiting()
@@ -276,7 +276,7 @@ extension InvalidationLogContract {
     ]
 
     static let reopening: [Rule] = [
-        Rule("Journal and place outlast a restart.") { bench in
+        Rule("The journal and the place survive a restart.") { bench in
             let place = try await bench.join()
             let scopes = try bench.scopes()
             for scope in scopes { try await bench.invalidate(scope) }

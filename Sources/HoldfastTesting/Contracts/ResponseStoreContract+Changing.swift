@@ -85,7 +85,7 @@ extension ResponseStoreContract {
 
     /// A store that is closed and opened again.
     static let reopening: [Rule] = [
-        Rule("The sequence does not go back across a restart.") { bench in
+        Rule("The sequence does not decrease across a restart.") { bench in
             var last = try await bench.invalidate(.all, soft: true)
             last = max(last, try await bench.invalidate(.tag("t"), soft: false))
             let again = try await bench.reopened()
@@ -136,14 +136,14 @@ extension ResponseStoreContract {
             }
             bench.findings.equal(try await again.cause(keys[3]), .unspecified, "the cause of a purge")
         },
-        Rule("A fill that began before an invalidation is not stored after a restart either.") { bench in
+        Rule("A fetch that began before an invalidation is not stored, even after a restart.") { bench in
             let fence = bench.sequence
             try await bench.invalidate(.tag("t"), soft: true)
             let again = try await bench.reopened()
             let late = try await again.put(again.draft(try again.key("/x"), tags: ["t"]), again.body("late"), fence)
             bench.findings.expect(late == nil, "it was stored")
         },
-        Rule("A stored response is found after a restart with its body and its tags, and no number is used again.") {
+        Rule("A stored response is found after a restart with its body and its tags, and no number is reused.") {
             bench in
             let key = try bench.key("/x")
             let body = bench.noise(StoreBench.large)

@@ -6,7 +6,7 @@ import NIOCore
 extension ResponseStoreContract {
     /// `freshen`.
     static let freshening: [Rule] = [
-        Rule("'freshen' replaces the head; number, key, body and the time of storing stay.") { bench in
+        Rule("'freshen' replaces the head, and keeps the number, key, body and time of storing.") { bench in
             let key = try bench.key("/x")
             let stored = try await bench.mustPut(bench.draft(key), bench.body("x"))
             var renewal = bench.renewal(stored, fields: [.eTag: "\"2\"", .contentType: "text/plain"])
@@ -25,7 +25,7 @@ extension ResponseStoreContract {
             bench.findings.equal(freshened.storedAt, stored.storedAt, "the time of storing")
             bench.findings.equal(try await bench.texts(key), ["x"], "the bodies")
         },
-        Rule("A pin prevents no replacement, freshening or invalidation of a response.") { bench in
+        Rule("A pin does not prevent a response from being replaced, freshened or invalidated.") { bench in
             let key = try bench.key("/x")
             var draft = bench.draft(key)
             draft.isPinned = true
@@ -52,7 +52,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(try await bench.mark(key), false, "\(scope.word): the mark")
             }
         },
-        Rule("A response that was invalidated after the fence is not freshened.") { bench in
+        Rule("A response that was invalidated after the fencing number is not freshened.") { bench in
             let key = try bench.key("/x")
             let scopes: [InvalidationScope] = [
                 .key(key), .target(key.components.target), .prefix(try bench.prefix("/x")), .tag("had"), .tag("gets"),

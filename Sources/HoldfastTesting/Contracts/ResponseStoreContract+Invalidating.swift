@@ -15,7 +15,7 @@ extension ResponseStoreContract {
     /// `invalidate`, the sequence and the fencing number.
     static let invalidating: [Rule] = [
         Rule(
-            "Every invalidation has a larger number than the one before, and 'invalidationSequence' has reached it when it returns."
+            "Every invalidation has a larger number than the one before, and 'invalidationSequence' has reached that number when the call returns."
         ) {
             bench in
             var last = bench.sequence
@@ -35,7 +35,7 @@ extension ResponseStoreContract {
             bench.findings.equal(bench.sequence, before, "the sequence")
         },
         Rule(
-            "A response whose fill began before an invalidation of its key, target, prefix, tag or of all responses is not stored."
+            "A response whose fetch began before an invalidation of its key, target, prefix, tag or of all responses is not stored."
         ) {
             bench in
             let key = try bench.key("/x")
@@ -54,7 +54,8 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("A fill that began after an invalidation is stored, and so is one that the invalidation does not cover.") {
+        Rule("A fetch that began after an invalidation is stored, and so is one that the invalidation does not cover.")
+        {
             bench in
             let key = try bench.key("/x")
             for scope in try scopes(bench) {
@@ -92,7 +93,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "A target is invalidated in all partitions, method classes and variants; a key in its variants alone; others never."
+            "An invalidation of a target covers all partitions, method classes and variants; an invalidation of a key covers only its variants."
         ) {
             bench in
             let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
@@ -122,7 +123,9 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("An invalidation's cause is kept, of two the greater one, until the response is freshened or replaced.") {
+        Rule(
+            "An invalidation's cause is kept until the response is freshened or replaced; of two causes, the greater one."
+        ) {
             bench in
             let key = try bench.key("/x")
             let scopes = [.key(key), .target(try bench.target("/x")), InvalidationScope.tag("t")]
@@ -186,7 +189,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("A response that replaces another has its own tags, and not those of the other.") { bench in
+        Rule("A response that replaces another has only its own tags.") { bench in
             let key = try bench.key("/x")
             try await bench.mustPut(bench.draft(key, tags: ["old"]), bench.body("x"))
             try await bench.mustPut(bench.draft(key, tags: ["new"]), bench.body("x"))

@@ -7,7 +7,7 @@ extension ResponseStoreContract {
     /// Invalidation by prefix.
     static let prefixing: [Rule] = [
         Rule(
-            "A prefix is invalidated for the targets that begin with it, in all partitions, method classes and variants, and for no others."
+            "An invalidation of a prefix covers exactly the targets that begin with it, in all partitions, method classes and variants."
         ) {
             bench in
             let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
@@ -37,7 +37,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("A prefix ends anywhere: in a path or in a query, and without a path it is a whole origin.") { bench in
+        Rule("A prefix may end anywhere in a path or a query; without a path, it covers a whole origin.") { bench in
             let cases: [(prefix: String, covered: [String], others: [String])] = [
                 ("/li", ["/li", "/list", "/li?", "/li/"], ["/l", "/Li"]),
                 ("/list?page=", ["/list?page=", "/list?page=1&x"], ["/list", "/list?", "/list?pag", "/list/?page=1"]),
@@ -59,7 +59,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "Of several prefixes that cover a response the strictest applies, and responses that are stored later are not affected."
+            "If several prefixes cover a response, the strictest one applies. Responses that are stored later are not affected."
         ) {
             bench in
             for softs in [[true, false], [false, true], [true, true]] {

@@ -26,7 +26,7 @@ extension ResponseStoreContract {
                     try await bench.store.lookup(key).first,
                     "\(name): no response was found"
                 )
-                bench.findings.equal(found, stored, "\(name): what is looked up, beside what 'finish' returned")
+                bench.findings.equal(found, stored, "\(name): the lookup, compared with the result of 'finish'")
                 bench.findings.equal(bytes(found.head.fields), bytes(fields), "\(name): the fields")
                 bench.findings.equal(
                     bytes(found.head.selectingFields),

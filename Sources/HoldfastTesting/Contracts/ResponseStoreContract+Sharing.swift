@@ -34,7 +34,7 @@ extension ResponseStoreContract {
                 bench.findings.expect(count <= 1, "\(count) responses of one variant are left")
             }
         },
-        Rule("Invalidations at the same time have different numbers, and the last of them is the sequence's.") {
+        Rule("Concurrent invalidations have different numbers, and the sequence ends at the last of them.") {
             bench in
             let key = try bench.key("/x")
             let numbers = try await withThrowingTaskGroup(of: InvalidationSequence.self) { group in
@@ -48,7 +48,7 @@ extension ResponseStoreContract {
             bench.findings.equal(Set(numbers).count, 24, "different numbers of 24 invalidations")
             bench.findings.equal(bench.sequence, numbers.max() ?? bench.sequence, "the sequence")
         },
-        Rule("Of an invalidation and the fills around it, no fill that began before it stays unmarked.") { bench in
+        Rule("When an invalidation and fetches overlap, no response whose fetch began first stays unmarked.") { bench in
             for round in 0..<20 {
                 let key = try bench.key("/\(round)")
                 let fence = bench.sequence

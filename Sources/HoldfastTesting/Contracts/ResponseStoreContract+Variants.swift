@@ -24,7 +24,7 @@ extension ResponseStoreContract {
             try await bench.mustPut(bench.draft(key, fields: [.vary: "accept"]), bench.body("without"))
             bench.findings.equal(try await bench.texts(key), ["of ", "of a", "of b", "without"], "the bodies")
         },
-        Rule("A withdrawn response is gone, and only it: other variants and fills under way stay.") { bench in
+        Rule("Withdrawing a response removes only that response: other variants and in-flight fetches stay.") { bench in
             let key = try bench.key("/x")
             func draft(_ value: String) -> ResponseDraft {
                 bench.draft(key, fields: [.vary: "accept"], selecting: [.accept: value])
@@ -41,7 +41,7 @@ extension ResponseStoreContract {
             try await writer.append(bench.body("of c"))
             bench.findings.expect(try await writer.finish() != nil, "a fill that began before is not stored")
         },
-        Rule("A response is withdrawn unless another has taken its place.") { bench in
+        Rule("A response is withdrawn unless another has replaced it.") { bench in
             let key = try bench.key("/x")
             let wrong = try await bench.mustPut(bench.draft(key), bench.body("wrong"))
             try await bench.mustPut(bench.draft(key), bench.body("right"))

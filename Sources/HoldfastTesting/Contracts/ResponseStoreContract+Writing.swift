@@ -20,7 +20,7 @@ extension ResponseStoreContract {
             )
             bench.findings.expect(stored != nil, "'finish' returned nil, though nothing was invalidated")
         },
-        Rule("While a new response is written, the one it will replace is found.") { bench in
+        Rule("While a new response is being written, lookups find the response that it will replace.") { bench in
             let key = try bench.key("/x")
             try await bench.mustPut(bench.draft(key), bench.body("old"))
             let writer = try await bench.begin(bench.draft(key))
@@ -76,7 +76,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("A response with more or longer tags than are kept is not stored.") { bench in
+        Rule("A response with too many tags, or a tag that is too long, is not stored.") { bench in
             let key = try bench.key("/x")
             let many = (0...ResponseDraft.maximumTagCount).map { "tag-\($0)" }
             let long = String(repeating: "x", count: ResponseDraft.maximumTagLength + 1)

@@ -46,7 +46,7 @@ struct SharedLogBench: Sendable {
     func report(_ name: String, _ applied: LogPosition = .zero, unpublished: UInt64 = 0) throws -> NodeReport {
         NodeReport(
             identity: identity(name),
-            name: try findings.unwrap(NodeName(name), "'\(name)' is no name"),
+            name: try findings.unwrap(NodeName(name), "'\(name)' is not a node name"),
             applied: applied,
             unpublished: unpublished,
             version: "1.0"

@@ -4,7 +4,7 @@ import SharedTier
 extension SharedLogContract {
     /// `begin` and `epoch`.
     static let beginning: [Rule] = [
-        Rule("A server has no epoch before 'begin', and afterwards the one that 'begin' returned.") { bench in
+        Rule("A server has no epoch before 'begin', and then has the epoch that 'begin' returned.") { bench in
             let node = try await bench.node()
             bench.findings.equal(try await node.epoch(), nil, "the epoch before 'begin'")
             let epoch = try await node.begin()
@@ -36,7 +36,7 @@ extension SharedLogContract {
             bench.findings.equal(marker?.content, .marker(expected), "the marker")
             bench.findings.equal(try await node.positions().count, 3, "the entries")
         },
-        Rule("A candidate that is not above what is known is rejected with the highest epoch, and adds nothing.") {
+        Rule("A candidate that is not above the highest known epoch is rejected with that epoch, and adds nothing.") {
             bench in
             let (node, epoch) = try await bench.begunNode()
             for (known, candidate) in [(epoch.number + 1, epoch.number), (epoch.number + 1, epoch.number + 1)] {
@@ -50,7 +50,7 @@ extension SharedLogContract {
             bench.findings.equal(try await node.epoch(), epoch, "the epoch")
             bench.findings.equal(try await node.positions().count, 1, "the entries")
         },
-        Rule("Nodes that begin at the same time get one epoch with one marker.") { bench in
+        Rule("Nodes that begin at the same time share one epoch with one marker.") { bench in
             let epochs = try await withThrowingTaskGroup(of: LogEpoch.self) { group in
                 for number in 0..<8 {
                     let node = try await bench.node()
@@ -112,7 +112,7 @@ extension SharedLogContract {
             bench.findings.equal(try await node.append([3, 2], in: epoch), [new[2], new[1]], "the places, again")
             bench.findings.equal(try await node.positions().count, 5, "the entries")
         },
-        Rule("As many entries as may be are appended together; none and too many are rejected, and not added.") {
+        Rule("The maximum number of entries can be appended together; none and too many are rejected, and not added.") {
             bench in
             let (node, epoch) = try await bench.begunNode()
             for count in [0, NewEntry.most + 1] {
@@ -129,7 +129,8 @@ extension SharedLogContract {
             bench.findings.equal(Array(try await node.positions().dropFirst()), positions, "the log")
             bench.findings.equal(positions.count, NewEntry.most, "the places")
         },
-        Rule("A purge that is in the log is not added again, from whichever node; its place is returned.") { bench in
+        Rule("A purge that is in the log is not added again, no matter which node appends it; its place is returned.") {
+            bench in
             let (node, epoch) = try await bench.begunNode()
             let other = try await bench.node()
             let first = try await node.append(1, in: epoch)
@@ -154,7 +155,7 @@ extension SharedLogContract {
             bench.findings.equal(try await node.positions().count, 2, "the entries")
             try await node.append(1, in: later)
         },
-        Rule("Entries that several nodes append at once all get places of their own, without a hole.") { bench in
+        Rule("Entries that several nodes append at once get consecutive places of their own.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let positions = try await withThrowingTaskGroup(of: [LogPosition].self) { group in
                 for writer in 0..<4 {
@@ -184,7 +185,7 @@ extension SharedLogContract {
                 bench.findings.equal(try await node.entry(at: position), nil, "the entry at \(position)")
             }
         },
-        Rule("Entries have the engine's time, which does not go back.") { bench in
+        Rule("Entries have the engine's time, which never decreases.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let before = try await node.time()
             let position = try await node.append(1, in: epoch)

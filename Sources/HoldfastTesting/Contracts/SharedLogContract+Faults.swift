@@ -60,7 +60,7 @@ extension SharedLogContract {
             bench.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
             bench.findings.equal(try await node.append(1, in: later), last, "the place of a purge from before")
         },
-        Rule("A log that is evicted alone is lost, and its purges are added again.", with: [.evictLog]) { bench in
+        Rule("If only the log is evicted, it is lost, and its purges are added again.", with: [.evictLog]) { bench in
             let (node, epoch) = try await bench.begunNode()
             try await node.append(1, in: epoch)
             try await bench.engine.cause(.evictLog)
@@ -161,7 +161,7 @@ extension SharedLogContract {
             bench.findings.equal(try await node.bounds()?.last, kept, "the last entry")
         },
         Rule(
-            "After a failover the marker inherits the last entry that is left, and what was lost is added again.",
+            "After a failover, the marker inherits the last entry that is left, and lost purges are added again.",
             with: [.holdReplication, .failOver]
         ) { bench in
             let (node, epoch) = try await bench.begunNode()
@@ -181,7 +181,7 @@ extension SharedLogContract {
             bench.findings.equal(try await node.entry(at: again)?.content, .purge(bench.bytes(2)), "the lost purge")
         },
         Rule(
-            "An old primary that lives on accepts entries, and no replica confirms them.",
+            "An old primary that keeps running accepts entries, but no replica confirms them.",
             with: [.holdReplication, .split]
         ) { bench in
             let (old, epoch) = try await bench.begunNode()

@@ -4,7 +4,7 @@ import SharedTier
 extension SharedLogContract {
     /// `follow`.
     static let following: [Rule] = [
-        Rule("'follow' returns what is behind the cursor, in order, and at most the count.") { bench in
+        Rule("'follow' returns the entries after the cursor, in order, and at most the requested count.") { bench in
             let (node, epoch) = try await bench.begunNode()
             for number in 0..<10 { try await node.append(number, in: epoch) }
             let all = try await node.follow().entries
@@ -16,7 +16,7 @@ extension SharedLogContract {
                 bench.findings.equal(some, Array(all[(start + 1)...].prefix(3)), "three behind number \(start)")
             }
         },
-        Rule("A batch has the entry at its cursor, and none if that is not in the log.") { bench in
+        Rule("A batch includes the entry at its cursor, or none if that entry is not in the log.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let position = try await node.append(1, in: epoch)
             let batch = try await node.follow(after: position)
@@ -104,7 +104,7 @@ extension SharedLogContract {
                 bench.findings.equal(numbers, Array(first...10), "the numbers after 'trim' to \(count)")
             }
         },
-        Rule("'trim' by time removes what was added before, and keeps the last entry.") { bench in
+        Rule("'trim' by time removes entries that were added earlier, and keeps the last entry.") { bench in
             let (node, epoch) = try await bench.begunNode()
             for number in 0..<3 { try await node.append(number, in: epoch) }
             let entries = try await node.follow().entries
@@ -119,7 +119,7 @@ extension SharedLogContract {
             try await node.trim(LogRetention(since: addedAt.adding(.seconds(3600))))
             bench.findings.equal(try await node.positions(), [young], "the entries when none is young")
         },
-        Rule("Numbers go on after a trim, and a cursor that was trimmed has no entry.") { bench in
+        Rule("Numbers continue after a trim, and a cursor that was trimmed has no entry.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let old = try await node.append(1, in: epoch)
             let kept = try await node.append(2, in: epoch)

@@ -14,7 +14,7 @@ extension SharedLogContract {
                 bench.findings.equal(error, .wrongEpoch, "epoch \(number)")
             }
         },
-        Rule("'confirm' counts the replica, and not one that gets nothing.", with: [.holdReplication]) { bench in
+        Rule("'confirm' counts a replica, but not one that receives nothing.", with: [.holdReplication]) { bench in
             let (node, epoch) = try await bench.begunNode()
             try await node.append(1, in: epoch)
             bench.findings.equal(try await node.confirm(1, in: epoch, wait: bench.limit), 1, "replicas")
@@ -62,7 +62,7 @@ extension SharedLogContract {
             bench.findings.equal(Set(rows.map(\.report)), Set(reports), "the rows")
             bench.findings.equal(rows, rows.inOrder, "the order")
         },
-        Rule("'amend' writes a row that is missing, with its time, and leaves one that is there.") { bench in
+        Rule("'amend' writes a missing row with its time, and leaves an existing row.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let time = EngineTime(milliseconds: try await node.time().milliseconds - 90_000)
             let lost = NodeRow(report: try bench.report("lost", unpublished: 5), seenAt: time)
@@ -87,7 +87,7 @@ extension SharedLogContract {
             try await node.amend([NodeRowChange(ended, insteadOf: second.first)], in: epoch)
             bench.findings.equal(try await node.nodes(), [ended], "the rows")
         },
-        Rule("'amend' in another epoch than the present one is rejected, and so are none and too many rows.") { bench in
+        Rule("'amend' is rejected in another epoch, with no rows, and with too many rows.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let change = NodeRowChange(NodeRow(report: try bench.report("gw-1"), seenAt: try await node.time()))
             for (number, changes, expected) in [

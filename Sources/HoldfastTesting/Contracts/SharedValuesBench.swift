@@ -63,7 +63,7 @@ struct SharedValuesBench: Sendable {
     func expectLimit(_ what: String, _ call: () async throws(SharedLogError) -> Void) async {
         let error = await error(call)
         if case .limit = error { return }
-        findings.add("\(what): an error of a limit was to be expected, \(error.map { "\($0)" } ?? "none") came")
+        findings.add("\(what): expected an error of a limit, got \(error.map { "\($0)" } ?? "none")")
     }
 
     /// Lets time pass until a condition holds. Only a broken engine never gets there.

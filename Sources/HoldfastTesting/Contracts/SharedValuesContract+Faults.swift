@@ -4,7 +4,7 @@ import SharedTier
 extension SharedValuesContract {
     /// Faults.
     static let failing: [Rule] = [
-        Rule("An engine that lost everything begins again.", with: [.flush]) { bench in
+        Rule("An engine that lost everything starts over.", with: [.flush]) { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             try await node.put(value, as: bench.name())
@@ -18,7 +18,7 @@ extension SharedValuesContract {
             bench.findings.expect(try await node.put(value, as: bench.name()), "it was not put again")
             bench.findings.equal(try await node.lead(bench.lease(2)), .led, "the lease")
         },
-        Rule("An engine that comes back is used again.", with: [.restart]) { bench in
+        Rule("An engine is used again after a restart.", with: [.restart]) { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             try await node.put(value, as: bench.name())

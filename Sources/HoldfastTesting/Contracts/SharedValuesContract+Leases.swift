@@ -15,7 +15,7 @@ extension SharedValuesContract {
             bench.findings.equal(try await node.chunks([]).count, 0, "chunks for no name")
             try await node.putChunks([])
         },
-        Rule("More chunks than allowed at once, and longer ones, are rejected.") { bench in
+        Rule("Too many chunks at once, and chunks that are too long, are rejected.") { bench in
             let node = try await bench.node()
             await bench.expectLimit("too many names") { () async throws(SharedLogError) in
                 _ = try await node.values.chunks(
@@ -55,7 +55,7 @@ extension SharedValuesContract {
 
     /// Leases.
     static let leading: [Rule] = [
-        Rule("One node leads at a time, until it gives its lease back.") { bench in
+        Rule("One node leads at a time, until it releases its lease.") { bench in
             let (one, other) = (try await bench.node(), try await bench.node())
             bench.findings.equal(try await one.look(bench.lease(1)).lease, .free, "the lease before")
             bench.findings.equal(try await one.lead(bench.lease(1)), .led, "the first one")
@@ -65,18 +65,18 @@ extension SharedValuesContract {
             bench.findings.equal(try await other.look(bench.lease(2)).lease, .free, "the lease behind that")
             bench.findings.equal(try await other.lead(bench.lease(2)), .led, "the second one behind that")
         },
-        Rule("A node that has the lease has it when it asks again.") { bench in
+        Rule("A node that holds the lease keeps it when it asks again.") { bench in
             let node = try await bench.node()
             for _ in 0..<2 { bench.findings.equal(try await node.lead(bench.lease(1)), .led, "the lease") }
         },
-        Rule("Leases of different names have nothing to do with each other.") { bench in
+        Rule("Leases of different names are independent.") { bench in
             let node = try await bench.node()
             for number in 1...3 {
                 let lease = bench.lease(UInt64(number), bench.name(number))
                 bench.findings.equal(try await node.lead(lease), .led, "number \(number)")
             }
         },
-        Rule("A lease ends with its time, and another node leads.") { bench in
+        Rule("A lease expires, and then another node can lead.") { bench in
             let node = try await bench.node()
             bench.findings.equal(try await node.lead(bench.lease(1), for: SharedValuesBench.short), .led, "the lease")
             try await bench.wait { try await node.lead(bench.lease(2)) == .led }
@@ -84,7 +84,7 @@ extension SharedValuesContract {
             bench.findings.equal(try await node.release(bench.lease(1)), false, "whether it was given back")
             bench.findings.equal(try await node.lead(bench.lease(3)), .held, "a third one")
         },
-        Rule("'renew' gives a new time to the node that has the lease, and to no other.") { bench in
+        Rule("'renew' extends the lease only for the node that holds it.") { bench in
             let node = try await bench.node()
             bench.findings.equal(try await node.renew(bench.lease(1)), false, "a lease that was never taken")
             bench.findings.equal(try await node.look(bench.lease(1)).lease, .free, "the lease")
@@ -99,14 +99,14 @@ extension SharedValuesContract {
             try await bench.wait { try await bench.engine.now() > end }
             bench.findings.equal(try await node.look(lease).lease, .held, "the lease behind its first time")
         },
-        Rule("'release' is for the node that has the lease, and for no other.") { bench in
+        Rule("'release' works only for the node that holds the lease.") { bench in
             let node = try await bench.node()
             bench.findings.equal(try await node.release(bench.lease(1)), false, "a lease that was never taken")
             bench.findings.equal(try await node.lead(bench.lease(1)), .led, "the lease")
             bench.findings.equal(try await node.release(bench.lease(2)), false, "another node")
             bench.findings.equal(try await node.look(bench.lease(1)).lease, .held, "the lease")
         },
-        Rule("'pass' takes the place of a lease until its time is over.") { bench in
+        Rule("'pass' replaces a lease until it expires.") { bench in
             let node = try await bench.node()
             bench.findings.equal(try await node.lead(bench.lease(1)), .led, "the lease")
             try await node.pass(bench.lease(1))
@@ -124,7 +124,7 @@ extension SharedValuesContract {
             try await node.pass(bench.lease(1))
             bench.findings.equal(try await node.look(bench.lease(1)).lease, .pass, "the lease")
         },
-        Rule("'look' has the value and the lease.") { bench in
+        Rule("'look' returns the value and the lease.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             bench.findings.expect(try await node.look(bench.lease(1)) == LeaseLook(value: nil, lease: .free), "nothing")

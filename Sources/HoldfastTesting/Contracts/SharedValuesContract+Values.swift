@@ -4,7 +4,7 @@ import SharedTier
 extension SharedValuesContract {
     /// `values` and `extend`.
     static let finding: [Rule] = [
-        Rule("A value comes back as it was put, to all nodes.") { bench in
+        Rule("All nodes read a value as it was put.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now(), length: 70_000)
             bench.findings.equal(try await node.value(bench.name()), nil, "the value before")
@@ -13,7 +13,7 @@ extension SharedValuesContract {
                 bench.findings.expect(try await node.value(bench.name()) == value, "another value came back")
             }
         },
-        Rule("Values come in the order of their names, with a gap for each that is not there.") { bench in
+        Rule("Values come in the order of their names, with a gap for each missing value.") { bench in
             let node = try await bench.node()
             let now = try await bench.engine.now()
             let (one, three) = (bench.value(1, at: now), bench.value(3, at: now))
@@ -23,7 +23,7 @@ extension SharedValuesContract {
             bench.findings.expect(found == [three, nil, one, three], "other values, or in another order")
             bench.findings.equal(try await node.values().count, 0, "values for no name")
         },
-        Rule("As many names as allowed are found in one call, and more are rejected.") { bench in
+        Rule("One call accepts the maximum number of names, and rejects more.") { bench in
             let node = try await bench.node()
             let names = (0...ValueLimits.mostNames).map { bench.name($0) }
             let found = try await node.values.values(Array(names.dropLast()), within: bench.limit)
@@ -32,7 +32,7 @@ extension SharedValuesContract {
                 _ = try await node.values.values(names, within: bench.limit)
             }
         },
-        Rule("The longest value comes back, and a longer one is rejected and not put.") { bench in
+        Rule("A value of the maximum length is stored, and a longer one is rejected.") { bench in
             let node = try await bench.node()
             let now = try await bench.engine.now()
             let longest = bench.value(1, at: now, length: ValueLimits.longestValue)
@@ -50,7 +50,7 @@ extension SharedValuesContract {
             }
             bench.findings.equal(try await node.value(bench.name(2)), nil, "the longer value")
         },
-        Rule("A value is gone when its lifetime is over.") { bench in
+        Rule("A value disappears at the end of its lifetime.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             try await node.put(value, as: bench.name(1), for: SharedValuesBench.short)
@@ -58,7 +58,7 @@ extension SharedValuesContract {
             try await bench.wait { try await node.value(bench.name(1)) == nil }
             bench.findings.expect(try await node.value(bench.name(2)) != nil, "the other one is gone, too")
         },
-        Rule("'extend' gives a new lifetime, longer or shorter.") { bench in
+        Rule("'extend' sets a new lifetime, longer or shorter.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             let (number, lifetime) = try await bench.race { number, lifetime in
@@ -71,7 +71,7 @@ extension SharedValuesContract {
             _ = try await node.extend([bench.name(number)], for: SharedValuesBench.short)
             try await bench.wait { try await node.value(bench.name(number)) == nil }
         },
-        Rule("'extend' tells whether all were there, and reaches those that were.") { bench in
+        Rule("'extend' returns whether all values existed, and extends those that did.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             for number in [1, 3] { try await node.put(value, as: bench.name(number)) }
@@ -129,7 +129,7 @@ extension SharedValuesContract {
 
     /// `put`.
     static let putting: [Rule] = [
-        Rule("A later response takes the place of an earlier one, and never the other way round.") { bench in
+        Rule("A later response replaces an earlier one, never the reverse.") { bench in
             let node = try await bench.node()
             let now = try await bench.engine.now()
             // Times whose bytes differ in the first, the middle and the last place.
@@ -147,7 +147,7 @@ extension SharedValuesContract {
                 bench.findings.expect(try await node.value(bench.name()) == value, "number \(index) was replaced")
             }
         },
-        Rule("A response of the same time takes the place, with its lifetime.") { bench in
+        Rule("A response of the same time replaces the old one, with its own lifetime.") { bench in
             let node = try await bench.node()
             let now = try await bench.engine.now()
             try await node.put(bench.value(1, at: now), as: bench.name())
@@ -171,7 +171,7 @@ extension SharedValuesContract {
             try await node.put(bench.value(3, at: now.adding(.seconds(50))), as: bench.name())
             bench.findings.expect(try await !node.put(present, as: bench.name()), "50 s ahead was replaced")
         },
-        Rule("Bytes that are no value are replaced.") { bench in
+        Rule("Bytes that are not a value are replaced.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: EngineTime(milliseconds: 5))
             var other = bench.header(at: try await bench.engine.now())
@@ -198,7 +198,7 @@ extension SharedValuesContract {
             }
             bench.findings.equal(try await node.value(bench.name()), nil, "the value")
         },
-        Rule("A put gives its lease back, also if a later value stays.") { bench in
+        Rule("A put releases its lease, even if a later value stays.") { bench in
             let node = try await bench.node()
             let now = try await bench.engine.now()
             let earlier = EngineTime(milliseconds: now.milliseconds - 1)
@@ -209,7 +209,7 @@ extension SharedValuesContract {
                 bench.findings.equal(try await node.look(bench.lease(1)).lease, .free, "the lease behind the put")
             }
         },
-        Rule("A put leaves the lease of another node.") { bench in
+        Rule("A put does not release another node's lease.") { bench in
             let node = try await bench.node()
             let value = bench.value(1, at: try await bench.engine.now())
             bench.findings.equal(try await node.lead(bench.lease(2)), .led, "the lease")

@@ -17,7 +17,7 @@ extension TransportContract {
             }
         },
         Rule(
-            "The path is sent as it stands, byte for byte.",
+            "The path is sent unchanged, byte for byte.",
             Array(repeating: hello, count: 12)
         ) { bench in
             let paths = [
@@ -86,7 +86,7 @@ extension TransportContract {
             bench.findings.equal(bench.origin.requests.count, 1, "requests on the wire")
         },
         Rule(
-            "Fields come in the order and number in which they were sent.",
+            "Fields arrive in the order and number in which they were sent.",
             [
                 .init(
                     "HTTP/1.1 200 OK\r\nvia: 1\r\nset-cookie: a\r\nvia: 2\r\nset-cookie: b\r\ncontent-length: 0\r\n\r\n"

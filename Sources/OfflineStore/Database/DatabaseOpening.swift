@@ -53,7 +53,7 @@ package enum DatabaseOpening {
             // If SQLite cannot open a file for writing (too few descriptors, for example), it opens
             // it for reading and keeps it so.
             if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
-                throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")
+                throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened only for reading")
             }
             try connection.run("PRAGMA page_size = 8192")
             try connection.run("PRAGMA wal_autocheckpoint = 0")

@@ -65,7 +65,7 @@ extension StoreCore {
                 if isWider {
                     published.append(.all)
                     logger.notice(
-                        "too many prefixes are being invalidated at a time; every stored response is invalidated instead",
+                        "too many prefix invalidations at once; invalidating every stored response instead",
                         metadata: ["store.path": "\(folder.path)"]
                     )
                 }

@@ -103,13 +103,13 @@ final class StoreCore: Sendable {
         return live
     }
 
-    static let closed = StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
+    static let closed = StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
 
     var readOnlyError: StoreError {
         StoreError(
             code: .readOnly,
             message:
-                "The store '\(folder.path)' was opened read-only, and this call would change it. Use 'CacheManager.open'."
+                "The store '\(folder.path)' is open read-only, and this call would change it. Open it with 'CacheManager.open'."
         )
     }
 
@@ -228,7 +228,7 @@ final class StoreCore: Sendable {
         damagedReads.add(1, ordering: .relaxed)
         if database.state.damage.note(entryID) { database.writer?.requestSweep() }
         logger.warning(
-            "stored data is damaged; treated as not stored",
+            "stored data is damaged; treating it as missing",
             metadata: ["store.path": "\(database.path)", "store.entry": "\(entryID)", "store.part": "\(what)"]
         )
     }
@@ -416,7 +416,7 @@ final class StoreCore: Sendable {
                 return true
             } catch {
                 logger.warning(
-                    "no new database could be created",
+                    "cannot create a new database",
                     metadata: ["store.path": "\(folder.path)", "error": "\(StoreError(error, path: folder.path))"]
                 )
                 return false
@@ -429,7 +429,7 @@ final class StoreCore: Sendable {
 
     private func logSetAside(_ number: Int, _ error: any Error) {
         logger.warning(
-            "the database is damaged; it keeps its file name, and a new one is created",
+            "the database is damaged; leaving its file in place and creating a new database",
             metadata: ["store.path": "\(folder.databasePath(number))", "error": "\(error)"]
         )
     }

@@ -82,7 +82,7 @@ extension WriteContext {
                 throw StoreError(
                     code: .busy,
                     message:
-                        "Responses are being removed by \(removals) prefixes, which is the limit. "
+                        "\(removals) removals by prefix are in progress, which is the limit. "
                         + "Try again in a moment, or remove everything."
                 )
             }

@@ -120,7 +120,7 @@ final class WriterWatch: Sendable {
             // succeeds.
             state.probe = nil
             logger.debug(
-                "the writer's changes cannot be seen",
+                "cannot read the writer's changes",
                 metadata: ["store.path": "\(folder)", "error": "\(error)"]
             )
             return nil

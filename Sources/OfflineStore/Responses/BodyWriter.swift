@@ -51,7 +51,7 @@ final class BodyWriter: Sendable {
         guard database.state.unfinished.reserve(missing) else {
             throw StoreError(
                 code: .busy,
-                message: "\(describe()) is not stored: bodies that are being stored now use all "
+                message: "\(describe()) is not stored: bodies in progress use all "
                     + "\(database.state.limits.unfinished) bytes reserved for them. Try again, or raise 'budget'."
             )
         }
@@ -240,7 +240,7 @@ final class BodyWriter: Sendable {
         StoreError(
             code: .tooLarge,
             message: "\(name) has \(length) bytes or more; the limit for one entry is \(limits.maximumObject). "
-                + "Raise 'budget' (one entry takes at most an eighth of it), or do not store it."
+                + "Raise 'budget' (an entry may take at most an eighth of it), or do not store it."
         )
     }
 }

@@ -3,8 +3,8 @@ import NIOCore
 /// The commands of one connection that have no reply yet, in the order in which they were sent.
 /// Pure: events go in, actions come out.
 ///
-/// A command whose deadline passed stays in the queue, because its reply still comes: that reply is
-/// dropped. The connection counts as stalled if no reply came for ``stallLimit`` although the first
+/// A command whose deadline has passed stays in the queue, because its reply still arrives and must
+/// be dropped. The connection counts as stalled if no reply came for ``stallLimit`` and the first
 /// command is late by as much.
 struct CommandPipeline<Completion> {
     private struct Place {
@@ -23,12 +23,12 @@ struct CommandPipeline<Completion> {
         case reject
     }
 
-    /// The actions at a point in time.
+    /// The actions due at a point in time.
     struct Expiry {
-        /// The commands whose deadline has passed since the last time.
+        /// The commands whose deadline has passed since the last check.
         var late: [Completion] = []
         var isStalled = false
-        /// When to look again.
+        /// When to check again.
         var next: NIODeadline?
     }
 
@@ -51,7 +51,7 @@ struct CommandPipeline<Completion> {
         places.append(Place(completion: completion, byteCount: byteCount, deadline: deadline))
     }
 
-    /// Replaces the reply that has come.
+    /// Receives a reply for the first command.
     mutating func receive(at now: NIODeadline) -> ReplyAction {
         guard let place = places.popFirst() else { return .reject }
         lastReply = now

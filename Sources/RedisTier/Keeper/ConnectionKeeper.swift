@@ -1,19 +1,19 @@
 package import NIOCore
 import Synchronization
 
-/// Keeps one connection to a server: connects again when it is lost, and sends no commands to a
-/// server that does not reply.
+/// Keeps one connection to a server: it reconnects after a loss, and sends no commands to a server
+/// that does not reply.
 ///
-/// It works while ``run()`` runs. ``state`` is one atomic, so asking costs nothing.
+/// It works while ``run()`` runs. ``state`` is a single atomic, so reading it is nearly free.
 package final class ConnectionKeeper: Sendable {
     private struct Shared {
         var machine: KeeperMachine
-        /// The connection with its number, so that late news of an earlier one is ignored.
+        /// The connection and its number, so that late events of an earlier connection are ignored.
         var link: (any RedisLink)?
         var number = 0
     }
 
-    /// Time and chance, which tests replace.
+    /// Time and randomness, which tests replace.
     private struct Surroundings: Sendable {
         let now: @Sendable () -> Duration
         let sleep: @Sendable (Duration) async throws -> Void
@@ -26,15 +26,16 @@ package final class ConnectionKeeper: Sendable {
     private let onChange: @Sendable (KeeperState) -> Void
     private let shared: Mutex<Shared>
     private let current = Atomic(KeeperState.unreachable)
-    /// Whether the machine knows of a reply since the last failure, so that further ones are no
-    /// news.
+    /// Whether the machine has recorded a reply since the last failure, so that further replies
+    /// need not be recorded.
     private let isGood = Atomic(false)
     private let bell = Bell()
 
     /// - Parameters:
     ///   - clock: supplies the time.
     ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state. It must return at once, and not call the keeper.
+    ///   - onChange: called with each new state. It must return immediately and must not call the
+    ///     keeper.
     ///   - connect: makes a connection.
     package init<C: Clock>(
         policy: KeeperPolicy = KeeperPolicy(),
@@ -55,7 +56,7 @@ package final class ConnectionKeeper: Sendable {
         shared = Mutex(Shared(machine: KeeperMachine(policy)))
     }
 
-    /// Whether commands are sent, as of now.
+    /// Whether commands are sent right now.
     package var state: KeeperState { current.load(ordering: .acquiring) }
 
     /// Connects and probes until its task is cancelled. Call it once.
@@ -80,8 +81,8 @@ package final class ConnectionKeeper: Sendable {
 
     /// Submits a command, from any thread: see ``RedisLink/send(_:within:completion:)``.
     ///
-    /// - Throws: also an error of ``RedisTierError/Code/unavailable``, without a wait, if ``state``
-    ///   is not ``KeeperState/ready``.
+    /// - Throws: also an error of ``RedisTierError/Code/unavailable``, immediately, if ``state`` is
+    ///   not ``KeeperState/ready``.
     package func send(
         _ command: RedisCommand,
         within time: TimeAmount,
@@ -96,7 +97,8 @@ package final class ConnectionKeeper: Sendable {
         }
     }
 
-    /// Performs a command, and waits for its reply. An error reply is a value, not an error.
+    /// Performs a command and waits for its reply. An error reply is returned as a value, not
+    /// thrown.
     ///
     /// - Throws: see ``send(_:within:completion:)`` and ``RedisLink/execute(_:within:)``.
     package func execute(_ command: RedisCommand, within time: TimeAmount) async throws(RedisTierError) -> RESPValue {
@@ -105,8 +107,8 @@ package final class ConnectionKeeper: Sendable {
         }
     }
 
-    /// Performs commands behind one another on one connection, and waits for the reply to the last.
-    /// Error replies are values, and the commands behind them are performed.
+    /// Performs commands in order on one connection, and waits for the last reply. Error replies
+    /// are returned as values, and the following commands are still performed.
     ///
     /// - Throws: see ``execute(_:within:)``.
     package func execute(
@@ -131,7 +133,7 @@ package final class ConnectionKeeper: Sendable {
         return replies.all
     }
 
-    /// Ends the connection, and makes another one.
+    /// Ends the connection and opens a new one.
     package func reconnect() { shared.withLock { $0.link }?.close() }
 
     private func observe(_ result: Result<RESPValue, RedisTierError>, _ number: Int) {
@@ -149,7 +151,7 @@ package final class ConnectionKeeper: Sendable {
                 machine.timedOut(at: now, jitter: jitter)
             }
             bell.ring()
-        // A lost connection is one failure, however many commands it had.
+        // A lost connection is one failure, no matter how many commands it had.
         case .failure: break
         }
     }
@@ -209,7 +211,7 @@ package final class ConnectionKeeper: Sendable {
 
     // MARK: Changes
 
-    /// Changes what is shared, and publishes the state before another change can.
+    /// Changes the shared state, and publishes it before the next change.
     @discardableResult
     private func change<Value>(_ body: (inout Shared) -> sending Value) -> sending Value {
         shared.withLock { shared in
@@ -220,7 +222,7 @@ package final class ConnectionKeeper: Sendable {
         }
     }
 
-    /// Changes the machine, unless the news is of an earlier connection.
+    /// Changes the machine, unless the event belongs to an earlier connection.
     private func change(_ number: Int, _ body: (inout KeeperMachine) -> Void) {
         change { shared in
             if shared.number == number { body(&shared.machine) }
@@ -249,6 +251,6 @@ private final class ReplyList: Sendable {
 extension RedisTierError {
     fileprivate static let unavailable = RedisTierError(
         .unavailable,
-        "The server is unreachable or does not reply; the command was not sent."
+        "The server is unreachable or does not reply, so the command was not sent."
     )
 }

@@ -1,14 +1,14 @@
-/// Decides when a server is connected to again, and when commands are sent. Pure: events and the
-/// time go in, steps come out.
+/// Decides when to reconnect to a server and when to send commands. Pure: events and the time go
+/// in, steps come out.
 ///
-/// The breaker opens after ``KeeperPolicy/failures`` in a row: commands without a reply in time,
-/// lost connections and failed attempts. Then commands fail at once, until a `PING` succeeds.
+/// The breaker opens after ``KeeperPolicy/failures`` in a row: commands that timed out, lost
+/// connections and failed attempts. Then commands fail immediately until a `PING` succeeds.
 struct KeeperMachine: Sendable {
     /// The next step.
     enum Step: Sendable, Hashable {
         case connect
         case probe
-        /// Nothing to do until then, unless an event comes.
+        /// Nothing to do until then, unless an event occurs.
         case wait(until: Duration)
         case waitForEvent
         case end
@@ -30,7 +30,7 @@ struct KeeperMachine: Sendable {
     private let policy: KeeperPolicy
     private var link = Link.none(retryAt: .zero)
     private var breaker = Breaker.closed(failures: 0)
-    /// Attempts since the last connection that was good for something.
+    /// Attempts since the last connection that worked.
     private var attempts = 0
     private var failedProbes = 0
 
@@ -75,7 +75,7 @@ struct KeeperMachine: Sendable {
 
     mutating func lostConnection(at now: Duration, jitter: Double) {
         guard case .connected(let since, let hasReplied) = link else { return }
-        // A server that accepts connections and closes them is not asked again and again.
+        // A server that accepts connections and then closes them is not retried without a pause.
         if hasReplied || now - since >= policy.longestPause { attempts = 0 }
         if case .probing = breaker { breaker = .open(probeAt: now) }
         disconnect(at: now, jitter)
@@ -92,7 +92,7 @@ struct KeeperMachine: Sendable {
     mutating func replied() {
         guard case .connected(let since, _) = link else { return }
         link = .connected(since: since, hasReplied: true)
-        // Late news of an earlier command does not close an open breaker: only the probe does.
+        // A late reply to an earlier command does not close an open breaker. Only the probe does.
         if case .closed = breaker { breaker = .closed(failures: 0) }
     }
 

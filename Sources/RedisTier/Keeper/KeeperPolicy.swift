@@ -2,20 +2,20 @@ import Synchronization
 
 /// When a keeper connects and probes.
 package struct KeeperPolicy: Sendable, Hashable {
-    /// The longest pause after a first failure. It doubles with each further one.
+    /// The maximum pause after a first failure. It doubles with each further failure.
     package var shortestPause = Duration.milliseconds(50)
-    /// The longest pause of all. A connection that lived so long was good.
+    /// The maximum pause. A connection that lasted this long counts as working.
     package var longestPause = Duration.seconds(5)
     /// How many failures in a row open the breaker.
     package var failures = 5
-    /// The time for the reply to a probe.
+    /// The time limit for the reply to a probe.
     package var probeTime = Duration.milliseconds(250)
 
     /// The defaults.
     package init() {}
 
     /// The pause before an attempt: a random time between half of a limit and the limit, so that
-    /// the nodes of a fleet do not come back together.
+    /// the nodes of a fleet do not reconnect at the same moment.
     ///
     /// - Parameters:
     ///   - attempt: from 1.
@@ -28,11 +28,11 @@ package struct KeeperPolicy: Sendable, Hashable {
 
 /// The state of a server's connection.
 package enum KeeperState: UInt8, Sendable, Hashable, AtomicRepresentable {
-    /// There is no connection. Commands fail at once.
+    /// There is no connection. Commands fail immediately.
     case unreachable
     /// Commands are sent.
     case ready
-    /// There is a connection, but the breaker is open. Commands fail at once.
+    /// There is a connection, but the breaker is open. Commands fail immediately.
     case suspended
     /// The keeper has ended.
     case ended

@@ -2,10 +2,10 @@ import HTTPCache
 import NIOCore
 import SharedTier
 
-/// Reads what a server replies about entries, epochs and rows. Anything but the form that this
-/// program writes is unreadable, or malformed: other programs may write to the same server.
+/// Parses a server's replies about entries, epochs and rows. Anything that this program would not
+/// write is unreadable or malformed, because other programs may write to the same server.
 enum LogReplies {
-    /// The entries of `XREAD` for one stream; none for its timeout.
+    /// The entries of `XREAD` for one stream; empty after a timeout.
     static func read(_ reply: RESPValue) throws(SharedLogError) -> [LogEntry] {
         let entries: RESPValue
         switch reply {
@@ -85,7 +85,7 @@ enum LogReplies {
         return try epoch(words[1], words[2])
     }
 
-    /// The reply of a script that writes in an epoch: the words behind `OK`.
+    /// The reply of a script that writes in an epoch: the words after `OK`.
     static func written(_ reply: RESPValue) throws(SharedLogError) -> [String] {
         let words = try words(reply)
         switch words.first {

@@ -7,13 +7,13 @@ extension RedisCommand.Argument {
     static func position(_ position: LogPosition) -> RedisCommand.Argument { .text("\(position)") }
 }
 
-/// Commands and scripts, and what becomes of their errors.
+/// Running commands and scripts, and handling their errors.
 extension RedisLog {
     func perform(_ command: RedisCommand, within limit: Duration) async throws(SharedLogError) -> RESPValue {
         try await perform([command], on: commands, within: TimeAmount(limit))[0]
     }
 
-    /// Runs a script by its digest, and with its source if the server does not know it.
+    /// Runs a script by its digest, or with its source if the server does not know the digest.
     func run(
         _ script: RedisScript,
         keys: [RedisCommand.Argument],
@@ -25,7 +25,7 @@ extension RedisLog {
         }
     }
 
-    /// Performs commands behind one another on one connection.
+    /// Performs commands in order on one connection.
     ///
     /// - Throws: also for an error reply to any of them.
     func perform(
@@ -43,7 +43,7 @@ extension RedisLog {
         do throws(SharedLogError) {
             try SharedLogError.check(replies, isInCluster: connector.cluster != nil)
         } catch {
-            // While the slot moves its owner is the same. The log is written nowhere else.
+            // While the slot moves, its owner stays the same. The log is written nowhere else.
             if error == .unreachable, !replies.contains(where: \.isOfMovingSlot) { reconnect() }
             throw error
         }

@@ -3,8 +3,8 @@ import NIOCore
 package import SharedTier
 import Synchronization
 
-/// Calls that block their connection on purpose. They send the source of their script each time: to
-/// send all again, because a server does not know it, would take the time twice.
+/// Calls that block their connection on purpose. They always send the source of their script,
+/// because retrying a blocking call for an unknown digest would take twice the time.
 extension RedisLog {
     package func follow(
         after cursor: LogPosition,
@@ -26,10 +26,10 @@ extension RedisLog {
         )
         let replies: [RESPValue]
         do throws(SharedLogError) {
-            // Both go to one server, the second when the first has ended.
+            // Both go to the same server, the second after the first has ended.
             replies = try await perform([read, look], on: reader, within: TimeAmount(max(wait, .zero) + limit))
         } catch {
-            // The next batch must not wait behind this one.
+            // The next batch must not wait behind this call.
             if error == .cancelled { reader.reconnect() }
             throw error
         }
@@ -37,7 +37,7 @@ extension RedisLog {
         return LogBatch(entries: try LogReplies.read(replies[0]), epoch: epoch, atCursor: atCursor)
     }
 
-    /// As many of the longest entries are within the limits of a connection.
+    /// This many entries of maximum length fit within the limits of a connection.
     private static var fewEntries: Int { 32 }
 
     package func confirm(
@@ -47,7 +47,7 @@ extension RedisLog {
         within limit: Duration
     ) async throws(SharedLogError) -> Int {
         guard (0...1024).contains(count) else { throw .limit("replicas") }
-        // `WAIT` is about the writes of its own connection, so there is one before it.
+        // `WAIT` covers only the writes of its own connection, so a write precedes it.
         let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))
         let touch = RedisScript.touch.command(
             isLoaded: false,

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A shared log in a stream of Redis 7 or Valkey.
 ///
-/// It has three connections, because two kinds of commands block their own: one for reading with
-/// `XREAD BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
+/// It has three connections, because two kinds of commands block their connection: one for `XREAD
+/// BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
 package final class RedisLog: SharedLog {
     let keys: LogKeys
     let commands: ConnectionKeeper
@@ -19,12 +19,12 @@ package final class RedisLog: SharedLog {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - nameLifetime: for how many seconds the server knows a purge by its name.
+    ///   - nameLifetime: how long the server remembers the names of purges, in seconds.
     ///   - pollInterval: how often sentinels, or a cluster, are asked where the primary is.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state of the connection for commands. It must return at
-    ///     once.
+    ///   - onChange: called with each new state of the connection for commands. It must return
+    ///     immediately.
     ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
@@ -39,7 +39,7 @@ package final class RedisLog: SharedLog {
     ) where C.Duration == Duration {
         self.nameLifetime = nameLifetime
         keys = LogKeys(namespace)
-        // In a cluster the log is where its slot is.
+        // In a cluster, the log is on the primary that owns its slot.
         let connector = connector.following(keys.slot)
         self.connector = connector
         sleep = { try await clock.sleep(for: pollInterval) }
@@ -67,7 +67,7 @@ package final class RedisLog: SharedLog {
         }
     }
 
-    /// Whether it can be read now.
+    /// Whether the log can be read now.
     package var isReady: Bool { commands.state == .ready && reader.state == .ready }
 
     func reconnect() {

@@ -1,6 +1,6 @@
 import SharedTier
 
-/// Errors of a connection and of a server, in the words of the shared tier.
+/// Converts errors of a connection and of a server to errors of the shared tier.
 extension SharedLogError {
     init(_ error: RedisTierError) {
         switch error.code {
@@ -12,12 +12,12 @@ extension SharedLogError {
         }
     }
 
-    /// Looks for an error reply.
+    /// Throws for the first error reply.
     ///
-    /// - Parameter isInCluster: whether redirections may come. Of a server alone they are errors
-    ///   that an operator should see.
+    /// - Parameter isInCluster: whether redirections are expected. From a single server, they are
+    ///   errors that an operator should see.
     /// - Throws: ``SharedTier/SharedLogError/unreachable`` for a primary that became a replica, or
-    ///   that is not the server of before: the caller should connect again.
+    ///   that is not the same server as before: the caller should reconnect.
     static func check(_ replies: [RESPValue], isInCluster: Bool = false) throws(SharedLogError) {
         for case .error(let error) in replies {
             switch error.code {
@@ -39,7 +39,7 @@ extension RESPValue {
 }
 
 extension RESPServerError {
-    /// The first word, if it is one such as `WRONGTYPE`. The rest may quote arguments.
+    /// The first word, if it is a code such as `WRONGTYPE`. The rest may quote arguments.
     fileprivate var word: String {
         let word = code.prefix(32)
         return word.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } ? String(word) : "ERR"

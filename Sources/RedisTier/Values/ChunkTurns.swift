@@ -1,7 +1,7 @@
 import SharedTier
 import Synchronization
 
-/// Lets one caller after the other do something, in the order in which they came.
+/// Lets callers act one at a time, in the order of their arrival.
 final class ChunkTurns: Sendable {
     private struct State {
         var isBusy = false
@@ -19,10 +19,10 @@ final class ChunkTurns: Sendable {
     /// How many callers wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Waits until it is the caller's turn. Call ``end()`` when it is over.
+    /// Waits until it is the caller's turn. Call ``end()`` afterwards.
     ///
-    /// - Throws: ``SharedTier/SharedLogError/timedOut`` or
-    ///   ``SharedTier/SharedLogError/cancelled``; it is not the caller's turn then.
+    /// - Throws: ``SharedTier/SharedLogError/timedOut`` or ``SharedTier/SharedLogError/cancelled``;
+    ///   then it is not the caller's turn.
     func begin(within limit: Duration) async throws(SharedLogError) {
         let turn = Turn()
         let isFree = state.withLock { state in
@@ -37,7 +37,7 @@ final class ChunkTurns: Sendable {
                 try? await sleep(limit)
                 turn.end(isGiven: false)
             }
-            // The end of either ends the other one.
+            // When either ends, the other is cancelled.
             await group.next()
             group.cancelAll()
         }
@@ -46,7 +46,7 @@ final class ChunkTurns: Sendable {
         throw Task.isCancelled ? .cancelled : .timedOut
     }
 
-    /// Gives the turn to the next one who still waits.
+    /// Passes the turn to the next caller that is still waiting.
     func end() {
         state.withLock { state in
             while !state.waiting.isEmpty {
@@ -78,7 +78,7 @@ private final class Turn: Sendable {
         }
     }
 
-    /// - Returns: whether this was the first end, which counts.
+    /// - Returns: whether this was the first end. Only the first counts.
     @discardableResult
     func end(isGiven: Bool) -> Bool {
         let (isFirst, continuation) = state.withLock { state in

@@ -8,7 +8,7 @@ extension RedisValues {
         within limit: Duration
     ) async throws(SharedLogError) -> LeaseAnswer {
         let token = lease.token.description
-        // NX and GET together need 7.0: the reply is the token that was there.
+        // NX together with GET requires 7.0. The reply is the existing token.
         let reply = try await perform(
             RedisCommand(
                 "SET",

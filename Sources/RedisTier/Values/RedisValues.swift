@@ -21,7 +21,8 @@ package final class RedisValues: SharedValues {
     ///   - pollInterval: how often sentinels, or a cluster, are asked whether a primary has moved.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state of a connection for values. It must return at once.
+    ///   - onChange: called with each new state of a connection for values. It must return
+    ///     immediately.
     ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
@@ -62,7 +63,7 @@ package final class RedisValues: SharedValues {
         }
     }
 
-    /// Whether values and leases can be asked for, as of now.
+    /// Whether values and leases are available right now.
     package var state: KeeperState {
         switch home {
         case .server(let node): node.small.state
@@ -87,7 +88,8 @@ package final class RedisValues: SharedValues {
     package func values(_ names: [ValueName], within limit: Duration) async throws(SharedLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostNames else { throw .limit("names") }
         guard !names.isEmpty else { return [] }
-        // Of one command, so that they are of one moment. A key of another type is not there.
+        // One command, so that the values are from one moment. A key of another type counts as
+        // missing.
         let command = RedisCommand("MGET", names.map { .text($0.text) })
         return try ValueReplies.values(
             try await perform(command, about: names[0], within: limit),
@@ -106,7 +108,8 @@ package final class RedisValues: SharedValues {
         let reply = try await run(
             .put,
             about: name,
-            // A script has always the same number of keys. Without a lease the second is not used.
+            // A script always has the same number of keys. Without a lease, the second key is
+            // unused.
             keys: [.text(name.text), .text((lease?.name ?? name).text)],
             [.bytes(value), .integer(try lifetime.lifetime()), .text(lease?.token.description ?? "")],
             within: limit
@@ -167,7 +170,7 @@ package final class RedisValues: SharedValues {
         try await perform([command], about: name, within: TimeAmount(limit))[0]
     }
 
-    /// Runs a script by its digest, and with its source if the server does not know it.
+    /// Runs a script by its digest, or with its source if the server does not know the digest.
     func run(
         _ script: RedisScript,
         about name: ValueName,
@@ -181,9 +184,9 @@ package final class RedisValues: SharedValues {
     }
 
     /// - Parameters:
-    ///   - name: one of those that the commands are about. All are of one cache key, and so of one
-    ///     slot.
-    ///   - inTurn: whether they are about chunks.
+    ///   - name: one of the names in the commands. All belong to one cache key, and therefore to
+    ///     one slot.
+    ///   - inTurn: whether the commands concern chunks.
     private func perform(
         _ commands: [RedisCommand],
         about name: ValueName,

@@ -1,8 +1,7 @@
 import NIOCore
 import SharedTier
 
-/// Reads what a server replies about values. Anything but the form of the command's reply is
-/// malformed.
+/// Parses a server's replies about values. Any unexpected form is malformed.
 enum ValueReplies {
     /// The reply of `GET`.
     static func value(_ reply: RESPValue) throws(SharedLogError) -> ByteBuffer? {

@@ -2,8 +2,8 @@ import NIOCore
 import SharedTier
 import Synchronization
 
-/// The primaries of a cluster with their connections, which are made when they are first needed and
-/// closed when a map has them no more.
+/// The primaries of a cluster with their connections. A connection is opened when it is first
+/// needed and closed when the map no longer lists its node.
 final class ValuesCluster: Sendable {
     typealias MakeNode = @Sendable (RedisConnector, Bool, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
 
@@ -12,7 +12,7 @@ final class ValuesCluster: Sendable {
         var nodes: [RedisEndpoint: (node: ValuesNode, task: Task<Void, Never>)] = [:]
     }
 
-    /// The pause before a command is tried again.
+    /// The pause before a command is retried.
     static let retryPause = Duration.milliseconds(10)
 
     private let directory: ClusterDirectory
@@ -20,7 +20,7 @@ final class ValuesCluster: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let onFailure: @Sendable (RedisTierError) -> Void
     private let makeNode: @Sendable (RedisEndpoint, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
-    /// Rings when the map may be old.
+    /// Rings when the map may be outdated.
     private let bell = Bell()
     private let shared = Mutex(State())
 
@@ -41,7 +41,7 @@ final class ValuesCluster: Sendable {
     /// The nodes with connections.
     var places: Set<RedisEndpoint> { shared.withLock { Set($0.nodes.keys) } }
 
-    /// Ready if it is known where values are; a node of them may be away.
+    /// Ready if the location of values is known, even if a node is unreachable.
     var state: KeeperState {
         guard shared.withLock({ $0.isRunning }) else { return .unreachable }
         return directory.map == nil ? .unreachable : .ready
@@ -100,7 +100,7 @@ final class ValuesCluster: Sendable {
 
     // MARK: Commands
 
-    /// Performs commands about names of one slot, and follows redirections.
+    /// Performs commands on names of one slot, and follows redirections.
     ///
     /// - Throws: also for an error reply to any of them.
     func perform(
@@ -147,7 +147,7 @@ final class ValuesCluster: Sendable {
         let time = end - .now()
         guard time > .zero else { throw .timedOut }
         guard route.isAsking else { return try await node.perform(commands, inTurn: inTurn, within: time) }
-        // In turn, because nothing may come between `ASKING` and its command.
+        // In turn, because no other command may come between `ASKING` and its command.
         let asking = commands.flatMap { [RedisCommand("ASKING"), $0] }
         let replies = try await node.perform(asking, inTurn: true, within: time)
         return commands.indices.map { replies[2 * $0 + 1] }

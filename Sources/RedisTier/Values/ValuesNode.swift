@@ -2,18 +2,18 @@ import NIOCore
 import SharedTier
 
 /// The two connections to one server: one for values and leases, and one for chunks, so that a long
-/// body never stands before a small reply.
+/// body never delays a small reply.
 final class ValuesNode: Sendable {
     let small: ConnectionKeeper
     let large: ConnectionKeeper
     private let turns: ChunkTurns
-    /// Open behind the first attempts to connect.
+    /// Open after the first attempts to connect.
     private let tried: (small: Latch, large: Latch)
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - waitsForFirst: whether calls wait for the first attempt to connect, because it is made
-    ///     for them.
+    ///   - waitsForFirst: whether calls wait for the first attempt to connect, which is made on
+    ///     their behalf.
     ///   - onChange: called with each new state of the connection for values.
     init<C: Clock>(
         _ connector: RedisConnector,
@@ -63,10 +63,10 @@ final class ValuesNode: Sendable {
         for keeper in [small, large] { keeper.reconnect() }
     }
 
-    /// Performs commands behind one another. Error replies are values.
+    /// Performs commands in order. Error replies are returned as values.
     ///
-    /// - Parameter inTurn: whether they go on the connection for chunks, when no others are in
-    ///   flight there: more of them would delay the small values of all nodes.
+    /// - Parameter inTurn: whether the commands use the connection for chunks, and wait until no
+    ///   others are in flight there. More chunks at once would delay the small values of all nodes.
     func perform(
         _ commands: [RedisCommand],
         inTurn: Bool,

@@ -1,9 +1,9 @@
 /// A finding about the engine of a fleet, for an operator.
 package struct EngineFinding: Sendable, Hashable {
-    /// How bad it is.
+    /// The severity.
     package enum Level: String, Sendable, Hashable, CaseIterable {
         case ok
-        /// The fleet works, and less is promised than could be.
+        /// The fleet works, but with weaker guarantees than it could have.
         case warning
         /// The fleet does not work.
         case error
@@ -12,11 +12,11 @@ package struct EngineFinding: Sendable, Hashable {
     package var level: Level
     /// A word for the part of the engine, such as `memory`.
     package var subject: String
-    /// The server that it is about; `nil` if none could be reached.
+    /// The server that the finding is about; `nil` if no server could be reached.
     package var server: String?
-    /// One sentence or two.
+    /// One or two sentences.
     package var message: String
-    /// The next step of the operator; `nil` if there is none.
+    /// The operator's next step; `nil` if there is nothing to do.
     package var remedy: String?
 
     package init(

@@ -1,11 +1,11 @@
 package import HTTPCache
 
-/// An epoch of a log, as its marker says.
+/// An epoch of a log, as described by its marker.
 package struct LogEpochReport: Sendable, Hashable {
     package var epoch: LogEpoch
     /// By the engine's clock.
     package var beganAt: EngineTime
-    /// The last entry of the epoch before; `nil` if the log was new, or lost.
+    /// The last entry of the previous epoch; `nil` if the log was new or lost.
     package var inherited: LogPosition?
 
     package init(epoch: LogEpoch, beganAt: EngineTime, inherited: LogPosition?) {
@@ -16,7 +16,7 @@ package struct LogEpochReport: Sendable, Hashable {
 }
 
 extension SharedLog {
-    /// The epochs whose markers are still in the log, the present one first.
+    /// The epochs whose markers are still in the log, current epoch first.
     ///
     /// - Parameter limit: for each call of the engine.
     package func epochs(most count: Int, within limit: Duration) async throws(SharedLogError) -> [LogEpochReport] {
@@ -33,17 +33,17 @@ extension SharedLog {
                     inherited: content.inherited
                 )
             )
-            // Positions grow. Anything else is none of this program's markers.
+            // Positions only grow. Any other marker was not written by this program.
             guard let inherited = content.inherited, inherited.epoch < number else { break }
             number = inherited.epoch
         }
         return epochs
     }
 
-    /// The position behind which the last entries are; `nil` for an empty log.
+    /// The position after which the last `count` entries begin; `nil` for an empty log.
     ///
     /// - Parameters:
-    ///   - count: how many entries. Those that were removed count.
+    ///   - count: the number of entries, including removed ones.
     ///   - limit: for each call of the engine.
     package func position(
         before count: Int,
@@ -51,7 +51,7 @@ extension SharedLog {
     ) async throws(SharedLogError) -> LogPosition? {
         guard var end = try await bounds(within: limit)?.last else { return nil }
         var left = UInt64(clamping: count)
-        // Each marker leads to the epoch before.
+        // Each marker leads to the previous epoch.
         for _ in 0..<LogCursor.epochLimit {
             guard end.number < left else { return LogPosition(epoch: end.epoch, number: end.number - left) }
             left -= end.number

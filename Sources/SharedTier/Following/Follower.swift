@@ -2,23 +2,24 @@ package import HTTPCache
 
 /// Reads a shared log in order, and decides what its entries mean for the store of this node.
 ///
-/// A value without a clock and without a network: batches come in, steps for the store come out.
-/// The rules have names in `docs/shared-tier.md`; each was found by a history in which something
-/// was lost without it.
+/// A pure value with no clock and no network: batches go in, steps for the store come out.
+/// `docs/shared-tier.md` names the rules. Each rule exists because a history was found in which
+/// something was lost without it.
 package struct Follower: Sendable {
-    /// The treatment of a batch.
+    /// The decision about a batch.
     package enum Decision: Sendable {
-        /// Put these steps in force, with the new place, in one transaction. Then call
+        /// Apply these steps and the new cursor in one transaction. Then call
         /// ``Follower/commit(_:)``.
         case apply(Reading)
-        /// The entry at the cursor is not in the log: this is another history than the one that was
-        /// read. Read the log again, from its first entry.
+        /// The entry at the cursor is not in the log, so this is not the history that was read.
+        /// Read the log again from its first entry.
         case readAgain
-        /// Another server is behind the name, or it has lost its log: begin an epoch first.
+        /// Another server answers under this name, or the server has lost its log. Begin an epoch
+        /// first.
         case begin
     }
 
-    /// Steps and the place behind them.
+    /// Steps, and the cursor after them.
     package struct Reading: Sendable, Hashable {
         package var steps: [LogStep]
         package var cursor: LogCursor
@@ -26,19 +27,19 @@ package struct Follower: Sendable {
         package var hasGap = false
         /// The epochs that began.
         package var markers = 0
-        /// The places of entries that could not be opened.
+        /// The positions of entries that could not be opened.
         package var unopened: [LogPosition] = []
-        /// The first entry that is not in force here, because it could not be opened.
+        /// The first entry that is not in force here because it could not be opened.
         package var hold: Hold?
 
-        /// The place that the store keeps. Behind it, everything is read again after a start:
+        /// The cursor that the store keeps. After a restart, everything after it is read again,
         /// perhaps with the secret that was missing.
         package var kept: LogCursor { hold?.cursor ?? cursor }
     }
 
-    /// Entries that could not be opened, so that they may be purges that are not in force here.
+    /// Entries that could not be opened. They may be purges, which are then not in force here.
     package struct Hold: Sendable, Hashable {
-        /// The place before the first of them.
+        /// The cursor before the first of them.
         package var cursor: LogCursor
         /// The first of them.
         package var first: LogPosition
@@ -50,14 +51,14 @@ package struct Follower: Sendable {
     package private(set) var cursor: LogCursor
     /// The entries that were read and could not be opened.
     package private(set) var hold: Hold?
-    /// The epoch in which the node believes the log to be; `nil` before one was begun.
+    /// The log's current epoch as far as the node knows; `nil` before an epoch has begun.
     package private(set) var epoch: LogEpoch?
-    /// When the log last confirmed this node's contact, by the engine's clock. It is a fact of
-    /// memory: a restart ends the contact.
+    /// When the log last confirmed this node's contact, by the engine's clock. It is only in
+    /// memory, so a restart ends the contact.
     private var contactAt: EngineTime?
     /// How long a contact counts.
     private let lease: Duration
-    /// Whether the next batch begins with the first entry of the log.
+    /// Whether the next batch begins at the first entry of the log.
     private var readsAgain = false
 
     package init(cursor: LogCursor, lease: Duration) {
@@ -68,48 +69,49 @@ package struct Follower: Sendable {
     /// The highest epoch that the node has heard of.
     package var highestEpoch: UInt64 { max(cursor.position.epoch, epoch?.number ?? 0) }
 
-    /// Whether the log was read into its present epoch. Before that, nothing that other nodes say
-    /// counts as confirmed.
+    /// Whether the node has read into the log's current epoch. Until then, no confirmation counts.
     package var isFollowing: Bool { epoch.map { cursor.position.epoch == $0.number } ?? false }
 
-    /// Everything up to here is in force at this node, and other nodes may rely on it.
+    /// Everything up to this position is in force at this node, and other nodes may rely on that.
     package var applied: LogPosition { hold?.cursor.position ?? cursor.position }
 
-    /// The position behind which to read.
+    /// The position after which to read.
     package var readsAfter: LogPosition { readsAgain ? .zero : cursor.position }
 
     // MARK: Events
 
-    /// An epoch was begun, or is the present one.
+    /// Notes the epoch that has begun or is current.
     package mutating func begin(_ epoch: LogEpoch) { self.epoch = epoch }
 
-    /// The log is read for the first time. Purges of other nodes so far are not known, so
-    /// everything that is stored is marked, and the log is read from its end.
+    /// Reads the log for the first time. Earlier purges of other nodes are unknown, so every stored
+    /// response is marked, and reading starts at the end of the log.
     package func first(_ bounds: LogBounds) -> Reading {
         Reading(steps: [.distrust], cursor: cursor.moved(to: bounds.last), hasGap: true)
     }
 
-    /// The log has confirmed what was written before an instant, in the present epoch.
+    /// Notes that the log has confirmed, in the current epoch, everything written before an
+    /// instant.
     package mutating func confirm(at time: EngineTime) {
-        // Who could not open an entry has not heard everything.
+        // A node that could not open an entry has not heard everything.
         guard isFollowing, hold == nil else { return }
         contactAt = max(time, contactAt ?? time)
     }
 
-    /// The connection was lost, or the log is another one. Earlier confirmations stay.
+    /// Notes that the connection was lost or the log is a different one. Earlier confirmations
+    /// remain.
     package mutating func loseContact() { epoch = nil }
 
-    /// A reading is in force in the store.
+    /// Notes that a reading is in force in the store.
     package mutating func commit(_ reading: Reading) {
         cursor = reading.cursor
         hold = reading.hold
         readsAgain = false
     }
 
-    /// The log has no entries before a position any more. One that could not be opened will not be
-    /// read again, so everything that is stored is marked.
+    /// Handles a log whose entries before a position are gone. An unopened entry among them cannot
+    /// be read again, so every stored response is marked.
     ///
-    /// - Returns: `nil` if nothing is held up by such an entry.
+    /// - Returns: `nil` if no such entry holds anything up.
     package func forgotten(before first: LogPosition) -> Reading? {
         guard let hold, hold.first < first else { return nil }
         var reading = Reading(steps: [], cursor: cursor)
@@ -117,9 +119,9 @@ package struct Follower: Sendable {
         return reading
     }
 
-    /// Decides about a batch that was read behind ``readsAfter``.
+    /// Decides about a batch that was read after ``readsAfter``.
     ///
-    /// - Parameter open: opens a sealed purge; `nil` if it is none of this fleet.
+    /// - Parameter open: opens a sealed purge; `nil` if it does not belong to this fleet.
     package mutating func decide(
         _ batch: LogBatch,
         open: ([UInt8], LogEntry) -> SharedInvalidation?
@@ -132,12 +134,12 @@ package struct Follower: Sendable {
         var reading = Reading(steps: [], cursor: cursor, hold: hold)
         if readsAgain {
             guard let first = batch.entries.first else { return .begin }
-            // Known invalidations are known by their names, so reading them twice does no harm. But
-            // the log may begin behind something that this node never read.
+            // Invalidations are recognized by name, so reading one twice is harmless. But the log
+            // may begin after entries that this node never read.
             let inherited = first.inherited
             if !hasRead(first.position), !(first.isMarker && inherited.map(hasRead) ?? true) { reading.addGap() }
             reading.cursor.position = first.isMarker ? inherited ?? .zero : first.position.previous
-            // It is met again.
+            // The batch contains it again.
             if let held = hold?.first, batch.entries.contains(where: { $0.position == held }) { reading.hold = nil }
         }
         for entry in batch.entries { take(entry, &reading, open: open) }
@@ -161,19 +163,19 @@ package struct Follower: Sendable {
                 break
             }
             reading.steps.append(.apply(invalidation, position))
-            // It covers everything that an entry before it may be about.
+            // It covers anything that an earlier entry may be about.
             if invalidation.scope == .all { reading.hold = nil }
         case .unreadable: reading.holdUp(at: position)
         case .marker(let marker):
             reading.markers += 1
-            // The server has lost what lies between: what it has confirmed to this node, and what
-            // this node has written and not read yet.
+            // The server has lost the entries in between: some that it confirmed to this node, and
+            // some that this node wrote but has not read yet.
             reading.steps.append(.republish(after: marker.inherited ?? .zero, before: position))
             if let inherited = marker.inherited {
                 if inherited > before { reading.addGap() }
             } else if !wasInContact(at: entry.addedAt) {
-                // The log was lost. Who was there until then has heard everything; others cannot
-                // know.
+                // The log was lost. A node that had contact until then has heard everything; other
+                // nodes cannot know.
                 reading.addGap()
             }
         }
@@ -193,12 +195,12 @@ extension Follower.Reading {
     /// Purges may have been missed, and the log may have lost some of this node's.
     fileprivate mutating func addGap() {
         hasGap = true
-        // Everything stored is marked, whatever the entries before were about.
+        // Every stored response is marked, no matter what the earlier entries were about.
         hold = nil
         steps += [.republish(after: .zero, before: nil), .distrust]
     }
 
-    /// Notes an entry that cannot be opened. Call it before the place moves.
+    /// Notes an entry that cannot be opened. Call it before the cursor moves.
     fileprivate mutating func holdUp(at position: LogPosition) {
         unopened.append(position)
         if hold == nil { hold = Follower.Hold(cursor: cursor.before(position), first: position, count: 0) }
@@ -217,7 +219,7 @@ extension LogEntry {
 }
 
 extension LogCursor {
-    /// This place, without knowledge of an entry and of what is behind it.
+    /// This cursor, moved back to before an entry.
     fileprivate func before(_ position: LogPosition) -> LogCursor {
         var cursor = self
         cursor.epochs = epochs.filter { $0.key <= position.epoch }
@@ -227,7 +229,7 @@ extension LogCursor {
         return cursor
     }
 
-    /// The place behind an entry. The oldest epochs are forgotten.
+    /// The cursor after an entry. The oldest epochs are forgotten.
     fileprivate func moved(to position: LogPosition) -> LogCursor {
         var moved = self
         moved.position = position

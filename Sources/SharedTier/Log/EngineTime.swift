@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
-/// An instant on the clock of a log's engine: whole milliseconds since 1970. It is a type of its
-/// own, so that it is not compared with an instant of a node's clock.
+/// An instant on the clock of a log's engine: whole milliseconds since 1970. A separate type
+/// prevents comparisons with instants of a node's clock.
 package struct EngineTime: Sendable, Hashable, Comparable {
     package var milliseconds: Int64
 
@@ -9,17 +9,18 @@ package struct EngineTime: Sendable, Hashable, Comparable {
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Milliseconds from `earlier` to this instant, saturating: an engine states any instants.
+    /// Milliseconds from `earlier` to this instant, saturating, because an engine may report any
+    /// instant.
     package func elapsedMilliseconds(since earlier: EngineTime) -> Int64 {
         Timestamp(milliseconds: milliseconds).milliseconds(since: Timestamp(milliseconds: earlier.milliseconds))
     }
 
-    /// This instant moved by milliseconds, saturating.
+    /// This instant shifted by milliseconds, saturating.
     package func adding(milliseconds delta: Int64) -> EngineTime {
         EngineTime(milliseconds: Timestamp(milliseconds: milliseconds).adding(milliseconds: delta).milliseconds)
     }
 
-    /// This instant moved by a duration, saturating.
+    /// This instant shifted by a duration, saturating.
     package func adding(_ duration: Duration) -> EngineTime {
         let (seconds, attoseconds) = duration.components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -19,7 +19,7 @@ package struct LogEntry: Sendable, Hashable {
 
 /// An entry that is about to be published.
 package struct NewEntry: Sendable, Hashable {
-    /// The most entries that are published together.
+    /// The maximum number of entries that are published together.
     package static let most = 64
 
     package var purge: PurgeID
@@ -31,7 +31,8 @@ package struct NewEntry: Sendable, Hashable {
         self.sealed = sealed
     }
 
-    /// - Throws: ``SharedLogError/limit(_:)`` if there are too many, none, or one is too long.
+    /// - Throws: ``SharedLogError/limit(_:)`` if there are no entries or too many, or an entry is
+    ///   too long.
     package static func check(_ entries: [NewEntry]) throws(SharedLogError) {
         guard (1...most).contains(entries.count) else { throw .limit("entries") }
         guard entries.allSatisfy({ $0.sealed.count <= LogEntry.longestSealed }) else { throw .limit("entry") }
@@ -44,23 +45,22 @@ package enum LogContent: Sendable, Hashable {
     case purge([UInt8])
     /// An epoch begins.
     case marker(EpochMarker)
-    /// Another program wrote it, or part of it is damaged. It is passed over, and its place is
-    /// known.
+    /// Another program wrote it, or it is damaged. It is skipped, but its position is known.
     case unreadable
 }
 
-/// Entries in the order of their positions, and the state of the server that had them.
+/// Entries in the order of their positions, and the state of their server.
 ///
-/// Both come from one server, at one time after the wait. Judge the state before the entries:
-/// without the entry at the cursor they belong to another history than the one that was read.
+/// Both come from one server, at one moment after the wait. Check the state before the entries: if
+/// the entry at the cursor is missing, they belong to a different history.
 package struct LogBatch: Sendable, Hashable {
-    /// The most entries of one batch.
+    /// The maximum number of entries in a batch.
     package static let mostEntries = 512
 
     package var entries: [LogEntry]
-    /// The server's epoch; `nil` if it has not begun one, or has lost it.
+    /// The server's epoch; `nil` if it has not begun one or has lost it.
     package var epoch: LogEpoch?
-    /// The entry at the cursor; `nil` if it is not in the log, as always at
+    /// The entry at the cursor; `nil` if it is not in the log, which is always so at
     /// ``LogPosition/zero``.
     package var atCursor: LogEntry?
 
@@ -71,7 +71,7 @@ package struct LogBatch: Sendable, Hashable {
     }
 }
 
-/// The ends of a log.
+/// The first and last position of a log.
 package struct LogBounds: Sendable, Hashable {
     package var first: LogPosition
     package var last: LogPosition
@@ -82,13 +82,13 @@ package struct LogBounds: Sendable, Hashable {
     }
 }
 
-/// How much of a log stays.
+/// How much of a log is retained.
 package struct LogRetention: Sendable, Hashable {
-    /// Entries that were added before are removed; `nil`: none for their age.
+    /// Entries that were added earlier are removed; `nil`: no limit by age.
     package var since: EngineTime?
-    /// The most entries that stay, at least 1; `nil`: any number.
+    /// The maximum number of retained entries, at least 1; `nil`: no limit.
     package var count: Int?
-    /// Rows of nodes that were written before are removed; `nil`: none.
+    /// Rows of nodes that were written earlier are removed; `nil`: no rows are removed.
     package var nodesSince: EngineTime?
 
     package init(since: EngineTime? = nil, count: Int? = nil, nodesSince: EngineTime? = nil) {

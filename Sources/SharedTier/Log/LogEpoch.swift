@@ -2,9 +2,9 @@ package import HTTPCache
 
 /// One history of a log: the time during which one server answers for it.
 package struct LogEpoch: Sendable, Hashable {
-    /// Grows with each server that takes the log over.
+    /// Increases with each server that takes over the log.
     package var number: UInt64
-    /// Tells two epochs apart whose numbers are equal by a mistake.
+    /// Distinguishes two epochs that have the same number by mistake.
     package var name: EpochName
 
     package init(number: UInt64, name: EpochName) {
@@ -13,7 +13,7 @@ package struct LogEpoch: Sendable, Hashable {
     }
 }
 
-/// 16 random bytes, which the node chooses that begins an epoch.
+/// 16 random bytes, chosen by the node that begins the epoch.
 package struct EpochName: Sendable, Hashable, CustomStringConvertible {
     private let bytes: SixteenBytes
 
@@ -28,7 +28,7 @@ package struct EpochName: Sendable, Hashable, CustomStringConvertible {
     package var description: String { bytes.hex }
 }
 
-/// The offer of a node that wants to begin an epoch.
+/// A node's offer to begin an epoch.
 package struct EpochOffer: Sendable, Hashable {
     /// The highest epoch that the node has heard of.
     package var highestKnown: UInt64
@@ -40,12 +40,12 @@ package struct EpochOffer: Sendable, Hashable {
         self.candidate = candidate
     }
 
-    /// An offer above an epoch: 44 bits of time, 20 random ones. Two servers that are taken over at
-    /// the same moment, by nodes that do not see each other, get different epochs.
+    /// An offer above an epoch: 44 bits of time and 20 random bits. If two nodes that cannot see
+    /// each other take over two servers at the same moment, the epochs differ.
     ///
-    /// - Parameter higher: an epoch that the candidate must exceed too, such as that of
+    /// - Parameter higher: another epoch that the candidate must exceed, such as the epoch in
     ///   ``SharedLogError/lowEpoch(_:)``.
-    /// - Returns: `nil` if no higher epoch exists, which only a hostile engine brings about.
+    /// - Returns: `nil` if no higher epoch exists, which only a hostile engine can cause.
     package init?(
         above highestKnown: UInt64,
         exceeding higher: UInt64 = 0,
@@ -66,8 +66,8 @@ package struct EpochOffer: Sendable, Hashable {
 /// The first entry of an epoch.
 package struct EpochMarker: Sendable, Hashable {
     package var name: EpochName
-    /// The last entry that the server had when it took the log over; `nil` if it had none, because
-    /// the log was lost or is new.
+    /// The last entry that the server had when it took over the log; `nil` if the log was lost or
+    /// is new.
     package var inherited: LogPosition?
 
     package init(name: EpochName, inherited: LogPosition?) {

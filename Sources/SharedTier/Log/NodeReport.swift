@@ -16,8 +16,8 @@ package struct NodeName: Sendable, Hashable, Comparable, CustomStringConvertible
     }
 }
 
-/// The name of a fleet on an engine, which others may use too: 1 to 64 letters, digits, `.`, `_`
-/// and `-`.
+/// The name of a fleet on an engine, which other fleets may share: 1 to 64 letters, digits, `.`,
+/// `_` and `-`.
 package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -30,12 +30,12 @@ package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// The process that a row is about, of the store that it has open. Two nodes may have one name, and
-/// a copy of a store has the original's identity: the two parts tell all of them apart.
+/// Identifies the process that a row is about, and its store. Two nodes may have the same name, and
+/// a copy of a store has the original's identity, so both parts are needed.
 package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// Made when a store first joins a log. It outlasts restarts.
+    /// Created when a store first joins a log. It survives restarts.
     package var store: PurgeID
-    /// Made at random at each start.
+    /// Chosen at random at each start.
     package var process: UInt64
 
     package init(store: PurgeID, process: UInt64) {
@@ -60,19 +60,19 @@ package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvert
     package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
 }
 
-/// The state of a node, as it tells others.
+/// The state that a node reports to the others.
 package struct NodeReport: Sendable, Hashable {
     package var identity: NodeIdentity
     package var name: NodeName
-    /// Everything up to here is in force at the node.
+    /// Everything up to this position is in force at the node.
     package var applied: LogPosition
-    /// How many of its purges it has not published.
+    /// The number of its purges that it has not published.
     package var unpublished: UInt64
-    /// How many entries it cannot open, so that they are not in force there.
+    /// The number of entries that it cannot open, which are therefore not in force there.
     package var unopened: UInt64
-    /// Whether the process has ended. Other nodes write that, once they are sure.
+    /// Whether the process has ended. Other nodes record this once they are sure.
     package var hasEnded = false
-    /// The program's version, of which 32 bytes are kept.
+    /// The program's version, cut to 32 bytes.
     package var version: String
 
     package init(
@@ -108,19 +108,18 @@ package struct NodeRow: Sendable, Hashable {
 }
 
 extension Sequence<NodeRow> {
-    /// In the order of names, and of identities where names are equal.
+    /// Sorted by name, then by identity.
     package var inOrder: [NodeRow] {
         sorted { ($0.report.name, $0.report.identity) < ($1.report.name, $1.report.identity) }
     }
 }
 
-/// A row to be written about another node: one that the log has lost, or of a process that has
-/// ended.
+/// A row to write about another node: the log has lost the row, or the process has ended.
 package struct NodeRowChange: Sendable, Hashable {
-    /// The most of one call.
+    /// The maximum number in one call.
     package static let most = 64
 
-    /// The row that must be there; `nil`: none.
+    /// The row that must exist; `nil`: there must be none.
     package var expected: NodeRow?
     package var row: NodeRow
 
@@ -129,7 +128,7 @@ package struct NodeRowChange: Sendable, Hashable {
         self.expected = expected
     }
 
-    /// - Throws: ``SharedLogError/limit(_:)`` if there are too many, or none.
+    /// - Throws: ``SharedLogError/limit(_:)`` if there are no changes or too many.
     package static func check(_ changes: [NodeRowChange]) throws(SharedLogError) {
         guard (1...most).contains(changes.count) else { throw .limit("rows") }
     }

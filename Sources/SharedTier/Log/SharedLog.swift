@@ -1,52 +1,51 @@
 package import HTTPCache
 
-/// The log of invalidations that the nodes of a fleet share, on an engine that any of them may lose
-/// sight of.
+/// The log of invalidations that the nodes of a fleet share, on an engine that any node may lose
+/// contact with.
 ///
-/// The engine may forget what it acknowledged (a failover, a flush, a trim), but not without a
-/// sign: each server that answers for the log begins an epoch of its own, whose marker names the
-/// last entry that it inherited. `SharedLogContract` (HoldfastTesting) has the rules for all
-/// implementations.
+/// The engine may forget acknowledged entries (after a failover, a flush or a trim), but never
+/// silently: each server that answers for the log begins its own epoch, and the epoch's marker
+/// names the last entry that it inherited. `SharedLogContract` (HoldfastTesting) has the rules for
+/// all implementations.
 ///
-/// Every call has a deadline, and never waits longer. After an error of
-/// ``SharedLogError/timedOut`` or ``SharedLogError/unreachable`` a write may have been performed.
+/// Every call has a deadline and never waits longer. After ``SharedLogError/timedOut`` or
+/// ``SharedLogError/unreachable``, a write may have taken effect.
 package protocol SharedLog: Sendable {
     /// The instant on the engine's clock.
     func time(within limit: Duration) async throws(SharedLogError) -> EngineTime
 
-    /// Makes sure that the server has an epoch of its own: the present one, or a new one as
-    /// offered.
+    /// Makes sure that the server has its own epoch: its current one, or the offered one.
     ///
-    /// A new one begins if the server is another one than before, if it has lost the log, or if the
-    /// caller knows of a higher epoch. Call it after each connection and each
+    /// A new epoch begins if the server is not the same as before, if it has lost the log, or if
+    /// the caller knows of a higher epoch. Call this after each connection and each
     /// ``SharedLogError/wrongEpoch``.
     ///
     /// - Throws: ``SharedLogError/lowEpoch(_:)`` if the candidate is not above everything known.
     func begin(_ offer: EpochOffer, within limit: Duration) async throws(SharedLogError) -> LogEpoch
 
-    /// The present epoch; `nil` if this server has not begun one.
+    /// The current epoch; `nil` if this server has not begun one.
     func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch?
 
-    /// Publishes entries behind all others, in their order. An entry with the same purge that is
-    /// still in the log is not added again.
+    /// Appends entries to the log, in their order. A purge that is still in the log is not added
+    /// again.
     ///
     /// - Parameters:
     ///   - entries: from 1 to ``NewEntry/most``.
-    ///   - epoch: in which the caller believes the log to be.
-    /// - Returns: the places of the entries, or those of the earlier ones. There are fewer if the
-    ///   engine took the first ones alone, but at least one.
-    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was added.
+    ///   - epoch: the current epoch of the log, as far as the caller knows.
+    /// - Returns: the positions of the entries, or of the earlier entries with the same purges.
+    ///   There are fewer if the engine accepted only the first entries, but at least one.
+    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another epoch; nothing was added.
     func append(
         _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
     ) async throws(SharedLogError) -> [LogPosition]
 
-    /// Waits for entries behind a position.
+    /// Waits for entries after a position.
     ///
     /// - Parameters:
-    ///   - count: the most entries, from 1 to ``LogBatch/mostEntries``.
-    ///   - wait: how long to wait for the first one; zero returns at once.
+    ///   - count: the maximum number of entries, from 1 to ``LogBatch/mostEntries``.
+    ///   - wait: how long to wait for the first entry; zero returns immediately.
     ///   - limit: for the engine, beyond `wait`.
     func follow(
         after cursor: LogPosition,
@@ -55,7 +54,7 @@ package protocol SharedLog: Sendable {
         within limit: Duration
     ) async throws(SharedLogError) -> LogBatch
 
-    /// The entry at a position; `nil` if it is not there.
+    /// The entry at a position; `nil` if there is none.
     func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry?
 
     /// The first and the last position; `nil` for an empty log.
@@ -70,9 +69,9 @@ package protocol SharedLog: Sendable {
     ///   - count: how many replicas to wait for.
     ///   - wait: how long to wait for them.
     ///   - limit: for the engine, beyond `wait`.
-    /// - Returns: how many replicas have it; more or fewer than `count`.
-    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one, so that what was
-    ///   written may be lost.
+    /// - Returns: how many replicas have it, which may be more or fewer than `count`.
+    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another epoch, in which case the
+    ///   writes may be lost.
     func confirm(
         replicas count: Int,
         in epoch: UInt64,
@@ -82,20 +81,20 @@ package protocol SharedLog: Sendable {
 
     /// Writes a node's row, with the engine's time.
     ///
-    /// - Parameter epoch: in which the node has read the log. The epoch of another server must not
-    ///   count as contact with this one.
-    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was written.
+    /// - Parameter epoch: the epoch in which the node has read the log. The epoch of another server
+    ///   must not count as contact with this server.
+    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another epoch; nothing was written.
     func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError)
 
-    /// Writes rows about other nodes, with the times that they have.
+    /// Writes rows about other nodes, and keeps their times.
     ///
-    /// A row is written only in the place of the expected one, so that no report is lost.
+    /// A row is written only over the expected row, so no report is lost.
     ///
     /// - Parameter changes: from 1 to ``NodeRowChange/most``.
-    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was written.
+    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another epoch; nothing was written.
     func amend(_ changes: [NodeRowChange], in epoch: UInt64, within limit: Duration) async throws(SharedLogError)
 
-    /// The rows of all nodes, in the order of their names. Rows that cannot be read are left out.
+    /// The rows of all nodes, sorted by name. Rows that cannot be read are omitted.
     func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow]
 }
 
@@ -114,8 +113,8 @@ extension SharedLog {
         return position
     }
 
-    /// Begins an epoch with a candidate from the engine's time, and with a higher one if that is
-    /// too low.
+    /// Begins an epoch with a candidate from the engine's time, or with a higher one if that is too
+    /// low.
     ///
     /// - Parameter highestKnown: the highest epoch that the node has heard of.
     package func begin(

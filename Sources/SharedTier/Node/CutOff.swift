@@ -1,7 +1,7 @@
-/// The behaviour of a node that has lost sight of the shared log.
+/// The behavior of a node that has lost contact with the shared log.
 package enum CutOff: Sendable, Hashable {
-    /// It keeps serving what it has, so a purge is not in force there.
+    /// It keeps serving stored responses, so new purges are not in force there.
     case serve
-    /// When its lease has run out, it serves nothing without validation.
+    /// Once its lease has expired, it validates every response before serving it.
     case validate
 }

@@ -2,16 +2,16 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// A command for the engine about one key, sent when there is time.
+/// A command to the engine about one key, sent when there is time.
 enum LeaseOrder: Sendable {
     case release(FillLease)
-    /// Tell others not to wait.
+    /// Tells other nodes not to wait.
     case pass(ValueName)
-    /// Remove a value that should not be there.
+    /// Removes a value that should not exist.
     case remove(ValueName)
 }
 
-/// The leases that fetches of this node have.
+/// The leases that this node's fetches hold.
 final class HeldLeases: Sendable {
     private struct Held {
         var lease: FillLease
@@ -22,7 +22,7 @@ final class HeldLeases: Sendable {
 
     init() {}
 
-    /// - Returns: the number by which the exchange knows it.
+    /// - Returns: the number that identifies the lease for the exchange.
     func insert(_ lease: FillLease, at now: Timestamp) -> UInt64 {
         state.withLock { state in
             defer { state.next += 1 }
@@ -31,7 +31,7 @@ final class HeldLeases: Sendable {
         }
     }
 
-    /// - Returns: `nil` if it is not held any more.
+    /// - Returns: `nil` if the lease is no longer held.
     func remove(_ number: UInt64) -> FillLease? { state.withLock { $0.held.removeValue(forKey: number)?.lease } }
 
     /// The leases that were taken after an instant.
@@ -40,13 +40,13 @@ final class HeldLeases: Sendable {
     }
 }
 
-/// Keys whose responses are for no other node, so that none is looked for. It is remembered for a
+/// Keys whose responses cannot be shared, so that no peer lookup is made. They are remembered for a
 /// minute.
 final class UnsharedKeys: Sendable {
     static let capacity = 4096
     private static let time: Int64 = 60_000
 
-    /// By the hash of a key. Two keys with one hash share a memory, which costs a request.
+    /// By the hash of a key. Two keys with the same hash share an entry, which costs a request.
     private let until = Mutex<[Int: Timestamp]>([:])
 
     init() {}
@@ -66,9 +66,9 @@ final class UnsharedKeys: Sendable {
     }
 }
 
-/// Stops asking an engine that does not answer in time: after failures for five different keys in a
-/// row nothing is asked for a second, and then one question at a time. One key that always fails
-/// shows nothing about the others.
+/// Stops calling an engine that does not reply in time. After failures for five different keys in a
+/// row, it allows no calls for a second, and then one call at a time. A single key that always
+/// fails says nothing about the others.
 final class ValueBreaker: Sendable {
     private static let failures = 5
     private static let pause: Int64 = 1000
@@ -80,7 +80,7 @@ final class ValueBreaker: Sendable {
     func admits(at now: Timestamp) -> Bool {
         state.withLock { state in
             guard let until = state.closedUntil else { return true }
-            // A clock that was set back must not keep it closed.
+            // A clock that was set back must not keep the breaker open.
             guard now >= until || now < until.adding(milliseconds: -Self.pause) else { return false }
             state.closedUntil = now.adding(milliseconds: Self.pause)
             return true
@@ -89,7 +89,8 @@ final class ValueBreaker: Sendable {
 
     func succeeded() { state.withLock { $0 = (0, [], nil) } }
 
-    /// - Parameter key: a hash of what was asked for; `nil` if that has no part in the failure.
+    /// - Parameter key: a hash of the key that was asked for; `nil` if the key has no part in the
+    ///   failure.
     func failed(_ key: Int?, at now: Timestamp) {
         state.withLock { state in
             if state.failures < Self.failures, key.map({ !state.keys.contains($0) }) ?? true {

@@ -14,8 +14,8 @@ extension InvalidationSharing {
         )
     }
 
-    /// Ends this process in order, before its store is closed: the next one on the store replaces
-    /// its row at once. The other nodes wait for it until then.
+    /// Marks this process as ended before its store is closed, so that the next process on the
+    /// store replaces its row immediately. Until then, the other nodes wait for it.
     package func end() async {
         guard let identity, let follower, !isEnding else { return }
         isEnding = true
@@ -23,10 +23,10 @@ extension InvalidationSharing {
         if let notes = roster.notes() { try? await log.remember(notes) }
     }
 
-    /// Looks at the rows of all nodes: writes those that the log has lost, removes this node's own
-    /// past, and finds out whether another process is in its place.
+    /// Checks the rows of all nodes: writes rows that the log has lost, removes rows of this node's
+    /// earlier processes, and finds out whether another process uses its identity.
     ///
-    /// - Parameter follower: of whose place everything is durable.
+    /// - Parameter follower: a follower whose position is durable.
     func tendNodes(in epoch: UInt64, at follower: Follower) async throws {
         guard let identity, !isEnding else { return }
         let rows = try await engine.nodes(within: settings.timeout)
@@ -39,7 +39,7 @@ extension InvalidationSharing {
             now: uptime()
         )
         changes += findings.ended.map { roster.end($0) }
-        // Of two on one store's copies, one takes a new identity.
+        // Of two processes on copies of one store, one takes a new identity.
         if let twin = findings.twin, identity.process > twin.process {
             changes += try await takeNewIdentity(instead: identity, rows, in: epoch, at: follower)
         }
@@ -56,7 +56,7 @@ extension InvalidationSharing {
         }
     }
 
-    /// - Returns: the end of the row under the old identity, which the new one replaces.
+    /// - Returns: the change that ends the row of the old identity.
     private func takeNewIdentity(
         instead old: NodeIdentity,
         _ rows: [NodeRow],
@@ -66,10 +66,10 @@ extension InvalidationSharing {
         let new = NodeIdentity(store: try await log.renewNode(), process: old.process)
         setIdentity(new)
         logger.warning(
-            "another process runs on a copy of this node's store; this node has taken a new identity",
+            "another process runs on a copy of this node's store; this node generated a new identity",
             metadata: ["shared.node": "\(settings.node)", "shared.identity": "\(new)"]
         )
-        // Before the end of the old row: at no time is this node missing.
+        // Before the old row ends, so that this node is never missing.
         try await engine.announce(report(follower, as: new), in: epoch, within: settings.timeout)
         return rows.filter { $0.report.identity == old }.map { roster.end($0) }
     }
@@ -79,7 +79,7 @@ extension InvalidationSharing {
         status.setNamesakes(namesakes.map { "\($0)" })
         guard known.isEmpty, let first = namesakes.first else { return }
         logger.warning(
-            "another node has the same name; give each its own 'shared.node'",
+            "another node has the same name; set a different 'shared.node' on each",
             metadata: ["shared.node": "\(settings.node)", "shared.identity": "\(first)"]
         )
     }

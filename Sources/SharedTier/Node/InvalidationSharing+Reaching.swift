@@ -1,14 +1,14 @@
 package import HTTPCache
 
 extension InvalidationSharing {
-    /// Between two questions to the log, shortest and longest.
+    /// The shortest and longest pause between two requests to the log.
     private static let askingPauses = (first: Duration.milliseconds(10), longest: Duration.milliseconds(100))
-    /// How long the log waits for its replicas in one question.
+    /// How long the log waits for its replicas in one request.
     private static let replicaWait = Duration.milliseconds(10)
 
-    /// Waits until everything that this node has journaled so far has come as far as a level.
+    /// Waits until everything that this node has journaled so far has reached a level.
     ///
-    /// It ends after a time, or when the task is cancelled, with what was reached by then.
+    /// Returns the level reached when the time limit passes or the task is cancelled.
     package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
         await reach(level, within: limit, on: clock)
     }
@@ -21,8 +21,7 @@ extension InvalidationSharing {
         let additions = log.additionCount
         let end = clock.now.advanced(by: limit)
         var pause = Self.askingPauses.first
-        // The position of the last read: the log may lose what it had, until this node publishes it
-        // again.
+        // From the last read: the log may lose entries until this node publishes them again.
         var reach = PurgeReach(level: .queued)
         while true {
             let left = clock.now.duration(to: end)
@@ -43,7 +42,7 @@ extension InvalidationSharing {
         return reach
     }
 
-    /// One look at how far the published purges have come.
+    /// Checks once how far the published purges have come.
     package func look(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
         var reach = PurgeReach(level: .shared, position: "\(published)")
         guard left > .zero, let epoch = await presentEpoch() else { return reach }
@@ -59,7 +58,7 @@ extension InvalidationSharing {
         reach.level = .replicated
         guard level == .everywhere else { return reach }
         await ask(\.nodesAsked, within: left) { try await self.askNodes(epoch, $0) }
-        // Rows of a later epoch may be of nodes that never read what this node has published.
+        // Rows of a later epoch may belong to nodes that never read this node's entries.
         guard let rows = reaching.rows, rows.epoch == epoch, await presentEpoch() == epoch,
             published == position
         else { return reach }
@@ -72,8 +71,8 @@ extension InvalidationSharing {
             lease: settings.lease
         )
         reach.nodes = progress.nodes
-        // Nodes that the log has lost are named again by those that remember them, or have no lease
-        // any more.
+        // Nodes that the log has lost are listed again by nodes that remember them, or their lease
+        // has expired.
         let time = settings.lease * 1.02
         let isNamed =
             rows.beganAt.map { $0.adding(time) < rows.time } ?? false
@@ -82,8 +81,8 @@ extension InvalidationSharing {
         return reach
     }
 
-    /// The epoch in which this node follows, if everything that it has to publish is published in
-    /// it, or was inherited by it.
+    /// The epoch that this node follows, if that epoch contains or inherited everything that this
+    /// node must publish.
     package func presentEpoch() async -> UInt64? {
         guard let epoch = follower?.epoch?.number, follower?.isFollowing == true,
             (try? await log.unpublishedCount()) == 0, follower?.epoch?.number == epoch
@@ -93,7 +92,7 @@ extension InvalidationSharing {
 
     // MARK: Questions
 
-    /// Asks the log, unless another call asks the same now or did a moment ago.
+    /// Asks the log, unless another call is asking the same question or asked it a moment ago.
     private func ask(
         _ asked: WritableKeyPath<ReachState, Duration?>,
         within left: Duration,
@@ -102,9 +101,9 @@ extension InvalidationSharing {
         let now = uptime()
         if let earlier = reaching[keyPath: asked], now - earlier < Self.askingPauses.first { return }
         let limit = min(settings.timeout, left)
-        // While it is asked, too.
+        // Also while the question is pending.
         reaching[keyPath: asked] = now + limit
-        // Tasks that follow the log find out that it does not answer.
+        // The tasks that follow the log notice if it does not reply.
         try? await question(limit)
         reaching[keyPath: asked] = uptime()
     }
@@ -142,7 +141,7 @@ extension InvalidationSharing {
         )
     }
 
-    /// Waits for a change, at most for a time.
+    /// Waits for a change, up to a limit.
     private func nextEvent(within limit: Duration) async {
         let number = reaching.waiters.makeNumber()
         let clock = clock
@@ -165,30 +164,30 @@ extension InvalidationSharing {
     private func note(_ reach: PurgeReach, asked level: PurgeLevel) -> String? {
         if reach.level >= level {
             guard level >= .replicated, settings.quorum == 0 else { return nil }
-            return "No replica has to confirm purges ('shared.quorum' is 0): a failover may lose it until a node "
+            return "No replica needs to confirm purges ('shared.quorum' is 0), so a failover may lose it until a node "
                 + "that has it publishes it again."
         }
         switch reach.level {
         case .queued:
             let why = status.state == .following ? nil : status.problem
-            return "It waits in this node's journal, and is published when the shared log can be used"
+            return "It waits in this node's journal and is published once the shared log is usable"
                 + (why.map { ": \($0)" } ?? ".")
         case .shared:
             return settings.quorum == 0
-                ? "The shared log did not answer in time."
+                ? "The shared log did not reply in time."
                 : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed it."
         case .replicated, .everywhere:
-            guard let nodes = reach.nodes else { return "The shared log did not say which nodes have it." }
+            guard let nodes = reach.nodes else { return "The shared log did not report which nodes have applied it." }
             if nodes.behind == 0 {
                 return
-                    "The log began anew within the last \(settings.lease): a node that it does not name yet may "
+                    "The log was started anew within the last \(settings.lease), so a node that it does not list yet may "
                     + (settings.cutOff == .validate
-                        ? "serve what it has until its lease is over." : "serve what it has.")
+                        ? "serve stored responses until its lease ends." : "serve stored responses.")
             }
             let first = nodes.waiting.first
             let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
             let unopened = first?.unopened.map {
-                " It cannot open \($0) entries: give it the fleet's secret ('shared.secret', 'shared.next-secret')."
+                " It cannot open \($0) entries. Set the fleet's secret there ('shared.secret', 'shared.next-secret')."
             }
             return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."
                 + (unopened ?? "")
@@ -197,7 +196,7 @@ extension InvalidationSharing {
 
     // MARK: The fleet
 
-    /// This node, and the others as the log has them.
+    /// This node, and the others as the log lists them.
     package func fleet() async -> FleetState {
         var fleet = FleetState(
             node: settings.node.text,

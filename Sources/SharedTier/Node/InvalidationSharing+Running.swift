@@ -2,23 +2,23 @@ import HTTPCache
 import Logging
 
 extension InvalidationSharing {
-    /// The waits between two attempts to use the engine, shortest and longest. An attempt without
-    /// a connection sends nothing: the pauses between connections are the engine's.
+    /// The shortest and longest pause between two attempts to use the engine. An attempt without a
+    /// connection sends nothing; the engine's client paces its connections itself.
     private static let waits = (first: Duration.milliseconds(50), longest: Duration.milliseconds(250))
-    /// How long a reading waits for the log's next entry, and the pause between two heartbeats.
+    /// How long a read waits for the next entry, and the pause between two heartbeats.
     private static let beat = Duration.seconds(1)
-    /// Epochs that begin one after the other before it counts as a failure.
+    /// The number of epochs in a row that count as a failure.
     private static let epochsInARow = 8
 
-    /// Follows the log and publishes what waits, until the task is cancelled. An engine that cannot
-    /// be used is tried again and again, and needs not be there at the start.
+    /// Follows the log and publishes waiting invalidations until the task is cancelled. It keeps
+    /// retrying an engine that is unusable, including at the start.
     package func run() async {
         var delay = Self.waits.first
         var epochs = 0
         begin()
         while !Task.isCancelled {
             do {
-                // Before the first look at what waits, so that nothing comes between.
+                // Before the first check of the journal, so that no addition is missed.
                 let additions = additions()
                 try await connect()
                 while try await read(wait: .zero) > 0 {}
@@ -27,7 +27,7 @@ extension InvalidationSharing {
                 (delay, epochs) = (Self.waits.first, 0)
                 try await stay(publishing: additions)
             } catch SharedLogError.wrongEpoch where epochs < Self.epochsInARow {
-                // Another server, or a lost log: its epoch has to be begun, and read.
+                // Another server, or a lost log: its epoch must be begun and read.
                 epochs += 1
                 disconnect(because: SharedLogError.wrongEpoch)
             } catch {
@@ -48,7 +48,7 @@ extension InvalidationSharing {
             group.addTask { try await self.beat() }
             let end = await group.nextResult()
             group.cancelAll()
-            // Later confirmations may not come for long.
+            // The next confirmation may take long.
             try await makeDurable()
             try end?.get()
         }
@@ -65,13 +65,13 @@ extension InvalidationSharing {
                 try note(error, &allowance)
                 continue
             }
-            // Entries that come meanwhile are put in force together. A full batch is not waited
-            // for: the node is behind.
+            // Entries that arrive meanwhile are applied together. After a full batch there is no
+            // pause, because the node is behind.
             if count > 0, count < Self.batch { try await pause(Self.readingPause) }
         }
     }
 
-    /// Publishes what waits. An entry that may be there already is not added again.
+    /// Publishes waiting invalidations. An entry that may already be in the log is not added again.
     private func publishPatiently() async throws {
         var allowance = TimeOutAllowance()
         while true {
@@ -94,7 +94,7 @@ extension InvalidationSharing {
                 if beats % 60 == 59 { try await trim() }
                 allowance.renew()
             } catch {
-                // The contact is not extended.
+                // Contact is not extended.
                 try note(error, &allowance)
             }
             beats += 1
@@ -102,7 +102,7 @@ extension InvalidationSharing {
         }
     }
 
-    /// - Throws: the error, unless it is one that may pass. It is counted in any case.
+    /// - Throws: the error, unless the allowance covers it. The error is counted in either case.
     private func note(_ error: any Error, _ allowance: inout TimeOutAllowance) throws {
         guard allowance.passes(error) else { throw error }
         status.countFailure("\(error)")

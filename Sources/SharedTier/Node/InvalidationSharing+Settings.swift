@@ -5,26 +5,26 @@ extension InvalidationSharing {
     package struct Settings: Sendable {
         package var namespace: FleetNamespace
         package var node: NodeName
-        /// The program's version, for other nodes to see.
+        /// The program's version, shown to other nodes.
         package var version: String
-        /// For one call of the engine. 50 ms by default
+        /// The time limit for one call of the engine. 50 ms by default
         package var timeout: Duration
-        /// How many replicas have to confirm what was written. 0 by default: the engine alone
+        /// How many replicas must confirm a write. 0 by default: only the engine
         package var quorum: Int
-        /// Whether a node that lost sight of the log keeps serving what it has.
+        /// Whether a node that has lost contact with the log keeps serving stored responses.
         package var cutOff = CutOff.serve
-        /// How much of the log stays. 25 h and 1,000,000 entries by default
+        /// How much of the log is retained. 25 h and 1,000,000 entries by default
         package var retention: (time: Duration, entries: Int)
-        /// How long a confirmed contact counts: of a log that is lost within that time, this node
-        /// has heard everything. 5 s by default
+        /// How long a confirmed contact counts. If the log is lost within that time, this node has
+        /// heard everything in it. 5 s by default
         package var lease = Duration.seconds(5)
-        /// Is extended by ``lease`` with each confirmed contact, and told when the log was read for
-        /// the first time; `nil` if none wants to know.
+        /// Extended by ``lease`` with each confirmed contact, and notified when the log has been
+        /// read for the first time; `nil` if it is not needed.
         package var trust: TrustLease?
-        /// How long a node that starts waits for a log that does not answer: ten calls, and at
-        /// least a second.
+        /// How long a starting node waits for a log that does not reply: ten calls, and at least a
+        /// second.
         package var startLimit: Duration { max(timeout * 10, .seconds(1)) }
-        /// How long the journal keeps what the log has confirmed, in seconds. 600 by default
+        /// How long the journal keeps confirmed entries, in seconds. 600 by default
         package var settledTime: Int64 = 600
 
         package init(

@@ -2,26 +2,27 @@ package import HTTPCache
 import HTTPCacheSemantics
 package import Logging
 
-/// Shares a store's invalidations with the other nodes of a fleet, by a log that all of them read
-/// and write.
+/// Shares a store's invalidations with the other nodes of a fleet, through a log that all nodes
+/// read and write.
 ///
-/// The local store stays the authority. An engine that cannot be reached, is slow, has lost its log
-/// or lies leads at most to marks on stored responses, which are then validated before their next
-/// use. A purge is in force here, and durable, before the log hears of it.
+/// The local store is always the authority. An engine that is unreachable or slow, has lost its
+/// log, or lies can at most cause stored responses to be marked, which are then validated before
+/// their next use. A purge is in force and durable here before the log receives it.
 ///
 /// ``run()`` performs its steps until it is cancelled: ``connect()``, ``read(wait:)``,
 /// ``publish()``, ``confirm()``. Tests call them one by one.
 package actor InvalidationSharing {
-    /// How long a purge that removes is in force as one: later, copies of other nodes may be newer
-    /// than it, and the only ones offline. Then it marks.
+    /// How long a purge that removes responses does so at other nodes. Later, their copies may be
+    /// newer than the purge and the only offline copies, so the purge only marks them.
     static let removalTime = Duration.seconds(60)
-    /// Between two readings under load: each ends the conditions of all hot responses once.
+    /// The pause between two reads under load, because each read makes every hot response check its
+    /// conditions again.
     static let readingPause = Duration.milliseconds(25)
-    /// The failures in a row after which the log says so, once.
+    /// The number of failures in a row after which one warning is logged.
     static let failuresUntilWarning = 4
-    /// The entries of one reading, and the invalidations that are taken from the journal at a time.
+    /// The number of entries in one read, and of invalidations taken from the journal at a time.
     static let batch = LogBatch.mostEntries
-    /// The bytes that are published in one call, unless a single entry has more.
+    /// The maximum number of bytes published in one call, unless a single entry is longer.
     static let publishedBytes = 64 << 10
 
     let log: any InvalidationLog
@@ -33,38 +34,39 @@ package actor InvalidationSharing {
     let uptime: @Sendable () -> Duration
     let logger: Logger
     package nonisolated let status: SharingStatus
-    /// By which responses of other nodes are judged; `nil` if only invalidations are shared.
+    /// Decides whether responses of other nodes are current; `nil` if only invalidations are
+    /// shared.
     private let purges: PurgeView?
     private var generator: any RandomNumberGenerator & Sendable
 
     private(set) var follower: Follower?
-    /// Tells this process from all others; `nil` before the store has joined.
+    /// Identifies this process; `nil` before the store has joined.
     package private(set) var identity: NodeIdentity?
     private let process: UInt64
-    /// The nodes of the fleet as this one has seen them.
+    /// The nodes of the fleet as this node has seen them.
     var roster = NodeRoster()
     var watch = NodeWatch()
-    /// Nothing is reported any more.
+    /// Whether this node has stopped reporting.
     var isEnding = false
     /// When ``run()`` began.
     private var startedAt: Duration?
-    /// The engine's time less the node's, in milliseconds, as it was measured last.
+    /// The engine's time minus the node's, in milliseconds, as last measured.
     private var offset: Int64 = 0
-    /// Whether the log was followed since the start.
+    /// Whether the log has been followed since the start.
     private var hasFollowed = false
     /// The failures in a row.
     private var failures = 0
-    /// Everything of this node that does not wait is in the log up to here.
+    /// Everything that this node has published is in the log, up to this position.
     private(set) var published = LogPosition.zero
-    /// How many additions to the journal are published; `nil` before the first look at it.
+    /// How many additions to the journal are published; `nil` before the journal was first checked.
     private(set) var publishedAdditions: UInt64?
-    /// The place up to which everything of this node is in the log that does not wait; `nil` before
+    /// The position up to which the log has everything that this node has published; `nil` before
     /// that is known.
     package var publishedPosition: LogPosition? { publishedAdditions.map { _ in published } }
-    /// The callers that wait for a publication, or for the log's confirmation.
+    /// The callers that wait for a publication or for the log's confirmation.
     var reaching = ReachState()
-    /// The last place that is durable in the store. Entries behind it may be lost in a power cut,
-    /// so no other node must rely on them.
+    /// The last position that is durable in the store. Later entries may be lost in a power cut, so
+    /// other nodes must not rely on them.
     private var durable: LogPosition?
 
     package init(
@@ -95,10 +97,10 @@ package actor InvalidationSharing {
     }
 
     private static let start = ContinuousClock.now
-    /// The time since an instant of the past, by a clock that is never set.
+    /// The time since an instant in the past, by a clock that is never set.
     package static let systemUptime: @Sendable () -> Duration = { ContinuousClock.now - start }
 
-    /// Now, by the engine's clock as it was measured last.
+    /// The current time by the engine's clock, as last measured.
     var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
 
     func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
@@ -128,7 +130,7 @@ package actor InvalidationSharing {
         )
         generator = random
         follower?.begin(epoch)
-        // Also in the same epoch: it has to read what it missed first.
+        // Also in the same epoch, because the node must first read what it missed.
         status.enter(.resyncing)
     }
 
@@ -140,17 +142,17 @@ package actor InvalidationSharing {
         purges?.setOffset(offset)
     }
 
-    /// Reads the next entries, and puts them in force.
+    /// Reads the next entries and applies them.
     ///
-    /// - Parameter wait: how long to wait for the first one.
-    /// - Returns: how many entries there were.
+    /// - Parameter wait: how long to wait for the first entry.
+    /// - Returns: the number of entries.
     @discardableResult
     package func read(wait: Duration) async throws -> Int {
         guard let present = follower else { throw SharedLogError.wrongEpoch }
         if present.cursor.position == .zero, let bounds = try await engine.bounds(within: settings.timeout) {
             try await apply(present.first(bounds))
             logger.notice(
-                "joined the shared log; responses that were stored before are validated before their next use",
+                "joined the shared log; earlier stored responses are validated before their next use",
                 metadata: ["shared.namespace": "\(settings.namespace)", "shared.node": "\(settings.node)"]
             )
         }
@@ -168,7 +170,7 @@ package actor InvalidationSharing {
             status.noteContact()
             if failures >= Self.failuresUntilWarning {
                 logger.notice(
-                    "the shared log can be used again",
+                    "the shared log is usable again",
                     metadata: ["shared.namespace": "\(settings.namespace)"]
                 )
             }
@@ -193,7 +195,7 @@ package actor InvalidationSharing {
     }
 
     private func apply(_ reading: Follower.Reading) async throws {
-        // Before the journal knows, so that none is told of too early a position.
+        // Before the journal is updated, so that no caller gets a position that is too early.
         if mayHaveOwn(reading) { published = max(published, reading.cursor.position) }
         if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
             let fresh = try await log.append(reading.steps, through: reading.kept, at: wall.now())
@@ -214,7 +216,7 @@ package actor InvalidationSharing {
         logger.error(
             """
             entries of the shared log cannot be opened, so purges of other nodes are not in force here; \
-            give this node the secret that the others have ('shared.secret', 'shared.next-secret')
+            set the secret of the other nodes here ('shared.secret', 'shared.next-secret')
             """,
             metadata: [
                 "shared.position": "\(reading.hold?.first ?? .zero)", "shared.node": "\(settings.node)",
@@ -223,15 +225,15 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Whether something that waited may be among what was read: the reply to the call that
-    /// published it was lost, or another node has published it again.
+    /// Whether the reading may include a waiting invalidation of this node: the reply to its
+    /// publication was lost, or another node has published it again.
     private func mayHaveOwn(_ reading: Follower.Reading) -> Bool {
         publishedAdditions.map { $0 < log.additionCount } ?? true
             || reading.steps.contains { if case .republish = $0 { true } else { false } }
     }
 
-    /// Reads all of the log that is retained, to judge responses of other nodes by it. It was in
-    /// force here before, or everything that was stored before it is marked.
+    /// Reads the whole retained log, to decide whether responses of other nodes are current. It was
+    /// already in force here, or everything stored earlier is marked.
     private func readRetained() async throws {
         guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
             let bounds = try await engine.bounds(within: settings.timeout)
@@ -248,7 +250,7 @@ package actor InvalidationSharing {
             for entry in batch.entries {
                 switch entry.content {
                 case .marker: break
-                // It may be about anything.
+                // It may concern any response.
                 case .unreadable: known.note(.all, at: entry.position)
                 case .purge(let sealed):
                     known.note(open(sealed)?.scope ?? .all, at: entry.position)
@@ -259,20 +261,20 @@ package actor InvalidationSharing {
         purges.setKnown(known)
     }
 
-    /// Opens a sealed purge; `nil` if it is none of this fleet, which is counted.
+    /// Opens a sealed purge; returns `nil`, and counts it, if it does not belong to this fleet.
     private func open(_ sealed: [UInt8]) -> SharedInvalidation? {
         guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
         var effect = record.effect
-        // By the engine's clock and by those of both nodes: the engine may lie about its own.
+        // By the clocks of the engine and of both nodes, because the engine may lie about its own.
         let issuedAt = min(EngineOffset(milliseconds: offset).timestamp(record.issuedAt), record.issuedLocally)
         let oldest = wall.now().adding(.zero - Self.removalTime)
         if effect == .remove, issuedAt < oldest { effect = .mark(.unspecified) }
         return SharedInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
     }
 
-    /// Publishes what waits, in the order in which it came.
+    /// Publishes waiting invalidations in their order.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of invalidations.
     @discardableResult
     package func publish() async throws -> Int {
         var count = 0
@@ -296,7 +298,7 @@ package actor InvalidationSharing {
                         throw SharedLogError.malformed("positions")
                     }
                     for (invalidation, place) in zip(waiting[positions.count...], places) {
-                        // Before it counts as published, so that it is known at each time.
+                        // Before it counts as published, so that it is known at every moment.
                         purges?.note(invalidation.scope, at: place)
                         positions[invalidation.id] = place
                     }
@@ -305,12 +307,12 @@ package actor InvalidationSharing {
                 failure = error
             }
             if let last = positions.values.max() { published = max(published, last) }
-            // Also if one failed: the others need not be told again.
+            // Even if one failed, because the others need not be published again.
             if !positions.isEmpty { try await log.published(positions) }
             count += positions.count
             status.countPublished(positions.count)
             if let failure { throw failure }
-            // Those that came meanwhile have their own signal.
+            // Additions that arrived meanwhile have their own signal.
             guard isAll else { continue }
             status.setWaiting(0)
             notePublished(additions)
@@ -320,13 +322,13 @@ package actor InvalidationSharing {
 
     private func notePublished(_ additions: UInt64) {
         purges?.notePublished(additions)
-        // Those of before the start are where the log has them, which was not seen yet.
+        // The log's positions of purges from before the start are not known yet.
         guard hasFollowed else { return }
         publishedAdditions = max(additions, publishedAdditions ?? 0)
         reaching.waiters.wakeAll()
     }
 
-    /// Seals as many of what waits as are published in one call.
+    /// Seals as many waiting invalidations as one call publishes.
     private func seal(_ waiting: ArraySlice<SharedInvalidation>) throws -> [NewEntry] {
         var entries: [NewEntry] = []
         var byteCount = 0
@@ -335,7 +337,7 @@ package actor InvalidationSharing {
             do {
                 sealed = try seal(invalidation)
             } catch {
-                // Those before it are published first.
+                // The entries before it are published first.
                 if entries.isEmpty { throw error }
                 break
             }
@@ -359,17 +361,17 @@ package actor InvalidationSharing {
         return try sealer.seal(record, using: &generator)
     }
 
-    /// Tells other nodes how far this one is, and has the log confirm what was written before.
+    /// Reports this node's position to the others, and has the log confirm the earlier writes.
     package func confirm() async throws {
         guard let follower, let epoch = follower.epoch, follower.isFollowing, !isEnding else { return }
         let through = max(follower.cursor.position, published)
         let start = wall.now()
-        // A clock that is never set, and continues while the process is stopped.
+        // A clock that is never set and that continues while the process is stopped.
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         reaching.note(following: epoch.number, at: uptime())
         try await makeDurable()
-        // Before others count this one: they must know of all nodes that it knows.
+        // Before other nodes count this node, because they must learn of every node that it knows.
         try await tendNodes(in: epoch.number, at: follower)
         guard let identity else { return }
         let report = report(follower, as: identity)
@@ -383,13 +385,13 @@ package actor InvalidationSharing {
             )
             guard replicas >= settings.quorum else { return giveUpStart() }
         }
-        // All purges of the time before the start are in force, if the log was read to its end, and
-        // other nodes wait for this one from now on.
+        // If the log was read to its end, all purges from before the start are in force, and other
+        // nodes wait for this node from now on.
         if status.state == .following { settings.trust?.endStart() }
-        // Another epoch may have begun meanwhile, which this one says nothing about.
+        // Another epoch may have begun meanwhile, and this confirmation says nothing about it.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
-        // A purge that cannot be opened may be about everything.
+        // A purge that cannot be opened may concern any response.
         if self.follower?.hold == nil { settings.trust?.extend(from: contact, by: settings.lease) }
         try await log.settle(
             through: through,
@@ -398,7 +400,7 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Has the store sync what this node has applied, unless it has.
+    /// Syncs the entries that this node has applied, if the store has not synced them yet.
     func makeDurable() async throws {
         guard let position = follower?.cursor.position, position != durable else { return }
         try await log.synchronize()
@@ -416,7 +418,7 @@ package actor InvalidationSharing {
             ),
             within: settings.timeout
         )
-        // One that could not be opened will not come again.
+        // An entry that could not be opened will not come again.
         guard follower?.hold != nil, let bounds = try await engine.bounds(within: settings.timeout),
             let reading = follower?.forgotten(before: bounds.first)
         else { return }
@@ -425,14 +427,15 @@ package actor InvalidationSharing {
 
     func additions() -> AsyncStream<Void> { log.additions() }
 
-    /// Waits, by at most a fifth more or less, so that the nodes of a fleet do not act together.
+    /// Waits for the duration, plus or minus up to a fifth, so that the nodes of a fleet do not act
+    /// in step.
     func pause(_ duration: Duration) async throws {
         try await clock.sleep(for: duration * Double.random(in: 0.8...1.2, using: &generator), tolerance: nil)
     }
 
     func begin() { startedAt = startedAt ?? uptime() }
 
-    /// Lets 'cut-off' decide if the log cannot be used for long.
+    /// Lets 'cut-off' decide if the log stays unusable.
     private func giveUpStart() {
         if let startedAt, uptime() - startedAt >= settings.startLimit { settings.trust?.endStart() }
     }
@@ -442,15 +445,15 @@ package actor InvalidationSharing {
         disconnect(because: error)
         giveUpStart()
         failures += 1
-        // One failure is not worth a line: a connection is just being made, for example.
+        // A single failure is not logged: a connection may just be opening, for example.
         guard failures == Self.failuresUntilWarning else { return }
         logger.warning(
-            "the shared log cannot be used; purges of this node wait, and those of others come later",
+            "the shared log is unusable; this node's purges wait, and purges of other nodes arrive late",
             metadata: ["error": "\(error)", "shared.namespace": "\(settings.namespace)"]
         )
     }
 
-    /// The connection was lost. The store's place in the log stays.
+    /// Notes that the connection was lost. The store keeps its position in the log.
     package func disconnect(because error: any Error) {
         if case InvalidationLogError.notJoined = error { follower = nil }
         follower?.loseContact()

@@ -1,26 +1,27 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The last purge of each scope that the shared log has, by its position: responses of other nodes
-/// are judged by it.
+/// The position of the last purge of each scope in the shared log. It decides whether responses of
+/// other nodes are current.
 ///
-/// A response is old if a purge behind its fencing position is about it. No clock is compared.
+/// A response is old if a purge after its fencing position concerns it. No clocks are compared.
 struct KnownPurges: Sendable {
     /// The number of scopes that are remembered. About 12 MiB
     static let capacity = 262_144
     /// The number of prefixes and hosts that are remembered.
     static let wideCapacity = 64
 
-    /// By the hash of a scope. Two scopes with one hash make a response old that is not, which
-    /// costs a request.
+    /// By the hash of a scope. If two scopes share a hash, a current response may count as old,
+    /// which costs a request.
     private var last: [Int: LogPosition] = [:]
-    /// Prefixes and hosts, which a response does not name.
+    /// Prefixes and hosts, which cannot be looked up from a response.
     private var wide: [(scope: InvalidationScope, position: LogPosition)] = []
     private var lastOfAll = LogPosition.zero
-    /// Purges before it may not be known, so no response with an earlier fencing position is taken.
+    /// Earlier purges may be unknown, so a response with an earlier fencing position is not
+    /// accepted.
     private(set) var floor: LogPosition
 
-    /// - Parameter floor: from where on all purges are going to be noted.
+    /// - Parameter floor: the position from which all purges will be noted.
     init(floor: LogPosition) { self.floor = floor }
 
     mutating func raiseFloor(to position: LogPosition) { floor = max(floor, position) }
@@ -47,15 +48,15 @@ struct KnownPurges: Sendable {
         raiseFloor(to: wide.removeFirst().position)
     }
 
-    /// Forgets the older half, so that it is seldom necessary.
+    /// Forgets the older half, so that this is rarely necessary.
     private mutating func forget() {
         let positions = last.values.sorted()
         raiseFloor(to: positions[positions.count / 2])
         last = last.filter { $0.value > floor }
     }
 
-    /// Whether a response is as good as one that the origin sends now: no purge behind its fencing
-    /// position is about it, and none can have been missed.
+    /// Whether a response is as current as a new one from the origin: no purge after its fencing
+    /// position concerns it, and none can have been missed.
     func isCurrent(_ key: CacheKey, tags: [String], fence: LogPosition) -> Bool {
         guard fence >= floor, fence >= lastOfAll else { return false }
         func isPurged(_ scope: InvalidationScope) -> Bool { last[scope.hashValue].map { $0 > fence } ?? false }

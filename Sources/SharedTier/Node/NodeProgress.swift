@@ -4,16 +4,16 @@ package import HTTPCache
 package struct NodeProgress: Sendable, Hashable {
     package var nodes: PurgeReach.Nodes
 
-    /// Whether nothing behind the position is served as fresh by any node.
+    /// Whether every node has applied the log up to the position.
     package var isEverywhere: Bool { nodes.behind == 0 }
 
-    /// The node that asks has performed its own purges, so its own row does not matter.
+    /// The asking node has applied its own purges, so its own row does not matter.
     ///
     /// - Parameters:
     ///   - rows: of all nodes.
     ///   - own: the identity of the node that asks.
-    ///   - now: by the clock of that server.
-    ///   - lease: how long a contact counts. Clocks may differ in rate by two percent.
+    ///   - now: by the clock of the log's server.
+    ///   - lease: how long a contact counts. Clock rates may differ by two percent.
     package init(
         _ rows: [NodeRow],
         own: NodeIdentity?,
@@ -39,19 +39,19 @@ package struct NodeProgress: Sendable, Hashable {
                 )
             )
         }
-        // Those that are away for long come first: they are the reason.
+        // The nodes that have been away longest come first, because they are the reason.
         waiting.sort { ($1.seenSeconds, $0.node) < ($0.seenSeconds, $1.node) }
         nodes = PurgeReach.Nodes(applied: applied, waiting: waiting)
     }
 }
 
 extension NodeRow {
-    /// The seconds since the report.
+    /// Seconds since the report.
     package func secondsAgo(at now: EngineTime) -> Int64 { max(0, now.elapsedMilliseconds(since: seenAt) / 1000) }
 }
 
 extension LogPosition {
-    /// The entries from here to another position; `nil` if it is in another epoch.
+    /// The number of entries from this position to another; `nil` if it is in another epoch.
     package func distance(to end: LogPosition) -> Int64? {
         guard epoch == end.epoch else { return nil }
         return number >= end.number ? 0 : Int64(clamping: end.number - number)

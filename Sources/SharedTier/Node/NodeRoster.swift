@@ -1,27 +1,27 @@
 import HTTPCache
 
-/// The nodes of a fleet, as this one has seen them.
+/// The nodes of a fleet, as this node has seen them.
 ///
-/// The log may lose the rows of nodes with everything else. A node that was there keeps serving
-/// all the same, so its row counts until another one says otherwise. Rows that the log has lost
-/// are written to it again, as purges are from the journals: nodes that start later see them, too.
+/// The log may lose the rows of nodes along with everything else. The nodes keep serving, so a row
+/// counts until a newer row replaces it. Lost rows are written to the log again, as purges are from
+/// the journals, so that nodes that start later also see them.
 struct NodeRoster: Sendable {
-    /// The most rows that are remembered. Those that were seen last stay.
+    /// The maximum number of rows to remember. The most recently seen rows stay.
     static let limit = 1024
-    /// How long a row counts that is not renewed. The log's rows are removed after the same time.
+    /// How long a row counts without being renewed. The log's rows are removed after the same time.
     static let lifetime = Duration.seconds(7 * 24 * 3600)
 
     private var known: [NodeIdentity: NodeRow] = [:]
-    /// The processes that were kept beside the store the last time.
+    /// The processes in the notes that the store keeps.
     private var kept: Set<NodeIdentity> = []
 
-    /// All rows, in the order of their names.
+    /// All rows, sorted by name.
     var rows: [NodeRow] { known.values.inOrder }
 
     init() {}
 
-    /// - Parameter notes: of ``notes``, of an earlier process. Lines that cannot be read are left
-    ///   out.
+    /// - Parameter notes: the result of ``notes`` in an earlier process. Lines that cannot be read
+    ///   are omitted.
     init(notes: [UInt8]) {
         for line in notes.split(separator: UInt8(ascii: "\n")).prefix(Self.limit) {
             let text = String(decoding: line, as: UTF8.self)
@@ -37,8 +37,8 @@ struct NodeRoster: Sendable {
 
     private var living: Set<NodeIdentity> { Set(known.values.filter { !$0.report.hasEnded }.map(\.report.identity)) }
 
-    /// The rows, to be kept beside the store; `nil` if the same processes were kept the last time.
-    /// So a restart at a moment at which the log is lost forgets no node.
+    /// The rows, for the store to keep; `nil` if the kept notes name the same processes. With the
+    /// notes, a restart while the log is lost forgets no node.
     mutating func notes() -> [UInt8]? {
         let living = living
         guard living != kept else { return nil }
@@ -46,24 +46,25 @@ struct NodeRoster: Sendable {
         return Array(rows.map { "\($0.report.identity) \($0.encoded)\n" }.joined().utf8)
     }
 
-    /// Takes the log's rows.
+    /// Accepts the log's rows.
     ///
     /// - Parameter now: by the clock of the log's server.
-    /// - Returns: what the log has lost.
+    /// - Returns: the rows that the log has lost.
     mutating func note(_ present: [NodeRow], at now: EngineTime) -> [NodeRowChange] {
         var lost = known
         var changes: [NodeRowChange] = []
         for row in present {
             let earlier = lost.removeValue(forKey: row.report.identity)
-            // Another node did not know that the process had ended, and has written the row again;
-            // or it was this store's, and ended in order.
+            // Another node did not know that the process had ended and wrote its row again, or it
+            // was a process of this store that ended cleanly.
             if let earlier, earlier.report.hasEnded, earlier.seenAt >= row.seenAt, !row.report.hasEnded {
                 changes.append(end(row))
             } else {
                 known[row.report.identity] = row
             }
         }
-        // A later row is of a server whose clock was wrong, or of a process that ended in order.
+        // A later row comes from a server whose clock was wrong, or from a process that ended
+        // cleanly.
         let (oldest, latest) = (now.adding(.zero - Self.lifetime), now.adding(Self.lifetime))
         for row in lost.values.inOrder {
             if row.seenAt < oldest || row.seenAt > latest {
@@ -79,10 +80,11 @@ struct NodeRoster: Sendable {
         return changes
     }
 
-    /// Behind every report of a process that has ended in order.
+    /// Later than every report of a process that ended cleanly.
     private static let atLast = EngineTime(milliseconds: .max)
 
-    /// Notes that this process ends. A copy of its store that is made later begins without it.
+    /// Notes that this process ends. A copy of its store that is made later starts without this
+    /// row.
     mutating func end(_ report: NodeReport) {
         var ended = report
         ended.hasEnded = true

@@ -1,8 +1,9 @@
-/// Watches the rows that may be of this node's own past, or of another process in its place.
+/// Watches the rows that may belong to earlier processes of this node, or to another process with
+/// its identity.
 ///
-/// A store has one process at a time. So a row of this store's identity is of an earlier process,
-/// which has ended, or of a process on a copy of the store. The latter reports, and an earlier one
-/// does not. No clock of another machine is believed.
+/// A store has one process at a time. So a row with this store's identity belongs either to an
+/// earlier process, which has ended, or to a process on a copy of the store. Only the latter still
+/// reports. No other machine's clock is trusted.
 struct NodeWatch: Sendable {
     /// The findings of one poll.
     struct Findings: Sendable, Hashable {
@@ -10,7 +11,7 @@ struct NodeWatch: Sendable {
         var ended: [NodeRow] = []
         /// A living process on a copy of this store.
         var twin: NodeIdentity?
-        /// Living nodes with this one's name.
+        /// Living nodes with this node's name.
         var namesakes: [NodeIdentity] = []
     }
 
@@ -23,8 +24,8 @@ struct NodeWatch: Sendable {
     private var sights: [NodeIdentity: Sight] = [:]
 
     /// - Parameters:
-    ///   - lease: how long a row must not change until its process counts as ended. Clocks may
-    ///     differ in rate by two percent.
+    ///   - lease: how long a row must stay unchanged before its process counts as ended. Clock
+    ///     rates may differ by two percent.
     ///   - now: by a clock that is never set.
     mutating func look(
         at rows: [NodeRow],

@@ -2,19 +2,21 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// A node's present knowledge of the shared log, by which responses of other nodes are judged.
+/// A node's current knowledge of the shared log. It decides whether responses of other nodes are
+/// current.
 ///
 /// ``InvalidationSharing`` writes it, ``ResponseSharing`` reads it.
 package final class PurgeView: Sendable {
     private struct State {
         var isFollowing = false
         var position = LogPosition.zero
-        /// The epochs that were read. A fencing position of another one is from a history that this
-        /// node does not know.
+        /// The epochs that were read. A fencing position in any other epoch belongs to a history
+        /// that this node does not know.
         var epochs: Set<UInt64> = []
         var known: KnownPurges?
         var offset = EngineOffset(milliseconds: 0)
-        /// `nil` until the journal was looked at: purges of an earlier process may wait.
+        /// `nil` until the journal has been checked, because purges of an earlier process may be
+        /// waiting.
         var additionsPublished: UInt64?
     }
 
@@ -25,10 +27,10 @@ package final class PurgeView: Sendable {
 
     // MARK: Reading
 
-    /// Whether all purges of the retained log up to its end are known. As cheap as an atomic read.
+    /// Whether all purges of the retained log, up to its end, are known. Costs one atomic read.
     var isFollowing: Bool { following.load(ordering: .acquiring) }
 
-    /// Up to where the log is in force here; `nil` while it is not followed.
+    /// The position up to which the log is in force here; `nil` while it is not followed.
     var position: LogPosition? { state.withLock { $0.isFollowing ? $0.position : nil } }
 
     var offset: EngineOffset { state.withLock { $0.offset } }
@@ -41,32 +43,33 @@ package final class PurgeView: Sendable {
         }
     }
 
-    /// Whether a purge of this node may wait to be published, of which no position is known.
+    /// Whether a purge of this node may be waiting to be published, so that its position is
+    /// unknown.
     func mayWait(_ log: any InvalidationLog) -> Bool {
         state.withLock { $0.additionsPublished } != log.additionCount
     }
 
     // MARK: Writing
 
-    /// Whether the retained log has to be read, so that other nodes' responses can be judged.
+    /// Whether the retained log must be read before responses of other nodes can be used.
     var needsLog: Bool { state.withLock { $0.known == nil } }
 
-    /// The retained log was read.
+    /// Notes that the retained log has been read.
     func setKnown(_ known: KnownPurges) { state.withLock { $0.known = known } }
 
     func note(_ scope: InvalidationScope, at position: LogPosition) {
         state.withLock { $0.known?.note(scope, at: position) }
     }
 
-    /// Entries of the log are in force here.
+    /// Notes that entries of the log are in force here.
     func apply(_ reading: Follower.Reading) {
         state.withLock { state in
             for case .apply(let invalidation, let position) in reading.steps {
                 state.known?.note(invalidation.scope, at: position)
             }
-            // They may be about anything.
+            // They may concern any response.
             for position in reading.unopened { state.known?.note(.all, at: position) }
-            // Some were missed, so the log has to be read again from its first entry.
+            // Some were missed, so the log must be read again from its first entry.
             if reading.hasGap { state.known = nil }
             state.position = reading.cursor.position
             state.epochs = Set(reading.cursor.epochs.keys)
@@ -75,7 +78,7 @@ package final class PurgeView: Sendable {
         }
     }
 
-    /// The log was read to its end.
+    /// Notes whether the log has been read to its end.
     func follow(_ isFollowing: Bool) {
         state.withLock { state in
             state.isFollowing = isFollowing && state.known != nil
@@ -85,6 +88,6 @@ package final class PurgeView: Sendable {
 
     func setOffset(_ milliseconds: Int64) { state.withLock { $0.offset = EngineOffset(milliseconds: milliseconds) } }
 
-    /// Nothing waits of what was journaled up to a count of additions.
+    /// Notes that the first additions to the journal, up to a count, are published.
     func notePublished(_ additions: UInt64) { state.withLock { $0.additionsPublished = additions } }
 }

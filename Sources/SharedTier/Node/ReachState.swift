@@ -1,8 +1,8 @@
 import HTTPCache
 
-/// The log's confirmations that were heard last, and the calls that wait for the next ones.
+/// The log's latest confirmations, and the calls that wait for the next ones.
 ///
-/// All calls share one question to the log at a time, so many purges that wait do not load it.
+/// All calls share one request to the log at a time, so many waiting purges do not load it.
 struct ReachState {
     /// Replicas that have everything up to a position.
     struct Confirmation {
@@ -11,8 +11,8 @@ struct ReachState {
         var replicas: Int
     }
 
-    /// The rows of all nodes, also of those that the log has lost. The log was in the epoch after
-    /// they were read.
+    /// The rows of all nodes, including rows that the log has lost. The log was still in the epoch
+    /// after they were read.
     struct Rows {
         var epoch: UInt64
         var rows: [NodeRow]
@@ -24,21 +24,20 @@ struct ReachState {
     var waiters = Waiters()
     var confirmation: Confirmation?
     var rows: Rows?
-    /// When the log was asked for its replicas, or until when an answer is waited for.
+    /// When the log was last asked about its replicas, or the deadline of a pending request.
     var replicasAsked: Duration?
-    /// The same for the nodes.
+    /// The same for nodes.
     var nodesAsked: Duration?
-    /// The epoch in which this node follows, and since when it does.
+    /// The epoch that this node follows, and since when.
     private var followed: (epoch: UInt64, since: Duration)?
 
     mutating func note(following epoch: UInt64, at now: Duration) {
         if followed?.epoch != epoch { followed = (epoch, now) }
     }
 
-    /// Whether a contact that counts for a time has ended if it was in an earlier epoch than this
-    /// one.
+    /// Whether a contact that was made before `epoch`, and counts for `contact`, has expired.
     ///
-    /// The rows of nodes do not tell: a log that was lost has none, and another server has another
+    /// The rows of nodes cannot tell: a lost log has none, and another server has a different
     /// clock.
     func hasOutlasted(_ contact: Duration, before epoch: UInt64, at now: Duration) -> Bool {
         guard let followed, followed.epoch == epoch else { return false }

@@ -4,17 +4,17 @@ import Logging
 import NIOCore
 
 extension ResponseSharing {
-    /// The time for which a value stays behind the end of its freshness, to be validated by others.
+    /// How long a value stays after it becomes stale, so that other nodes can validate it.
     private static let staleTime = Duration.seconds(60)
 
     // MARK: Offers
 
-    /// Puts a stored response on the engine, and gives its lease back.
+    /// Puts a stored response on the engine and releases its lease.
     func put(_ offer: SharedOffer) async {
         let lease = offer.lease.flatMap { leases.remove($0.number) }
         do {
             guard let body = try await body(of: offer.response) else {
-                // It was purged, replaced or evicted since.
+                // It has been purged, replaced or evicted since.
                 counts.count(.dropped)
                 return await giveBack(lease)
             }
@@ -37,7 +37,7 @@ extension ResponseSharing {
         return try await store.openBody(of: response)
     }
 
-    /// - Returns: whether it was put: no later response is there.
+    /// - Returns: whether it was put. It is not put over a later response.
     private func put(_ offer: SharedOffer, _ body: BodyStream, releasing lease: FillLease?) async throws -> Bool {
         var generator = SystemRandomNumberGenerator()
         let (key, draft) = (offer.draft.key, offer.draft)
@@ -61,7 +61,7 @@ extension ResponseSharing {
         let value = try sealer.seal(envelope, as: name, using: &generator)
         counts.count(sent: value.readableBytes)
         let isPut = try await values.put(value, as: name, for: lifetime, releasing: nil, within: settings.timeout)
-        // The variant first, so that who finds the list finds it.
+        // The variant first, so that a reader that finds the list also finds the variant.
         guard var list = VaryList(key: key, names: vary, respondedAt: envelope.respondedAt) else { return isPut }
         if let present = try await values.values([names.envelope], within: settings.timeout)[0],
             case .varyList(let earlier)? = try? sealer.open(present, as: names.envelope, for: key)
@@ -79,7 +79,7 @@ extension ResponseSharing {
         return isPut
     }
 
-    /// The content of an envelope: the body, or its chunks, which are put.
+    /// The content of an envelope: the body, or its chunks, which this call puts.
     private func content(
         of body: BodyStream,
         _ length: Int64,
@@ -98,7 +98,7 @@ extension ResponseSharing {
         func send() async throws {
             guard !sealed.isEmpty else { return }
             counts.count(sent: sealed.reduce(0) { $0 + $1.bytes.readableBytes })
-            // Longer than the envelope, which must not name what is gone.
+            // Longer than the envelope, which must not name chunks that are gone.
             try await values.putChunks(sealed, for: lifetime + .seconds(30), within: settings.timeout)
             sealed = []
         }
@@ -129,12 +129,12 @@ extension ResponseSharing {
             case .remove(let name): _ = try await values.extend([name], for: .milliseconds(1), within: settings.timeout)
             }
         } catch {
-            // A lease ends by itself.
-            logger.debug("a lease was not given back", metadata: ["error": "\(error)"])
+            // The lease expires by itself.
+            logger.debug("a lease was not released", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Renews the leases of fetches that take long, at a third of their time.
+    /// Renews the leases of slow fetches after a third of the lease time.
     func renewLeases() async {
         while (try? await clock.sleep(for: settings.lease / 3, tolerance: nil)) != nil {
             for lease in leases.present(since: wall.now().adding(.zero - Self.renewalLimit)) {

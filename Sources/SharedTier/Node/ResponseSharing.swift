@@ -6,31 +6,31 @@ import Synchronization
 
 /// Shares stored responses with the other nodes of a fleet.
 ///
-/// Each value says up to where its node had applied the purges of the shared log before it asked
-/// the origin: its fencing position. A reader judges it by the purges that the reader knows. So
-/// nothing rests on when a value arrives, on whose clock, or on whether it arrives at all.
+/// Each value has a fencing position: how far its node had applied the purges of the shared log
+/// before it asked the origin. A reader compares that position with the purges that it knows. So
+/// correctness does not depend on when a value arrives, on clocks, or on whether it arrives at all.
 package final class ResponseSharing: SharedResponses {
     package struct Settings: Sendable {
-        /// For one call of the engine. 50 ms by default
+        /// The time limit for one call of the engine. 50 ms by default
         package var timeout = Duration.milliseconds(50)
         /// The longest body, in bytes. 8 MiB by default
         package var largestBody = 8 << 20
         /// The longest lifetime of a value. 24 h by default: an hour less than the log is retained
         package var longest = Duration.seconds(24 * 3600)
-        /// How long a node waits for another one that asks the origin. 1 s by default; zero: not at
-        /// all, and then there are no leases
+        /// How long a node waits for another node that asks the origin. 1 s by default; zero turns
+        /// off waiting and leases
         package var wait = Duration.seconds(1)
-        /// How long a lease lasts that is not renewed. 10 s by default
+        /// How long a lease lasts unless it is renewed. 10 s by default
         package var lease = Duration.seconds(10)
 
         package init() {}
     }
 
-    /// The offers that wait at most; the oldest is dropped for another one.
+    /// The maximum number of waiting offers; a new offer drops the oldest.
     static let offerLimit = 1024
-    /// How long others are told not to wait for each other.
+    /// How long other nodes are told not to wait for each other.
     static let passTime = Duration.seconds(5)
-    /// How long a lease is renewed at most.
+    /// The maximum time for which a lease is renewed.
     static let renewalLimit = Duration.seconds(60)
 
     let values: any SharedValues
@@ -78,7 +78,7 @@ package final class ResponseSharing: SharedResponses {
         orders = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(4 * Self.offerLimit))
     }
 
-    /// Puts what was offered, and keeps leases, until the task is cancelled. Call it once.
+    /// Puts offered responses and renews leases until the task is cancelled. Call it once.
     package func run() async {
         await withTaskGroup { group in
             group.addTask { for await offer in self.offers.stream { await self.put(offer) } }
@@ -148,10 +148,10 @@ package final class ResponseSharing: SharedResponses {
 
     // MARK: Looking
 
-    /// Opens a value, and judges it.
+    /// Opens a value and decides whether it is current.
     ///
-    /// - Parameter value: under the name of the key's envelope; `nil` if it is not there.
-    /// - Returns: `nil` if it is of no use.
+    /// - Parameter value: the value under the key's envelope name; `nil` if there is none.
+    /// - Returns: `nil` if it cannot be used.
     func look(_ query: SharedQuery, _ names: ValueNames, in value: ByteBuffer?) async throws -> SharedResponse? {
         guard let value, let content = open(value, as: names.envelope, for: query.key) else { return nil }
         switch content {
@@ -176,7 +176,7 @@ package final class ResponseSharing: SharedResponses {
             return try sealer.open(value, as: name, for: key)
         } catch {
             counts.count(.poisoned)
-            logger.debug("a shared value does not open", metadata: ["error": "\(error)"])
+            logger.debug("cannot open a shared value", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -188,7 +188,7 @@ package final class ResponseSharing: SharedResponses {
     ) async throws -> SharedResponse? {
         let draft = envelope.draft(at: wall.now(), purges.offset)
         guard query.accepts(draft) else { return nil }
-        // In this order: a purge that is published meanwhile is known before it ceases to wait.
+        // The order matters: a purge that is published meanwhile is known before it stops waiting.
         guard try await !isPurgedUnpublished(draft),
             purges.isCurrent(draft.key, tags: draft.tags, fence: envelope.fence)
         else {
@@ -198,7 +198,7 @@ package final class ResponseSharing: SharedResponses {
         return SharedResponse(draft: draft, body: body(of: envelope, names))
     }
 
-    /// Whether a purge of this node that waits to be published is about a response.
+    /// Whether an unpublished purge of this node concerns a response.
     private func isPurgedUnpublished(_ draft: ResponseDraft) async throws -> Bool {
         guard purges.mayWait(log) else { return false }
         let limit = LogBatch.mostEntries
@@ -247,16 +247,16 @@ package final class ResponseSharing: SharedResponses {
             counts.count(.away)
             breaker.failed(nil, at: wall.now())
         }
-        logger.debug("responses of other nodes cannot be looked for", metadata: ["error": "\(error)"])
+        logger.debug("peer lookups fail", metadata: ["error": "\(error)"])
     }
 
     // MARK: Leading
 
     /// Looks at a value and its lease.
     ///
-    /// - Parameter isLast: whether a time-out ends the wait. One alone is a busy machine, and the
-    ///   other node's request continues.
-    /// - Returns: `nil` after a time-out.
+    /// - Parameter isLast: whether a timeout ends the wait. A single timeout only means a busy
+    ///   machine, and the other node's request continues.
+    /// - Returns: `nil` after a timeout.
     private func look(at names: ValueNames, isLast: Bool) async throws -> LeaseLook? {
         do {
             return try await values.look(at: names.envelope, lease: names.lease, within: settings.timeout)
@@ -267,7 +267,7 @@ package final class ResponseSharing: SharedResponses {
         }
     }
 
-    /// Takes the lease of a key, or waits for the node that has it.
+    /// Takes the lease of a key, or waits for the node that holds it.
     private func lead(_ query: SharedQuery, _ names: ValueNames) async throws -> SharedFinding {
         guard settings.wait > .zero else { return .nothing(nil) }
         var generator = SystemRandomNumberGenerator()

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// The results of looks, offers and leases since the start.
+/// The results of peer lookups, offers and leases since the start.
 package final class SharedValueCounts: Sendable {
     package enum Event: String, Sendable, CaseIterable {
-        // Looks.
+        // Peer lookups.
         case hit, miss
-        /// A purge is about it, or may be.
+        /// A purge concerns it, or may concern it.
         case old
-        /// It does not open: it is damaged, or another program's.
+        /// It cannot be opened: it is damaged, or another program wrote it.
         case poisoned
         /// A chunk of its body is gone.
         case incomplete
         case timedOut
-        /// The engine cannot be used, or the log is not followed.
+        /// The engine is unusable, or the log is not followed.
         case away
         // Offers.
         case put
-        /// A later response is there.
+        /// A later response exists.
         case older
         /// There was no room, or the response was gone.
         case dropped
@@ -25,9 +25,9 @@ package final class SharedValueCounts: Sendable {
         case led
         /// Another node's response came.
         case waited
-        /// Another node's did not come in time.
+        /// Another node's response did not come in time.
         case expired
-        /// The response is not for others.
+        /// The response cannot be shared.
         case passed
     }
 
@@ -36,7 +36,7 @@ package final class SharedValueCounts: Sendable {
     package init() {}
 
     package subscript(_ event: Event) -> Int { state.withLock { $0.events[event] ?? 0 } }
-    /// Of values and chunks as sealed.
+    /// Bytes of sealed values and chunks.
     package var bytesSent: Int { state.withLock { $0.bytesSent } }
 
     func count(_ event: Event) { state.withLock { $0.events[event, default: 0] += 1 } }

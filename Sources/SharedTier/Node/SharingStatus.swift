@@ -1,14 +1,14 @@
 package import HTTPCache
 import Synchronization
 
-/// The state of a node towards its shared log, for metrics, health and the control plane.
+/// A node's view of its shared log, for metrics, health and the control plane.
 package final class SharingStatus: Sendable {
-    /// As `holdfast_shared_state` counts them.
+    /// The values of `holdfast_shared_state`.
     package enum State: Int, Sendable, CaseIterable {
         case off = 0
-        /// It looks for the engine, or begins an epoch.
+        /// It connects to the engine or begins an epoch.
         case connecting = 1
-        /// It reads what came while it was away.
+        /// It reads the entries that arrived while it was away.
         case resyncing = 2
         case following = 3
         case cutOff = 4
@@ -27,16 +27,16 @@ package final class SharingStatus: Sendable {
 
     /// Counts since the start.
     package struct Counts: Sendable, Hashable {
-        /// Invalidations of other nodes that were put in force.
+        /// Invalidations of other nodes that were applied.
         package var applied = 0
         package var published = 0
         package var gaps = 0
         package var epochs = 0
-        /// Entries that are none of this fleet, or are damaged.
+        /// Entries that do not belong to this fleet, or are damaged.
         package var unreadable = 0
-        /// How often the engine could not be used.
+        /// How often the engine was unusable.
         package var failures = 0
-        /// How often the node began to follow anew.
+        /// How often the node connected and began to follow.
         package var connections = 0
     }
 
@@ -57,31 +57,31 @@ package final class SharingStatus: Sendable {
 
     package var state: State { content.withLock { $0.state } }
     package var counts: Counts { content.withLock { $0.counts } }
-    /// How many invalidations waited to be published when they were last counted.
+    /// The number of invalidations waiting to be published, as last counted.
     package var waiting: Int { content.withLock { $0.waiting } }
-    /// Up to where the log was read.
+    /// The position up to which the log was read.
     package var position: String? { content.withLock { $0.position } }
     /// How long ago the engine last answered; `nil` if it never did.
     package var contactAge: Duration? { content.withLock { $0.contact }.map { .now - $0 } }
-    /// The reason for which the engine cannot be used now.
+    /// Why the engine is unusable now; `nil` if it is usable.
     package var problem: String? { content.withLock { $0.problem } }
 
-    /// How many entries are not in force here, because they could not be opened.
+    /// The number of entries that are not in force here because they could not be opened.
     package var unopened: UInt64 { content.withLock { $0.unopened } }
-    /// The identities of living nodes with this one's name.
+    /// The identities of living nodes with this node's name.
     package var namesakes: [String] { content.withLock { $0.namesakes } }
 
-    /// The state for people.
+    /// The state in words, for operators.
     package var condition: SharedCondition {
         let content = content.withLock { $0 }
         let (state, waiting) = (content.state, content.waiting)
-        var words = state == .following ? "purges of other nodes are followed" : state.name
+        var words = state == .following ? "following purges of other nodes" : state.name
         if state != .following, let problem = content.problem { words += ": \(problem)" }
         if content.unopened > 0 {
-            words += "; \(content.unopened) entries of the log cannot be opened: another secret is in use"
+            words += "; \(content.unopened) entries of the log cannot be opened because they use a different secret"
         }
         if !content.namesakes.isEmpty { words += "; another node has the same name" }
-        if waiting > 0 { words += "; \(waiting) purges of this node wait" }
+        if waiting > 0 { words += "; \(waiting) purges of this node are waiting" }
         return SharedCondition(
             isFollowing: state == .following && content.unopened == 0,
             detail: words

@@ -1,8 +1,8 @@
-/// Lets one time-out of a shared log pass between two successes.
+/// Tolerates one timeout of a shared log between two successes.
 ///
 /// A process that is busy for the length of ``InvalidationSharing/Settings-swift.struct/timeout``
-/// has not lost its log. Nothing that a call might have confirmed counts as confirmed, so an
-/// outage is noticed by one call later, and a contact ends when it would have ended anyway.
+/// has not lost its log. A call that timed out confirms nothing: an outage is noticed one call
+/// later, and the lease is not extended, so it still expires on time.
 package struct TimeOutAllowance: Sendable {
     private var isSpent = false
 

@@ -1,29 +1,29 @@
 import Crypto
 
-/// The keys of a fleet, derived from the secret that its nodes share (HKDF-SHA-256, RFC 5869). A
-/// key serves one purpose. Its description has nothing of the secret.
+/// The keys of a fleet, derived from the secret that its nodes share (HKDF-SHA-256, RFC 5869). Each
+/// key has one purpose. The description reveals nothing about the secret.
 package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
     /// The shortest secret, in bytes.
     package static let shortestSecret = 32
 
     /// The keys of one secret.
     struct Keys: Sendable {
-        /// Tells which secret opens something, before it is tried.
+        /// Identifies the secret, so that only the right one is tried.
         let id: UInt8
         /// Seals entries of the log.
         let log: SymmetricKey
         /// Seals responses, and chunks of their bodies.
         let responses: SymmetricKey
-        /// Makes the names of responses.
+        /// Derives the names of responses.
         let names: SymmetricKey
     }
 
     /// Seals and opens.
     let present: Keys
-    /// Opens alone, until all nodes have the new secret and the log no old record.
+    /// Only opens, until all nodes have the new secret and the log has no old record.
     let previous: Keys?
-    /// Opens alone, so that no node seals what another one cannot open while the secret is
-    /// replaced.
+    /// Only opens, so that no node seals data that another node cannot open while the secret is
+    /// being replaced.
     let next: Keys?
 
     /// - Parameters:

@@ -1,13 +1,13 @@
 package import HTTPCache
 
 /// Seals purges for a log whose engine is not trusted, and opens them: AES-256-GCM (NIST SP
-/// 800-38D). The engine sees no URL, tag or key, and cannot make or change a record.
+/// 800-38D). The engine sees no URL, tag or key, and cannot create or change a record.
 ///
 /// ```
 /// 1  version    1  key id    16  purge id    12  nonce    content    16  tag
 /// ```
-/// The bytes before the nonce and the fleet's namespace are authenticated with the content, so that
-/// a record of another fleet with the same secret does not open.
+/// The bytes before the nonce and the fleet's namespace are authenticated with the content, so a
+/// record of another fleet with the same secret cannot be opened.
 package struct LogSealer: Sendable {
     package typealias Fault = SealFault
 
@@ -19,7 +19,7 @@ package struct LogSealer: Sendable {
         self.namespace = namespace
     }
 
-    /// - Parameter generator: must be a secure one. A nonce that is used twice reveals content.
+    /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
     /// - Throws: ``SharedLogError/limit(_:)`` for a selector of more than
     ///   ``HTTPCache/ScopeSelector/longest`` bytes.
     package func seal(
@@ -43,7 +43,7 @@ package struct LogSealer: Sendable {
             keys.open($0, keyID: sealed[1], authenticating: header)
         }
         .get()
-        // Only a newer version of this program seals what does not decode.
+        // Only a newer version of this program seals content that does not decode.
         guard let record = PurgeRecord(id: id, content: content) else { throw .malformed }
         return record
     }
@@ -57,14 +57,14 @@ package struct LogSealer: Sendable {
 package enum SealedPurge {
     static let version: UInt8 = 1
     static let headerLength = 18
-    /// Kind, scope, two times, and a name of one byte with its length.
+    /// Kind, scope, two times, and a one-byte name with its length.
     static let shortestContent = 20
 
     /// The longest record, in bytes.
     package static let longest =
         headerLength + SealingKeys.overhead + shortestContent + 63 + ScopeSelector.longest
 
-    /// The purge that a record claims to be, without a check; `nil` if it is none.
+    /// The purge ID that a record claims, unverified; `nil` if it is not a record.
     package static func id(of sealed: [UInt8]) -> PurgeID? {
         guard sealed.count >= headerLength + SealingKeys.overhead + shortestContent, sealed.count <= longest,
             sealed[0] == version

@@ -1,16 +1,17 @@
 package import HTTPCache
 package import HTTPCacheSemantics
 
-/// A purge as the nodes tell it one another.
+/// A purge as the nodes exchange it.
 package struct PurgeRecord: Sendable, Hashable {
     package var id: PurgeID
-    /// The node at which it was asked for.
+    /// The node that received the request.
     package var node: NodeName
     package var effect: InvalidationEffect
     package var selector: ScopeSelector
-    /// When it was asked for, by the engine's clock.
+    /// When it was requested, by the engine's clock.
     package var issuedAt: EngineTime
-    /// The same by the clock of the node that sealed it, which an engine cannot lie about.
+    /// When it was requested, by the clock of the node that sealed it. The engine cannot lie about
+    /// it.
     package var issuedLocally: Timestamp
 
     package init(

@@ -1,50 +1,50 @@
 import Crypto
 
-/// The reasons for which something sealed does not open.
+/// Why sealed data cannot be opened.
 package enum SealFault: Error, Sendable, Hashable {
     /// Too short, too long, or of another version.
     case malformed
-    /// Sealed under a secret that is not known.
+    /// Sealed under an unknown secret.
     case unknownKey
-    /// Not made by a node of this fleet, or changed, or made for another place.
+    /// Not sealed by a node of this fleet, or changed, or sealed for another place.
     case forged
 }
 
-/// Seals with the key of the present secret, and opens with those of the previous and the next one,
-/// too:
-/// AES-256-GCM (NIST SP 800-38D). All that a fleet seals goes through it.
+/// Seals with the key of the current secret, and opens also with the keys of the previous and the
+/// next secret: AES-256-GCM (NIST SP 800-38D). Everything that a fleet seals goes through this
+/// type.
 struct SealingKeys: Sendable {
     struct Key: Sendable {
         let key: SymmetricKey
-        /// Tells which key opens something, before it is tried.
+        /// Identifies the key, so that only the right one is tried.
         let id: UInt8
     }
 
     static let nonceLength = 12
     static let tagLength = 16
-    /// The bytes by which sealed content is longer.
+    /// The bytes that sealing adds.
     static let overhead = nonceLength + tagLength
 
     let present: Key
-    /// Open alone.
+    /// Only open.
     let others: [Key]
 
-    /// The parts of something sealed.
+    /// The parts of sealed data.
     struct Box {
         var nonce: [UInt8]
         var content: [UInt8]
         var tag: [UInt8]
     }
 
-    /// The results are values, because the closures that lend bytes do not throw typed errors.
+    /// Returns results as values, because closures that lend bytes cannot throw typed errors.
     ///
-    /// - Parameter generator: must be a secure one. A nonce that is used twice reveals content.
+    /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
     func seal(
         _ content: UnsafeRawBufferPointer,
         authenticating header: [UInt8],
         using generator: inout some RandomNumberGenerator
     ) -> Result<Box, SharedLogError> {
-        // Two numbers and not one for each byte: each may be a call of the system.
+        // Two numbers, not one per byte, because each may be a system call.
         let random: [UInt64] = [generator.next(), generator.next()]
         let nonce = (0..<Self.nonceLength).map { UInt8(truncatingIfNeeded: random[$0 / 8] >> ($0 % 8 * 8)) }
         do {
@@ -62,7 +62,7 @@ struct SealingKeys: Sendable {
 
     /// Opens nonce, content and tag, in this order.
     ///
-    /// - Parameter id: of the key under which they are said to be sealed.
+    /// - Parameter id: the ID of the key under which they claim to be sealed.
     func open(
         _ combined: UnsafeRawBufferPointer,
         keyID id: UInt8,

@@ -1,7 +1,7 @@
 import Crypto
 package import NIOCore
 
-/// A chunk as sealed, with its name.
+/// A sealed chunk with its name.
 package struct SealedChunk: Sendable, Hashable {
     package var name: ValueName
     package var bytes: ByteBuffer
@@ -12,13 +12,13 @@ package struct SealedChunk: Sendable, Hashable {
     }
 }
 
-/// Seals the chunks of one body, in their order.
+/// Seals the chunks of one body, in order.
 ///
 /// ```
 /// 1 version   1 key id   12 nonce   content   16 tag
 /// ```
-/// The chunk's name, which has the body's id and the index, and the number of chunks are
-/// authenticated with the content: chunks cannot be swapped, cut or repeated.
+/// The chunk's name (which contains the body's ID and the index) and the number of chunks are
+/// authenticated with the content, so chunks cannot be swapped, cut or repeated.
 ///
 /// ```swift
 /// var sealer = ChunkSealer(keys: keys, names: names, id: id, length: length)
@@ -28,28 +28,28 @@ package struct SealedChunk: Sendable, Hashable {
 /// let body = try sealer.finish()
 /// ```
 package struct ChunkSealer: Sendable {
-    /// The bytes by which a sealed chunk is longer.
+    /// The bytes that sealing adds to a chunk.
     package static let overhead = 2 + SealingKeys.overhead
 
     private let keys: SealingKeys
     private var order: ChunkOrder
 
     /// - Parameters:
-    ///   - id: random, and of this body alone.
+    ///   - id: random, and unique to this body.
     ///   - length: of the body, in bytes; more than ``ValueLimits/chunkLength``.
     package init(keys: FleetKeys, names: ValueNames, id: BodyID, length: Int) {
         self.keys = keys.sealing(\.responses)
         order = ChunkOrder(names: names, id: id, length: length)
     }
 
-    /// How many bytes the next chunk has; `nil` behind the last one.
+    /// The length of the next chunk; `nil` after the last one.
     package var nextLength: Int? { order.nextLength }
 
     /// Seals the next chunk.
     ///
     /// - Parameters:
     ///   - chunk: of ``nextLength`` bytes.
-    ///   - generator: must be a secure one.
+    ///   - generator: must be cryptographically secure.
     /// - Throws: ``SharedLogError/limit(_:)`` for a chunk of another length.
     package mutating func seal(
         _ chunk: ByteBuffer,
@@ -67,7 +67,7 @@ package struct ChunkSealer: Sendable {
         return SealedChunk(name: name, bytes: ByteBuffer(header, box))
     }
 
-    /// The body, when all of its chunks are sealed.
+    /// The body, once all of its chunks are sealed.
     ///
     /// - Throws: ``SharedLogError/limit(_:)`` before that.
     package func finish() throws(SharedLogError) -> ChunkedBody {
@@ -76,23 +76,22 @@ package struct ChunkSealer: Sendable {
     }
 }
 
-/// Opens the chunks of one body, in their order.
+/// Opens the chunks of one body, in order.
 ///
-/// A body is whole or it is none: use nothing of it before ``finish()`` has returned.
+/// Use nothing of the body before ``finish()`` has returned: a body is complete or invalid.
 package struct ChunkOpener: Sendable {
     private let keys: SealingKeys
     private let body: ChunkedBody
     private var order: ChunkOrder
 
-    /// - Parameter body: as its envelope has it.
+    /// - Parameter body: the body as its envelope describes it.
     package init(keys: FleetKeys, names: ValueNames, body: ChunkedBody) {
         self.keys = keys.sealing(\.responses)
         self.body = body
         order = ChunkOrder(names: names, id: body.id, length: body.length)
     }
 
-    /// The names of the next chunks, at most ``ValueLimits/mostChunks`` of them; none behind the
-    /// last one.
+    /// The names of the next chunks, at most ``ValueLimits/mostChunks``; empty after the last one.
     package var nextNames: [ValueName] { order.nextNames }
 
     /// Opens the next chunk.
@@ -115,7 +114,7 @@ package struct ChunkOpener: Sendable {
 
     /// Compares all chunks with the body's digest.
     ///
-    /// - Throws: ``SealFault/forged`` if they are others, or not all of them were opened.
+    /// - Throws: ``SealFault/forged`` if they differ, or not all chunks were opened.
     package func finish() throws(SealFault) {
         guard order.nextLength == nil, order.digest == body.digest else { throw .forged }
     }
@@ -126,7 +125,7 @@ extension ChunkedBody {
     package static let digestLength = SHA256.byteCount
 }
 
-/// The place in a body, and the digest over the tags of its chunks so far.
+/// The position in a body, and the digest over the tags of the chunks up to it.
 private struct ChunkOrder: Sendable {
     static let version: UInt8 = 1
 

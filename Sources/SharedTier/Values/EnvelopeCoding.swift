@@ -2,8 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-// The sealed contents. Numbers are little-endian, and parts of any length come behind it. Each
-// length is compared with its limit before something is made of it.
+// The sealed contents. Numbers are little-endian, and parts of variable length follow their length.
+// Each length is compared with its limit before it is used.
 //
 // A response:  key, tags, freshUntil, whether it is usable stale, storedAt, when it was received by
 //              the node's own clock, head, body
@@ -120,12 +120,12 @@ extension VaryList {
 }
 
 extension ByteReader {
-    /// Bytes behind their length; `nil` if there are more than allowed.
+    /// Bytes that follow their length; `nil` if there are more than allowed.
     fileprivate mutating func readBounded(_ longest: Int) -> UnsafeRawBufferPointer? {
         readPrefixed().flatMap { $0.count <= longest ? $0 : nil }
     }
 
-    /// Text behind its length; `nil` also if it is not UTF-8.
+    /// Text that follows its length; also `nil` if it is not UTF-8.
     fileprivate mutating func readText(_ longest: Int) -> String? {
         readBounded(longest).flatMap { String(validating: $0, as: UTF8.self) }
     }
@@ -149,7 +149,7 @@ extension ByteReader {
         case .response: return readBounded(ValueLimits.chunkLength).map { .inline(ByteBuffer(bytes: $0)) }
         case .chunkedResponse:
             guard let length = read(Int64.self).flatMap({ Int(exactly: $0) }), length > ValueLimits.chunkLength,
-                // Lest the number of chunks overflows.
+                // Prevents the number of chunks from overflowing.
                 length <= Int.max / 2, let count = read(UInt32.self), ChunkedBody.count(length) == count,
                 let id = read(UInt64.self), let digest = readBounded(ChunkedBody.digestLength),
                 digest.count == ChunkedBody.digestLength

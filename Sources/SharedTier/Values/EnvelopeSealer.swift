@@ -2,22 +2,22 @@ import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
 
-/// Something under the name of a cache key.
+/// The content of a value under the name of a cache key.
 package enum SharedContent: Sendable {
     case response(ResponseEnvelope)
     /// The response has `Vary`: see ``ValueNames/variant(_:_:)``.
     case varyList(VaryList)
 }
 
-/// Seals responses for an engine that is not trusted, and opens them. The engine sees no URL, tag,
-/// field or body, and cannot make or change a response, or put it under another name.
+/// Seals responses for an untrusted engine, and opens them. The engine sees no URL, tag, field or
+/// body, and cannot create or change a response or move it to another name.
 ///
 /// ```
 /// 32 ValueHeader   12 nonce   content   16 tag
 /// ```
 /// The header and the value's name are authenticated with the content.
 package struct EnvelopeSealer: Sendable {
-    /// The longest head, in bytes as encoded.
+    /// The longest encoded head, in bytes.
     package static let longestHead = 256 << 10
     /// The longest cache key, in bytes.
     package static let longestKey = ScopeSelector.longest
@@ -29,7 +29,8 @@ package struct EnvelopeSealer: Sendable {
     private let keys: SealingKeys
     private let largestBody: Int
 
-    /// - Parameter largestBody: the longest body, in bytes. No longer one is sealed or opened.
+    /// - Parameter largestBody: the longest body, in bytes. Longer bodies are neither sealed nor
+    ///   opened.
     package init(keys: FleetKeys, largestBody: Int = 8 << 20) {
         self.keys = keys.sealing(\.responses)
         self.largestBody = largestBody
@@ -37,8 +38,8 @@ package struct EnvelopeSealer: Sendable {
 
     // MARK: Sealing
 
-    /// - Parameter generator: must be a secure one. A nonce that is used twice reveals content.
-    /// - Throws: ``SharedLogError/limit(_:)`` for a part that is longer than allowed.
+    /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
+    /// - Throws: ``SharedLogError/limit(_:)`` if a part is longer than allowed.
     package func seal(
         _ envelope: ResponseEnvelope,
         as name: ValueName,
@@ -92,8 +93,8 @@ package struct EnvelopeSealer: Sendable {
     /// Opens a value.
     ///
     /// - Parameters:
-    ///   - name: under which it was found.
-    ///   - key: whose name this is.
+    ///   - name: the name under which the value was found.
+    ///   - key: the cache key of that name.
     package func open(
         _ value: ByteBuffer,
         as name: ValueName,
@@ -109,13 +110,13 @@ package struct EnvelopeSealer: Sendable {
             )
         }
         .get()
-        // Only a newer version of this program seals what does not decode.
+        // Only a newer version of this program seals content that does not decode.
         switch header.kind {
         case .response, .chunkedResponse:
             guard let envelope = ResponseEnvelope(content, header), envelope.body.length <= largestBody else {
                 throw .malformed
             }
-            // The name is a digest of the key. It is compared all the same.
+            // The name is a digest of the key, but the key is compared anyway.
             guard envelope.key == key else { throw .forged }
             return .response(envelope)
         case .varyList:

@@ -3,45 +3,46 @@ package import NIOCore
 /// Leases on cache keys, so that one node of a fleet asks the origin for a response and the others
 /// wait for it.
 ///
-/// A lease saves requests, and nothing rests on it: two nodes may lead after a failover, or after
-/// one was paused. The rules for calls are those of ``SharedValues``.
+/// A lease only saves requests; correctness does not depend on it. Two nodes may lead after a
+/// failover, or after a pause of one of them. The rules of ``SharedValues`` apply to all calls.
 package protocol FillLeases: Sendable {
-    /// Takes a lease, if no node has it.
+    /// Takes a lease if no node holds it.
     ///
-    /// - Returns: ``LeaseAnswer/led`` also to the one who has it already. Its time stays then.
+    /// - Returns: ``LeaseAnswer/led`` also if the caller already holds it; its expiry then stays
+    ///   the same.
     func lead(
         _ lease: FillLease,
         for duration: Duration,
         within limit: Duration
     ) async throws(SharedLogError) -> LeaseAnswer
 
-    /// The value and the lease of one cache key, in one round trip: for a node that waits.
+    /// Returns the value and the lease of one cache key in one round trip, for a waiting node.
     func look(
         at value: ValueName,
         lease: ValueName,
         within limit: Duration
     ) async throws(SharedLogError) -> LeaseLook
 
-    /// Gives a lease a new time from now on, if it is still held with this token.
+    /// Extends a lease from now, if it is still held with this token.
     ///
-    /// - Returns: whether it is.
+    /// - Returns: whether it is held.
     func renew(
         _ lease: FillLease,
         for duration: Duration,
         within limit: Duration
     ) async throws(SharedLogError) -> Bool
 
-    /// Gives a lease back, if it is still held with this token.
+    /// Releases a lease, if it is still held with this token.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether it was held.
     func release(_ lease: FillLease, within limit: Duration) async throws(SharedLogError) -> Bool
 
-    /// Tells all nodes for a time not to wait for each other, because the response is not for
-    /// others. It replaces any lease.
+    /// Tells all nodes, for a time, not to wait for each other, because the response cannot be
+    /// shared. This replaces any lease.
     func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(SharedLogError)
 }
 
-/// A lease in the hands of one node.
+/// A lease that one node holds.
 package struct FillLease: Sendable, Hashable {
     package var name: ValueName
     package var token: LeaseToken
@@ -52,22 +53,22 @@ package struct FillLease: Sendable, Hashable {
     }
 }
 
-/// The reply to one who wants to lead.
+/// The reply to a request for a lease.
 package enum LeaseAnswer: Sendable, Hashable {
-    /// The caller has the lease.
+    /// The caller holds the lease.
     case led
-    /// Another node has it.
+    /// Another node holds it.
     case held
     /// No node waits: see ``FillLeases/pass(_:for:within:)``.
     case pass
 }
 
-/// A value, and the state of the lease beside it.
+/// A value, and the state of its lease.
 package struct LeaseLook: Sendable, Hashable {
     package enum State: Sendable, Hashable {
-        /// No node has it.
+        /// No node holds it.
         case free
-        /// Some node has it.
+        /// A node holds it.
         case held
         /// No node waits: see ``FillLeases/pass(_:for:within:)``.
         case pass

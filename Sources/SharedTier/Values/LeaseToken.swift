@@ -1,8 +1,8 @@
 import HTTPCache
 
-/// 16 random bytes that tell the holder of a lease from others.
+/// 16 random bytes that identify the holder of a lease.
 package struct LeaseToken: Sendable, Hashable, CustomStringConvertible {
-    /// The text that an engine keeps in the place of a token for a lease that no node takes.
+    /// The text that an engine keeps instead of a token while no node should wait.
     package static let pass = "pass"
 
     private let bytes: SixteenBytes

@@ -2,10 +2,10 @@ package import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
 
-/// A response as nodes share it: all of a ``HTTPCache/ResponseDraft`` but its pin, and the body or
-/// its place.
+/// A response as nodes share it: a ``HTTPCache/ResponseDraft`` without its pin, and the body or a
+/// reference to its chunks.
 ///
-/// Its instants are on the engine's clock. ``draft(at:_:)`` gives them on the node's.
+/// Its instants are on the engine's clock. ``draft(at:_:)`` converts them to the node's clock.
 package struct ResponseEnvelope: Sendable {
     /// The body of a shared response.
     package enum Body: Sendable, Hashable {
@@ -15,18 +15,18 @@ package struct ResponseEnvelope: Sendable {
         case chunks(ChunkedBody)
     }
 
-    /// The place in the log up to which the node had applied it before it asked the origin. Purges
-    /// behind it are about this response.
+    /// The position up to which the node had applied the log before it asked the origin. Later
+    /// purges apply to this response.
     package let fence: LogPosition
     package let body: Body
-    /// With instants of the engine's clock.
+    /// With instants on the engine's clock.
     let content: ResponseDraft
     /// When the response was received, by the clock of the node that sealed it. An engine that lies
-    /// about its time makes it no younger.
+    /// about its time cannot make the response younger.
     let receivedLocally: Timestamp
 
     /// - Parameters:
-    ///   - draft: with instants of the node's clock.
+    ///   - draft: with instants on the node's clock.
     ///   - fence: the position that was applied before the request was sent.
     package init(_ draft: ResponseDraft, fence: LogPosition, body: Body, _ offset: EngineOffset) {
         var content = draft
@@ -39,7 +39,7 @@ package struct ResponseEnvelope: Sendable {
         )
     }
 
-    /// - Parameter content: with instants of the engine's clock.
+    /// - Parameter content: with instants on the engine's clock.
     init(content: ResponseDraft, receivedLocally: Timestamp, fence: LogPosition, body: Body) {
         self.receivedLocally = receivedLocally
         var content = content
@@ -55,11 +55,11 @@ package struct ResponseEnvelope: Sendable {
     /// When the response was received, or last freshened.
     package var respondedAt: EngineTime { EngineTime(milliseconds: content.head.responseTime.milliseconds) }
 
-    /// The response with instants of a node's clock, to be stored there.
+    /// The response with instants on a node's clock, ready to store there.
     ///
-    /// An offset is an estimate, and the engine may lie about its clock. So of the ages by the
-    /// engine's clock and by those of both nodes the greater one counts, and none is negative. All
-    /// instants move alike: no interval changes.
+    /// The offset is an estimate, and the engine may lie about its clock. So the age is the greater
+    /// of the age by the engine's clock and the age by both nodes' clocks, and never negative. All
+    /// instants shift by the same amount, so intervals do not change.
     package func draft(at now: Timestamp, _ offset: EngineOffset) -> ResponseDraft {
         let latest = min(now, receivedLocally)
         let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: latest))
@@ -100,7 +100,8 @@ package struct ChunkedBody: Sendable, Hashable {
     package var id: BodyID
     /// In bytes.
     package var length: Int
-    /// Of the chunks as sealed, so that no other chunk is one of this body: see ``ChunkSealer``.
+    /// The digest over the sealed chunks, so that no other chunk fits this body: see
+    /// ``ChunkSealer``.
     package var digest: [UInt8]
 
     package init(id: BodyID, length: Int, digest: [UInt8]) {
@@ -109,10 +110,10 @@ package struct ChunkedBody: Sendable, Hashable {
         self.digest = digest
     }
 
-    /// How many chunks it has.
+    /// The number of chunks.
     package var count: Int { Self.count(length) }
 
-    /// How many chunks a body of some bytes has.
+    /// The number of chunks of a body of a given length.
     package static func count(_ length: Int) -> Int { (length + ValueLimits.chunkLength - 1) / ValueLimits.chunkLength }
 
     /// The bytes of a chunk.

@@ -1,7 +1,7 @@
 package import HTTPCache
 package import NIOCore
 
-/// The readable part of a value: what an engine needs for the order of puts, and a node before it
+/// The readable part of a value. The engine needs it to order puts, and a node needs it before it
 /// opens the rest. It is authenticated with the rest.
 ///
 /// ```
@@ -35,7 +35,7 @@ package struct ValueHeader: Sendable, Hashable {
         self.fence = fence
     }
 
-    /// The header of a value, without a check; `nil` if it has none of this version.
+    /// The header of a value, unverified; `nil` if it has no header of this version.
     package init?(_ value: ByteBuffer) {
         var value = value
         guard value.readString(length: 4) == Self.magic, value.readInteger(as: UInt8.self) == Self.version,

@@ -11,7 +11,7 @@ package struct ValueName: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// 8 random bytes that tell the chunks of a body from those of any other.
+/// 8 random bytes that distinguish the chunks of a body from all others.
 package struct BodyID: Sendable, Hashable {
     package let bits: UInt64
 
@@ -20,7 +20,8 @@ package struct BodyID: Sendable, Hashable {
     package init(using generator: inout some RandomNumberGenerator) { bits = generator.next() }
 }
 
-/// Names the values of cache keys: by a keyed digest, which only a node of the fleet can make.
+/// Derives the names of a cache key's values with a keyed digest, which only a node of the fleet
+/// can compute.
 package struct ValueNamer: Sendable {
     private let namespace: FleetNamespace
     private let present: SymmetricKey
@@ -35,15 +36,15 @@ package struct ValueNamer: Sendable {
     /// The names under which values are put and found.
     package func names(of key: CacheKey) -> ValueNames { ValueNames(key, namespace, present) }
 
-    /// The names that the values of a key had under the previous secret; `nil` without one. Nothing
-    /// is put there.
+    /// The names of a key's values under the previous secret; `nil` if there is no previous secret.
+    /// Nothing is put under them.
     package func previousNames(of key: CacheKey) -> ValueNames? {
         previous.map { ValueNames(key, namespace, $0) }
     }
 }
 
-/// The names of the values of one cache key. All have one hash tag, so that a cluster keeps them in
-/// one slot.
+/// The names of the values of one cache key. They share a hash tag, so a cluster keeps them in one
+/// slot.
 ///
 /// ```
 /// hf1:NAMESPACE:{KEY}:e              the envelope, or the list of its variants
@@ -67,13 +68,13 @@ package struct ValueNames: Sendable {
 
     /// The envelope of a variant.
     ///
-    /// Equal names mean equal selecting fields. All the same, `CachePolicy.matchesVariant` decides
-    /// whether the response in it may be used.
+    /// Equal names mean equal selecting fields. Even so, `CachePolicy.matchesVariant` decides
+    /// whether the response may be used.
     ///
     /// - Parameters:
     ///   - names: those in `Vary`, in lower case; order and repetitions do not matter.
     ///   - fields: the request's selecting fields: see `CachePolicy.selectingFields`. Other fields
-    ///     are not looked at.
+    ///     are ignored.
     package func variant(_ names: [String], _ fields: HTTPFields) -> ValueName {
         var bytes: [UInt8] = []
         func append(_ part: some Collection<UInt8>) {

@@ -1,12 +1,12 @@
 package import HTTPCacheSemantics
 
-/// The lists of field names by which the responses of one cache key are selected. It stands in the
-/// place of an envelope when a response has `Vary`, so that a node can name the variant of a
-/// request: see ``ValueNames/variant(_:_:)``.
+/// The lists of field names that select the responses of one cache key. If a response has `Vary`,
+/// this list replaces the envelope, so that a node can derive the name of a request's variant: see
+/// ``ValueNames/variant(_:_:)``.
 package struct VaryList: Sendable, Hashable {
-    /// The most lists.
+    /// The maximum number of lists.
     package static let mostLists = 16
-    /// The most names in one list.
+    /// The maximum number of names in one list.
     package static let mostNames = 32
     /// The longest name, in bytes.
     package static let longestName = 256
@@ -14,10 +14,10 @@ package struct VaryList: Sendable, Hashable {
     package let key: CacheKey
     /// When the latest of the responses was received.
     package private(set) var respondedAt: EngineTime
-    /// In lower case and sorted; the list of the latest response is the first one.
+    /// In lower case and sorted. The first list belongs to the latest response.
     package private(set) var lists: [[String]]
 
-    /// - Returns: `nil` beyond a limit, or without a name.
+    /// - Returns: `nil` if a limit is exceeded or there is no name.
     package init?(key: CacheKey, names: [String], respondedAt: EngineTime) {
         self.init(key: key, lists: [Set(names).sorted()], respondedAt: respondedAt)
     }
@@ -35,8 +35,8 @@ package struct VaryList: Sendable, Hashable {
         self.respondedAt = respondedAt
     }
 
-    /// Puts the names of a response in front of those of an earlier list. The last list is dropped
-    /// if there are too many; its variants are found no longer.
+    /// Adds the lists of an earlier value after this response's list. If there are too many, the
+    /// last list is dropped, and its variants are no longer found.
     package mutating func add(_ earlier: VaryList) {
         lists += earlier.lists.filter { !lists.contains($0) }
         lists.removeLast(max(0, lists.count - Self.mostLists))

@@ -173,7 +173,7 @@ import Testing
                 #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
                 let replyTwo = try await gateway.get("/missing")
                 #expect(replyTwo.status == 504)
-                let reason = "None of the 2 servers that were tried for '\(url)' had a usable response. One of them: '"
+                let reason = "None of the 2 servers tried for '\(url)' returned a usable response. One of them: '"
                 #expect(replyTwo.text.contains(reason), "\(replyTwo.text)")
             }
         }

@@ -27,7 +27,10 @@ public struct StalenessExtension: TemporaryValue {
         let container = try decoder.singleValueContainer()
         let seconds = try container.decode(Int64.self)
         guard (0...Self.longest).contains(seconds) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "No length of an extension.")
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "The length of a staleness extension is out of range."
+            )
         }
         self.seconds = seconds
     }

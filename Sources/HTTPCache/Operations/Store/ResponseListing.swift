@@ -155,7 +155,7 @@ public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, Expre
     /// A cursor of another order.
     public struct Invalid: Error, Sendable, Hashable, CustomStringConvertible {
         /// A sentence.
-        public var description: String { "The cursor belongs to another order." }
+        public var description: String { "The cursor belongs to a different sort order." }
 
         /// The error.
         public init() {}

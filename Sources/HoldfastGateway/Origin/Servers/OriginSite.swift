@@ -170,9 +170,9 @@ final class OriginSite: Sendable {
         var metadata: Logger.Metadata = ["origin": "\(name)", "origin.server": "\(servers[server].name)"]
         if let reason { metadata["origin.reason"] = "\(reason)" }
         if isAside {
-            logger.notice("Server of an origin is set aside", metadata: metadata)
+            logger.notice("Origin server set aside", metadata: metadata)
         } else {
-            logger.notice("Server of an origin responds again", metadata: metadata)
+            logger.notice("Origin server responds again", metadata: metadata)
         }
     }
 
