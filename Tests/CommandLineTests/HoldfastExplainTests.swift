@@ -84,10 +84,10 @@ struct HoldfastExplainTests {
                                 shared; cache-dump calls it ID
 
                     stored
-                      → N  200, stored 1 m 40 s before, 2 bytes, shared: the only one stored
+                      → N  200, stored 1 m 40 s earlier, 2 bytes, shared: the only one stored
 
                     freshness, in seconds (RFC 9111 §4.2)
-                      apparent_age           0           response_time - date_value (no valid Date: the time of receipt)
+                      apparent_age           0           response_time - date_value (no valid Date; time of receipt used)
                       response_delay         0.250       response_time - request_time
                       corrected_age_value    0.250       age_value (no valid Age) + response_delay
                       corrected_initial_age  0.250       the larger of apparent_age and corrected_age_value
@@ -97,9 +97,9 @@ struct HoldfastExplainTests {
                       response_is_fresh      yes         until 2026-01-01T00:04:59.750Z
 
                     otherwise
-                      origin unreachable  The same.
-                      origin returns 503  The same.
-                      mode 'offline'      The same.
+                      origin unreachable  Same as now.
+                      origin returns 503  Same as now.
+                      mode 'offline'      Same as now.
 
                     later
                       in 3 m 19 s, 2026-01-01T00:04:59.750Z: end of freshness
@@ -247,7 +247,7 @@ struct HoldfastExplainTests {
             #expect(outcome.lines.first?.hasSuffix("(freshness.lifetime 2 h by rule 'feed', line 8).") == true)
             #expect(
                 outcome.text.contains("cache     shared")
-                    && outcome.text.contains("route 'api' leads to 'api.example.com'")
+                    && outcome.text.contains("route 'api' forwards it to 'api.example.com'")
             )
             #expect(outcome.text.contains("'session' is sent, and not in the key (rule 'feed', line 9)"))
             #expect(!outcome.text.contains("hunter2"))
@@ -259,7 +259,7 @@ struct HoldfastExplainTests {
                 "--at",
                 "2026-01-01T01:00:00Z"
             )
-            #expect(byOrigin.lines.first == outcome.lines.first && byOrigin.text.contains("an origin's URL"))
+            #expect(byOrigin.lines.first == outcome.lines.first && byOrigin.text.contains("an origin URL"))
         }
     }
 
