@@ -75,7 +75,7 @@ struct HoldfastExplainTests {
             #expect(outcome.status == 0 && outcome.error.isEmpty)
             #expect(
                 text == """
-                    Would be answered from the store: fresh for another 3 m 19 s (max-age=300).
+                    Would be served from the store: fresh for another 3 m 19 s (max-age=300).
 
                     GET https://api.example.com/feed?page=2
                       at        2026-01-01T00:01:40Z
@@ -103,10 +103,10 @@ struct HoldfastExplainTests {
 
                     later
                       in 3 m 19 s, 2026-01-01T00:04:59.750Z: end of freshness
-                        now                 The origin would be asked whether the stored response is still good: it has just become stale (max-age=300).
-                        origin unreachable  Would be answered 504: 'must-revalidate' forbids its use without validation.
-                        origin returns 503  The origin's 503 would be passed on: 'must-revalidate' forbids its use without validation.
-                        mode 'offline'      Would be answered 504: 'must-revalidate' forbids its use without validation.
+                        now                 Would be validated with the origin: the stored response has just become stale (max-age=300).
+                        origin unreachable  Would fail with 504: 'must-revalidate' forbids use without validation.
+                        origin returns 503  Would return the origin's 503: 'must-revalidate' forbids use without validation.
+                        mode 'offline'      Would fail with 504: 'must-revalidate' forbids use without validation.
 
                     """
             )
@@ -116,15 +116,15 @@ struct HoldfastExplainTests {
     @Test(arguments: [
         (
             "ignore: {directives: [must-revalidate]}",
-            "The origin would be asked whether the stored response is still good: it has been stale for 5 m (max-age=300), and it is staler than 'stale.normal' allows (rule 'feed', line 7)."
+            "Would be validated with the origin: the stored response has been stale for 5 m (max-age=300), and its staleness exceeds 'stale.normal' (rule 'feed', line 7)."
         ),
         (
             "bypass: false",
-            "The origin would be asked whether the stored response is still good: it has been stale for 5 m (max-age=300), and 'must-revalidate' forbids its use without validation."
+            "Would be validated with the origin: the stored response has been stale for 5 m (max-age=300), and 'must-revalidate' forbids use without validation."
         ),
         (
             "freshness: {lifetime: 1 m}",
-            "The origin would be asked whether the stored response is still good: it has been stale for 9 m (freshness.lifetime 1 m by rule 'feed', line 6), and 'must-revalidate' forbids its use without validation."
+            "Would be validated with the origin: the stored response has been stale for 9 m (freshness.lifetime 1 m by rule 'feed', line 6), and 'must-revalidate' forbids use without validation."
         ),
     ])
     func verdictNamesReasonAgainstStaleUse(setting: String, verdict: String) async throws {
@@ -156,7 +156,7 @@ struct HoldfastExplainTests {
             if setting.contains("directives") {
                 #expect(outcome.text.contains("503, which 'stale.on-error' (rule 'feed', line 7) allows."))
                 #expect(outcome.text.contains(": end of stale.on-error\n"))
-                #expect(outcome.text.contains("it is staler than 'stale.on-error' allows (rule 'feed', line 7)."))
+                #expect(outcome.text.contains("its staleness exceeds 'stale.on-error' (rule 'feed', line 7)."))
             }
         }
     }
@@ -189,7 +189,7 @@ struct HoldfastExplainTests {
                 "--header", "Content-Type: application/json",
             ]
             let without = try await Self.holdfast.run(arguments: arguments)
-            #expect(without.text.contains("allows no stored response"))
+            #expect(without.text.contains("rules out a stored response"))
             let with = try await Self.holdfast.run(arguments: arguments + ["--content", content.path])
             #expect(with.text.hasPrefix("Would be forwarded to the origin: nothing is stored for this target."))
             #expect(with.text.contains("content with SHA-256"))
@@ -249,7 +249,7 @@ struct HoldfastExplainTests {
                 outcome.text.contains("cache     shared")
                     && outcome.text.contains("route 'api' forwards it to 'api.example.com'")
             )
-            #expect(outcome.text.contains("'session' is sent, and not in the key (rule 'feed', line 9)"))
+            #expect(outcome.text.contains("'session' is sent, but is not in the key (rule 'feed', line 9)"))
             #expect(!outcome.text.contains("hunter2"))
             let byOrigin = try await Self.holdfast.run(
                 "explain",
