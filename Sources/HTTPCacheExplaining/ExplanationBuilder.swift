@@ -170,8 +170,8 @@ struct ExplanationBuilder {
             return dryRun.candidates.count == 1
                 ? "the only one stored" : "the only one that matches the request's fields"
         }
-        return "the best of \(matching.count) that match: the principal's own before shared ones, fresh before stale, "
-            + "a success before an error, then the most recent by Date"
+        return "the best of \(matching.count) that match (the principal's own before shared, fresh before stale, "
+            + "success before error, then the latest Date)"
     }
 
     private func describe(_ key: CacheKey) -> Explanation.Key {

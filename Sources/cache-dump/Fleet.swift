@@ -7,14 +7,14 @@ import OfflineStore
 /// `cache-dump fleet STORE`.
 struct Fleet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows where a store stands in the log of purges that it shares with other nodes.",
+        abstract: "Shows how far a store has read the purge log that it shares with other nodes.",
         discussion: """
-            Reads the store alone: the server needs not be there. It shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
-            before which invalidation responses are validated, and the purges that the log has not got ('unsent') or has not confirmed ('unsettled'). At most \
-            \(SharedJournal.limit) of each are listed. Values of secret parameters are replaced.
+            Reads only the store; the server need not be running. Shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
+            the invalidation before which responses are validated ('floor'), and the purges that are not in the log yet ('unsent') or not confirmed yet ('unsettled'). At most \
+            \(SharedJournal.limit) of each are listed. Values of secret parameters are redacted.
 
             JSON: an object for each purge, with the keys entry ('unsent' or 'unsettled'), purge, position, issuedAt, action, scope, selector; then one with the keys entry ('fleet'), folder, name, \
-            node, position, epochs (epoch, beganAt, last), settledAt, sequence, floor, unsent, unsettled, settled. All are always present; null means that there is none.
+            node, position, epochs (epoch, beganAt, last), settledAt, sequence, floor, unsent, unsettled, settled. All keys are always present; null means that there is no value.
 
             The exit status is 1 if the store never joined a shared log.
 
@@ -30,7 +30,7 @@ struct Fleet: AsyncParsableCommand {
         try await options.withStore { store in
             guard let journal = try await store.sharedJournal() else {
                 throw CommandFailure(
-                    "'\(store.folder)' never joined a shared log: no gateway with 'shared.url' has opened it."
+                    "'\(store.folder)' never joined a shared log: no gateway with 'shared.url' has opened this store."
                 )
             }
             var output = Output()
@@ -135,10 +135,10 @@ private struct FleetReport: Encodable {
             facts.append(("epoch", "\(epoch.epoch) began at \(epoch.beganAt), read up to \(epoch.last)"))
         }
         facts += [
-            ("confirmed", journal.settledAt.map { "last at \(Formatting.date($0))" } ?? "nothing of the journal"),
+            ("confirmed", journal.settledAt.map { "last at \(Formatting.date($0))" } ?? "nothing in the journal yet"),
             (
                 "floor",
-                "responses of before invalidation \(journal.floor) are validated; the last one is \(journal.sequence)"
+                "responses older than invalidation \(journal.floor) are validated; the last invalidation is \(journal.sequence)"
             ),
             (
                 "journal",

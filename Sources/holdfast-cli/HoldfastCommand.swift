@@ -15,8 +15,8 @@ struct HoldfastCommand: AsyncParsableCommand {
         commandName: "holdfast",
         abstract: "Keeps a service responding when the network does not.",
         discussion: """
-            Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and are served when the origin \
-            is unreachable. 'cache-dump' shows the content of a store.
+            Stores responses in a folder by the rules of HTTP caching (RFC 9111), and serves them when the origin is unreachable. \
+            'cache-dump' shows the content of a store.
             """,
         version: version,
         subcommands: [

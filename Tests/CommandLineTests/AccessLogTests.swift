@@ -187,7 +187,7 @@ import Testing
                 _ = try await RunningServer.with(arguments + ["--log-format", "json", "--log-level", "info"]) {
                     server in
                     server.signal(SIGTERM)
-                    let line = await server.log.line(containing: "Ending")
+                    let line = await server.log.line(containing: "Stopping")
                     let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
                     #expect(object?["level"] as? String == "notice" && object?["signal"] as? String == "SIGTERM")
                     #expect((object?["time"] as? String)?.wholeMatch(of: /\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z/) != nil)

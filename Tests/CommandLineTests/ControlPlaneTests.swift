@@ -170,7 +170,7 @@ struct ControlPlaneTests {
                     ["--config", folder.file, "--store", long],
                     environment: ["RUNTIME_DIRECTORY": ""]
                 ) { server in
-                    let line = await server.log.line(containing: "no control plane")
+                    let line = await server.log.line(containing: "Control plane is not available")
                     #expect(line.contains("control.socket") && line.contains("RUNTIME_DIRECTORY"), "\(line)")
                     let response = try await ServerProcess.get("/moments?userID=harbour", at: server.port)
                     #expect(response.hasPrefix("HTTP/1.1 200"))

@@ -168,7 +168,7 @@ struct HoldfastOriginsTests {
                 try write(folder, "verify: false\ninsecure: true")
                 let reloaded = try await gateway.run(["reload"])
                 #expect(reloaded.status == 0, "\(reloaded)")
-                let warning = await gateway.server.log.line(containing: "A setting takes protection away")
+                let warning = await gateway.server.log.line(containing: "Setting reduces protection")
                 #expect(warning.contains("'https://server.example' is not verified"), "\(warning)")
                 let status = try await gateway.run(["status", "--format", "json"])
                 let report = try #require(try status.objects().first)

@@ -261,7 +261,7 @@ struct HoldfastPurgeTests {
     @Test func wrongCommandLinesAndMissingStoresAreErrors() async throws {
         try await PurgedGateway.Folder.with { folder in
             for (arguments, status, text) in [
-                ([], 64, "Name URLs"), (["--all", "--tag", "a"], 64, "name it alone"),
+                ([], 64, "Nothing is selected. Give URLs"), (["--all", "--tag", "a"], 64, "without other selectors"),
                 (["ftp://a.example/"], 64, "ftp://a.example/"), (["https://a.example/", "x"], 64, "URL 2: "),
                 (["--host", "a.example:80"], 64, "no scheme, port or path"),
                 (["--host", "a.example:80"], 64, "'--host' number 1"),

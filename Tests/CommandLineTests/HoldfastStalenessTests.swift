@@ -47,9 +47,9 @@ struct HoldfastStalenessTests {
             try await storeAndOutlive(gateway, origin)
             let connections = try (0..<30).map { _ in try gateway.server.connect() }
             let shown = try await gateway.run(["staleness"])
-            #expect(shown.status == 0 && shown.text == "The configured limits of staleness are in force.\n", "\(shown)")
+            #expect(shown.status == 0 && shown.text == "The configured staleness limits are in force.\n", "\(shown)")
             let set = try await gateway.run(["staleness", "2d", "--for", "2h", "--reason", "outage"])
-            #expect(set.text.hasPrefix("While an origin fails, responses may be 2d stale at least, until 2"), "\(set)")
+            #expect(set.text.hasPrefix("While an origin fails, staleness limits are at least 2d until 2"), "\(set)")
             #expect(set.text.hasSuffix(" Reason: outage.\n"), "\(set)")
             for connection in connections { connection.get("/news/1") }
             for connection in connections {
@@ -60,7 +60,7 @@ struct HoldfastStalenessTests {
             #expect(report["staleness"] as? String == "2d" && report["seconds"] as? Int == 172_800)
             #expect(report["by"] as? String == "uid \(getuid())" && report["since"] is String)
             let status = try await gateway.run(["status"])
-            #expect(status.text.contains("responses may be 2d stale at least, until 2"), "\(status.text)")
+            #expect(status.text.contains("staleness limits are at least 2d until 2"), "\(status.text)")
             let line = await gateway.server.log.line(containing: "A temporary staleness is in force")
             #expect(line.contains("staleness=172800") && line.contains("outage"), "\(line)")
             let ended = try await gateway.run(["staleness", "--configured", "--format", "json"])
@@ -142,7 +142,7 @@ struct HoldfastStalenessTests {
             #expect(try await gateway.curl("/v1/staleness", content).status == 200)
             for (arguments, text) in [
                 (["2d", "--until", "25:00"], "25:00"), (["2x", "--for", "1h"], "2x"),
-                (["2d", "--for", "1h", "--until", "14:00"], "name one of them"), (["--for", "1h"], "Name a length"),
+                (["2d", "--for", "1h", "--until", "14:00"], "Use one of them"), (["--for", "1h"], "need a length"),
                 (["--configured", "--for", "1h"], "--configured"), (["2d", "--configured"], "--configured"),
             ] {
                 let outcome = try await gateway.run(["staleness"] + arguments)

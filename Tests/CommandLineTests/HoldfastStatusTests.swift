@@ -44,7 +44,7 @@ struct HoldfastStatusTests {
     @Test func originsHaveStateAndNextProbe() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             let well = try await gateway.run(["origins"])
-            #expect(well.text == "reachable    \(origin.baseURL)  0 under way, 0 waiting\n", "\(well)")
+            #expect(well.text == "reachable    \(origin.baseURL)  0 in flight, 0 waiting\n", "\(well)")
             await origin.stop()
             for number in 0..<3 { _ = try await gateway.get("/missing/\(number)") }
             let origins = try await gateway.curl("/v1/origins").json["origins"] as? [[String: Any]]

@@ -54,7 +54,7 @@ struct ListenersTests {
                 #expect(attributes[.posixPermissions] as? Int == 0o600)
                 try write(folder, origin, "127.0.0.1:1")
                 server.signal(SIGHUP)
-                let line = await server.log.line(containing: "Setting changes only")
+                let line = await server.log.line(containing: "Setting needs a restart")
                 #expect(line.contains("configuration.setting=listen") && line.contains("unix: \(path)"), "\(line)")
                 #expect(try await Self.curl(path).output == Data("v1".utf8))
                 server.signal(SIGTERM)

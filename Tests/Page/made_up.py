@@ -222,12 +222,12 @@ def explanation(url):
 
     one = next((each for each in map(response, range(TOTAL)) if each["url"] == url), response(0))
     number = one["entry"] - response(0)["entry"]
-    fresh = verdict("stored", "Would be answered from the store: fresh for another 4 min (max-age=300).")
-    stale = verdict("stored", "Would be answered from the store: just stale, because the origin cannot be reached.")
+    fresh = verdict("stored", "Would be served from the store: fresh for another 4 min (max-age=300).")
+    stale = verdict("stored", "Would be served from the store: just stale, because the origin cannot be reached.")
     refused = verdict("refused", "504, because 'must-revalidate' forbids stale use.", forbiddenBy="must-revalidate")
     first = {
-        "at": milliseconds(240), "ending": "freshness", "now": verdict("validated", "The origin would be asked whether the stored response is still good."),
-        "failing": verdict("forwarded", "The origin's 503 would be passed on: no 'stale-if-error' covers it."),
+        "at": milliseconds(240), "ending": "freshness", "now": verdict("validated", "Would be validated with the origin: the stored response has just become stale."),
+        "failing": verdict("forwarded", "Would return the origin's 503: no 'stale-if-error' permits a response this stale."),
     }
     first |= {"unreachable": refused, "offline": refused} if number % 5 == 4 else {"unreachable": stale, "offline": stale}
     last = {"at": milliseconds(86400), "ending": "stale.offline", "unreachable": refused, "offline": refused}

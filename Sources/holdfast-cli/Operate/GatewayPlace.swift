@@ -14,28 +14,28 @@ struct GatewayPlace: ParsableArguments {
         case text, json
     }
 
-    @Option(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
+    @Option(help: "Store folder. 'holdfast serve' prints the folder that it uses by default.")
     var store: String?
 
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("A configuration file, YAML or JSON, that names the store.", valueName: "file")
+        help: ArgumentHelp("Configuration file, YAML or JSON, that sets the store.", valueName: "file")
     )
     var file: String?
 
-    @Option(help: ArgumentHelp("The origin whose default store is meant.", valueName: "url"))
+    @Option(help: ArgumentHelp("Origin whose default store to use.", valueName: "url"))
     var origin: String?
 
-    @Option(help: ArgumentHelp("The control socket of a running gateway, in place of a store.", valueName: "path"))
+    @Option(help: ArgumentHelp("Control socket of a running gateway, instead of a store.", valueName: "path"))
     var socket: String?
 
-    @Option(help: "For people (text), or for programs (json).")
+    @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
     /// The paragraph of a command's help on these options.
     static let help = """
-        The store is the folder of '--store', else 'store.path' in the file of '--config', else the default folder of '--origin'. Without these options \
-        $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints the folder and the socket that it chooses.
+        The gateway is found by its store: the folder of '--store', 'store.path' in the file of '--config', or the default folder for '--origin'. Without these options, \
+        $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints its default folder and its control socket.
         """
 
     func validate() throws {
@@ -67,7 +67,7 @@ struct GatewayPlace: ParsableArguments {
             return try Self.store(ofOrigin: origin, environment)
         }
         throw CommandFailure(
-            "No store is named. Name it with '--store', '--config' or '--origin', or a gateway's '--socket'."
+            "No store is set. Use '--store', '--config' or '--origin', or a gateway's '--socket'."
         )
     }
 
@@ -78,7 +78,7 @@ struct GatewayPlace: ParsableArguments {
     private static func store(ofFile path: String) throws -> NamedStore {
         let configuration = try ConfigurationFile.readWithoutValues(path)
         guard let folder = configuration.storeFolder else {
-            throw CommandFailure("'\(path)' names no store. Name its folder there (store.path), or with '--store'.")
+            throw CommandFailure("'\(path)' sets no store. Set 'store.path' in the file, or use '--store'.")
         }
         return NamedStore(folder: folder, settings: CacheManager.Configuration(configuration.store))
     }

@@ -7,7 +7,7 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the state of a running gateway.",
         discussion: """
-            The first line says in words whether it serves, which origins are unreachable, and what is not as it should be. The lines behind it have mode, store, \
+            The first line says whether the gateway serves, which origins are unreachable, and what else is wrong. The following lines show mode, store, \
             configuration and version.
 
             \(GatewayPlace.help)
@@ -15,7 +15,7 @@ struct Status: AsyncParsableCommand {
             JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
             shared and configuration.
 
-            The exit status is 0 if the gateway responds, 1 if no gateway can be asked, 64 if the command line is wrong.
+            The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.
 
             Examples:
               holdfast status --config holdfast.yaml

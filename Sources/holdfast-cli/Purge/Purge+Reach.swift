@@ -32,7 +32,7 @@ extension Purge {
     }
 
     private static let sharesNothing = """
-        The gateway shares no purges, or none runs: '--wait' has no effect. With 'shared.url' the purge comes to other nodes when the gateway runs.
+        '--wait' has no effect: no gateway is running, or it shares no purges. If 'shared.url' is set, the purge reaches other nodes once the gateway runs.
         """
 
     /// How far a purge has come, in words.
@@ -42,8 +42,8 @@ extension Purge {
         switch reached {
         case .queued: text = " Not yet shared with other nodes."
         case .shared: text = " Shared with other nodes."
-        case .replicated: text = " Shared with other nodes and replicated."
-        case .everywhere: text = " In force at all \(result.nodes?.applied ?? 1) nodes."
+        case .replicated: text = " Shared with other nodes, and replicated."
+        case .everywhere: text = " In force on all \(result.nodes?.applied ?? 1) nodes."
         }
         if let note = result.note { text += " \(note)" }
         for node in result.nodes?.waiting ?? [] {

@@ -67,7 +67,7 @@ extension GatewayProcess {
             )
             if let folder = named.pageFolder {
                 logger.warning(
-                    "The page is read from a folder ('--page-assets')",
+                    "Serving the status page from a folder ('--page-assets')",
                     metadata: ["control.page": "\(folder)"]
                 )
             }
@@ -76,7 +76,7 @@ extension GatewayProcess {
         } catch let refusal as ControlSocket.Refusal
             where settings.control == .standard && network == nil && metricsAddress == nil && !refusal.isInUse
         {
-            logger.warning("There is no control plane", metadata: ["control.error": "\(refusal)"])
+            logger.warning("Control plane is not available", metadata: ["control.error": "\(refusal)"])
             return nil
         }
     }
@@ -106,7 +106,7 @@ extension GatewayProcess {
         let address = try ListenAddress(listen)
         if settings.file.control.isReachableFromOthers {
             logger.warning(
-                "Tokens of the control plane cross the network without TLS ('control.insecure')",
+                "Control plane accepts tokens over the network without TLS ('control.insecure')",
                 metadata: ["control.listen": "\(address)"]
             )
         }

@@ -34,8 +34,8 @@ struct AuditReport: Encodable, Sendable {
         let words: String
         switch clean {
         case true?: words = "clean"
-        case false?: words = "\(fresh ?? 0) still fresh, first \(first ?? "")"
-        case nil: words = "not known: \(problem ?? "")"
+        case false?: words = "\(fresh ?? 0) still fresh, such as \(first ?? "")"
+        case nil: words = "unknown: \(problem ?? "")"
         }
         return "\("\(seconds) s".padded(7))\(node)  \(words)".printable
     }

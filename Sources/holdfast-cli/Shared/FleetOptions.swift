@@ -9,13 +9,13 @@ struct FleetOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp(
-            "A configuration file, YAML or JSON, with 'shared'. Default: that of $HOLDFAST_CONFIG.",
+            "Configuration file, YAML or JSON, with 'shared'. Default: $HOLDFAST_CONFIG.",
             valueName: "file"
         )
     )
     var file: String?
 
-    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    @Option(help: "Output format; json prints one JSON object per line.")
     var format = GatewayPlace.Format.text
 
     /// The fleet that the file names.
@@ -24,7 +24,7 @@ struct FleetOptions: ParsableArguments {
     func inspection() throws -> FleetInspection {
         let environment = ProcessInfo.processInfo.environment
         guard let path = file ?? ServeVariable.config.value(in: environment) else {
-            throw CommandFailure("No configuration file is named. Name it with '--config'.")
+            throw CommandFailure("No configuration file is set. Use '--config'.")
         }
         return try Self.inspection(ofFile: path, environment)
     }
@@ -33,7 +33,9 @@ struct FleetOptions: ParsableArguments {
         try ConfigurationFile.reporting {
             let configuration = try Configuration(withoutValuesOf: path)
             guard let fleet = try FleetInspection(configuration, environment: environment) else {
-                throw CommandFailure("'\(path)' shares nothing: 'shared.url' is not set.")
+                throw CommandFailure(
+                    "'\(path)' does not set 'shared.url', so it shares nothing. Set it, or name another file with '--config'."
+                )
             }
             return fleet
         }
@@ -63,14 +65,14 @@ extension SharedLogError {
     /// The error in words for an operator.
     var words: String {
         switch self {
-        case .unreachable: "The server cannot be reached any more."
-        case .timedOut: "The server did not reply in time."
+        case .unreachable: "The server can no longer be reached."
+        case .timedOut: "The server did not respond in time."
         case .cancelled: "The command was cancelled."
-        case .wrongEpoch, .lowEpoch: "Another server answers for the log now. Repeat the command."
+        case .wrongEpoch, .lowEpoch: "Another server now serves the log. Repeat the command."
         case .refused("NOPERM"):
-            "The user of 'shared.url' may not read the log. 'holdfast shared check' names what it needs."
-        case .refused(let word): "The server rejected the command with '\(word)'. See 'holdfast shared check'."
-        case .malformed(let part): "The server's reply has another form than expected (\(part))."
+            "The user in 'shared.url' may not read the log. 'holdfast shared check' shows the rights that it needs."
+        case .refused(let word): "The server rejected the command with '\(word)'. Run 'holdfast shared check'."
+        case .malformed(let part): "The server's reply is malformed (\(part))."
         case .limit(let part): "A limit was exceeded (\(part))."
         }
     }

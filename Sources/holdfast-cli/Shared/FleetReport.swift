@@ -68,7 +68,7 @@ struct FleetReport: Encodable {
     private func makeSummary() -> String {
         if let state, state != "following" {
             return "'\(node ?? "")' is \(state)\(problem.map { ": \($0.withoutFullStop)" } ?? ""). "
-                + "Purges of others come later."
+                + "Purges of other nodes arrive late."
         }
         let silent = nodes.filter(Self.isSilent).count
         let behind = nodes.filter { !Self.isSilent($0) && $0.behind != 0 }.count
@@ -78,9 +78,9 @@ struct FleetReport: Encodable {
         guard count > 0 else { return "No node has reported yet." }
         let problems = [
             silent > 0 ? "\(silent) silent" : nil, behind > 0 ? "\(behind) behind" : nil,
-            unsent > 0 ? "\(unsent) with purges that wait" : nil,
+            unsent > 0 ? "\(unsent) with unsent purges" : nil,
             locked > 0 ? "\(locked) with another secret" : nil,
-            sameNames.isEmpty ? nil : "'\(sameNames[0])' is the name of several",
+            sameNames.isEmpty ? nil : "several named '\(sameNames[0])'",
         ].compactMap { $0 }
         let words = "\(count) \(count == 1 ? "node" : "nodes")"
         return problems.isEmpty ? "\(words), all up to date." : "\(words): \(problems.joined(separator: ", "))."
@@ -105,23 +105,25 @@ struct FleetReport: Encodable {
                 waiting: waiting ?? 0,
                 problem: problem
             )
-            let locked = unopened.map { ", \($0) that it cannot open (another secret)" } ?? ""
+            let locked = unopened.map { ", \($0) entries sealed with another secret" } ?? ""
             lines.append("  \(node.padded(16))  this node, \(own)\(locked)")
         }
         for node in nodes {
-            let silence = Self.isSilent(node) ? "silent: stopped, or cut off; " : ""
+            let silence = Self.isSilent(node) ? "silent (stopped or cut off); " : ""
             var version = node.version.isEmpty ? "" : ", version \(node.version)"
             if sameNames.contains(node.name), let identity = node.identity { version += ", identity \(identity)" }
             lines.append("  \(node.name.padded(16))  \(silence)\(FleetWords.other(node))\(version)")
         }
         if let epochs, let gaps {
             lines.append(
-                "  since its start   epochs that began: \(epochs); gaps, after which all was marked: \(gaps)"
+                "  since its start   epochs begun: \(epochs); gaps, each of which expired everything: \(gaps)"
             )
         }
         if node == nil, let position { lines.append("  end of the log    \(position)") }
         for epoch in history ?? [] {
-            let rest = epoch.inherited.map { "with the log up to \($0)" } ?? "without a log: a new one, or all was lost"
+            let rest =
+                epoch.inherited.map { "with the log up to \($0)" }
+                ?? "without a log (a new server, or one that lost its data)"
             lines.append("  epoch             \(epoch.epoch) began at \(epoch.beganAt) \(rest)")
         }
         return lines.map(\.printable).joined(separator: "\n")
@@ -137,7 +139,7 @@ enum FleetWords {
         waiting: Int,
         problem: String?
     ) -> String {
-        let contact = contact.map { ", contact \(Int($0)) s ago" } ?? ", never in contact"
+        let contact = contact.map { ", last contact \(Int($0)) s ago" } ?? ", no contact yet"
         let place = position.map { " at \($0)" } ?? ""
         let problem = problem.map { " (\($0))" } ?? ""
         return "\(state)\(place)\(contact), \(waiting) waiting\(problem)"
@@ -145,7 +147,7 @@ enum FleetWords {
 
     static func other(_ node: FleetState.Node) -> String {
         var lag = node.behind.map { "\($0) behind" } ?? "in another epoch"
-        if let unopened = node.unopened { lag += ", \(unopened) that it cannot open (another secret)" }
+        if let unopened = node.unopened { lag += ", \(unopened) entries sealed with another secret" }
         return "seen \(node.seenSeconds) s ago, \(lag), \(node.waiting) waiting"
     }
 }

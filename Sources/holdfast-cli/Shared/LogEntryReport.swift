@@ -68,9 +68,11 @@ struct LogEntryReport: Encodable {
             let what = selector.map { "\(scope ?? "") \($0)" } ?? "everything"
             words = "\((node ?? "").padded(12))  \((action ?? "").padded(6))  \(what)"
         case .epoch:
-            let rest = inherited.map { "it has the log up to \($0)" } ?? "it had no log: a new one, or all was lost"
+            let rest =
+                inherited.map { "it inherited the log up to \($0)" }
+                ?? "it had no log (a new server, or one that lost its data)"
             words = "a new server: epoch \(epoch ?? ""); \(rest)"
-        case .unreadable: words = "cannot be read: sealed with another secret, or none of Holdfast's"
+        case .unreadable: words = "cannot be read: sealed with another secret, or not written by Holdfast"
         }
         return "\(position.padded(24))  \(addedAt.padded(24))  \(words.printable)"
     }

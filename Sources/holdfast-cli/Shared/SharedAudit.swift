@@ -9,17 +9,17 @@ import NIOCore
 struct SharedAudit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Asks all nodes whether something that was purged is still fresh there.",
+        abstract: "Checks all nodes for purged responses that are still fresh.",
         discussion: """
-            Each node's control plane is asked at 1, 10 and 60 s for responses that the purge covers, that are fresh, and that came from the origin before the purge. \
-            There must be none. With '--purge' the command makes the purge itself, at the first node; without it, name the time of the purge with '--since', unless it was made just now. \
-            Fetched or validated after the purge, a response may be fresh. The nodes' own clocks are measured. Of responses of principals the time of storing counts.
+            Asks the control plane of each node, after 1, 10 and 60 s, for responses that the purge covers, that are fresh, and that came from the origin before the purge. \
+            There must be none. With '--purge', the command makes the purge itself, at the first node. Otherwise, give the time of the purge with '--since', unless it was made just now. \
+            Responses that were fetched or validated after the purge may be fresh. The command measures the difference to each node's clock. For responses of principals, the time of storing counts.
 
-            A node is named by its control socket ('--control'), or by the address of its control plane ('--node', 'control.listen' in its configuration) with a token of scope 'operate' in a file ('--token-file').
+            Name a node by its control socket ('--control'), or by the address of its control plane ('--node'; 'control.listen' in its configuration) and a file with a token of scope 'operate' ('--token-file').
 
             JSON: an object for each node and time, with the keys seconds, node, clean, fresh (how many), first (the URL of one of them) and problem; null where there is none.
 
-            The exit status is 0 if all nodes were clean at the last time; 1 if one was not, or did not respond; 64 if the command line is wrong.
+            The exit status is 0 if all nodes were clean at the last check; 1 if a node was not, or did not respond; 64 if the command line is invalid.
 
             Examples:
               holdfast shared audit --tag news --purge --control /run/gw-1/control.sock --control /run/gw-2/control.sock
@@ -29,31 +29,31 @@ struct SharedAudit: AsyncParsableCommand {
 
     @OptionGroup var selectors: SelectorOptions
 
-    @Option(help: ArgumentHelp("The control socket of a node; may be repeated.", valueName: "path"))
+    @Option(help: ArgumentHelp("Control socket of a node. Repeatable.", valueName: "path"))
     var control: [String] = []
 
-    @Option(help: ArgumentHelp("The address of a node's control plane; may be repeated.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Address of a node's control plane. Repeatable.", valueName: "host:port"))
     var node: [String] = []
 
     @Option(
         name: .customLong("token-file"),
-        help: ArgumentHelp("A file with the token for the nodes of '--node'.", valueName: "file")
+        help: ArgumentHelp("File with the token for the nodes of '--node'.", valueName: "file")
     )
     var tokenFile: String?
 
-    @Option(help: ArgumentHelp("When the nodes are asked, in seconds after the start.", valueName: "seconds,…"))
+    @Option(help: ArgumentHelp("When to check, in seconds after the start.", valueName: "seconds,…"))
     var at = "1,10,60"
 
-    @Flag(help: "Makes the purge, at the first node.")
+    @Flag(help: "Make the purge, at the first node.")
     var purge = false
 
     @Option(
         parsing: .unconditional,
-        help: "When the purge was made: ISO 8601, or so long ago (-5m). Default: when the command starts."
+        help: "Time of the purge: ISO 8601, or relative (-5m). Default: the start of the command."
     )
     var since: Instant?
 
-    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    @Option(help: "Output format; json prints one JSON object per line.")
     var format = GatewayPlace.Format.text
 
     /// For all that a node is asked at one time.
@@ -68,13 +68,15 @@ struct SharedAudit: AsyncParsableCommand {
 
     func validate() throws {
         guard !control.isEmpty || !node.isEmpty else {
-            throw ValidationError("Name the nodes with '--control' or '--node'.")
+            throw ValidationError("No node is set. Use '--control' or '--node'.")
         }
         guard times != nil else {
-            throw ValidationError("'--at' is '\(at)'; whole seconds from 0 to 86400 are expected: 1,10,60.")
+            throw ValidationError("'--at' must be whole seconds from 0 to 86400, such as 1,10,60, not '\(at)'.")
         }
-        if purge, since != nil { throw ValidationError("'--since' has no effect beside '--purge'.") }
-        if selectors.dryRun { throw ValidationError("'--dry-run' has no effect here: leave '--purge' out.") }
+        if purge, since != nil { throw ValidationError("'--since' has no effect with '--purge'. Omit one of them.") }
+        if selectors.dryRun {
+            throw ValidationError("'--dry-run' is not supported here. To change nothing, omit '--purge'.")
+        }
     }
 
     func run() async throws {
@@ -121,7 +123,7 @@ struct SharedAudit: AsyncParsableCommand {
 
     private static func token(_ path: String) throws -> String {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw CommandFailure("The token file '\(path)' cannot be read.")
+            throw CommandFailure("The token file '\(path)' cannot be read. Check its path and permissions.")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }

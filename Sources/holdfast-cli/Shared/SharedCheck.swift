@@ -7,19 +7,19 @@ import SharedTier
 struct SharedCheck: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Examines the Redis or Valkey of 'shared', and says what to do.",
+        abstract: "Examines the Redis or Valkey server of 'shared', and suggests fixes.",
         discussion: """
-            Connects to the server of 'shared.url', and writes a line for each finding: 'ok', 'warning' (the fleet works, and less is promised than could be) or 'error' (it does not work). \
-            It looks at the version, the topology, encryption, memory and its policy, persistence, replicas against 'shared.quorum', the user's rights, \
-            the clock, 200 pings against 'shared.timeout', the log, how far it reaches back against 'shared.longest', whether 'shared.secret' opens it, and the nodes: those with one name, and those with another secret. \
-            Of a cluster, all primaries that are used are examined.
+            Connects to the server of 'shared.url' and prints a line for each finding: 'ok', 'warning' (the fleet works, but with weaker guarantees than possible) or 'error' (it does not work). \
+            Checks the version, topology, encryption, memory and its policy, persistence, replicas against 'shared.quorum', the user's rights, \
+            the clock, 200 pings against 'shared.timeout', the log, how far back it reaches against 'shared.longest', whether 'shared.secret' opens it, and the nodes: those with the same name, and those with another secret. \
+            In a cluster, all primaries that are used are checked.
 
-            The rights are found out by trying each command on a key of its own within the namespace. The key is removed at the end, and would vanish after 10 s. \
-            Nothing else is written. Each reply has 5 s, and each server 20 s.
+            To find the user's rights, the command tries each Redis command on a key of its own within the namespace. It removes the key at the end; otherwise, the key expires after 10 s. \
+            Nothing else is written. The time limit is 5 s for each reply and 20 s for each server.
 
             JSON: an object for each finding, with the keys level, subject, server, message and next; null where there is none.
 
-            The exit status is 0 if there is no error, warnings or not; 1 if there is one, or the file is not valid; 64 if the command line is wrong.
+            The exit status is 0 if there is no error, even with warnings; 1 if there is an error, or the file is invalid; 64 if the command line is invalid.
 
             Examples:
               holdfast shared check --config holdfast.yaml

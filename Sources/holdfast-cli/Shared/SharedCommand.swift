@@ -4,10 +4,10 @@ import ArgumentParser
 struct SharedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shared",
-        abstract: "Examines the Redis or Valkey that several gateways share, and shows their log of purges.",
+        abstract: "Examines the Redis or Valkey server that several gateways share, and shows nodes and purges.",
         discussion: """
-            'check' examines the server before a fleet relies on it. 'status' shows the nodes, 'log' the purges, and 'audit' asks all nodes whether a purge has come to them. \
-            'forget' ends the wait for a node that is gone. No other command except 'audit --purge' changes anything.
+            'check' examines the server before a fleet depends on it. 'status' shows the nodes, 'log' shows the purges, and 'audit' checks whether a purge has reached all nodes. \
+            'forget' removes a node that is gone, so that purges stop waiting for it. Only 'forget' and 'audit --purge' change anything.
             """,
         subcommands: [
             SharedCheck.self, SharedStatus.self, SharedLogCommand.self, SharedAudit.self, SharedForget.self,

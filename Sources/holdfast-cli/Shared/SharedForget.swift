@@ -7,20 +7,20 @@ import SharedTier
 struct SharedForget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Ends the wait for a node that is gone for good.",
+        abstract: "Removes a node that is gone for good, so that purges stop waiting for it.",
         discussion: """
-            A purge is everywhere when all nodes of the last seven days have it. A node that will not come back, because its store is gone, is waited for as long. \
-            This command ends its rows at the server of 'shared.url': those of the name, or of the identity that 'holdfast shared status' and 'holdfast shared check' show, that have not reported for 10 s. \
-            A node that reports again is there again. Do not forget one that is only cut off: it may serve what was purged.
+            A purge is everywhere when every node of the last seven days has it. If a node never comes back, because its store is gone, purges wait for it for seven days. \
+            This command marks its rows at the server of 'shared.url' as ended: those with the name, or the identity that 'holdfast shared status' and 'holdfast shared check' show, that have not reported for 10 s. \
+            If the node reports again, it counts again. Do not forget a node that is only cut off: it may serve what was purged.
 
-            The exit status is 0 if a node was forgotten, 1 if none was, or the server cannot be used, 64 if the command line is wrong.
+            The exit status is 0 if a node was forgotten, 1 if none was or the server cannot be used, 64 if the command line is invalid.
 
             Examples:
               holdfast shared forget gw-5 --config holdfast.yaml
             """
     )
 
-    @Argument(help: ArgumentHelp("The node's name, or its identity.", valueName: "node"))
+    @Argument(help: ArgumentHelp("Name or identity of the node.", valueName: "node"))
     var node: String
 
     @OptionGroup var options: FleetOptions
@@ -56,7 +56,11 @@ struct SharedForget: AsyncParsableCommand {
         let rows = try await log.nodes(within: Self.callLimit).filter { row in
             !row.report.hasEnded && (row.report.name.text == node || "\(row.report.identity)" == node)
         }
-        guard !rows.isEmpty else { throw CommandFailure("No node is named '\(node)'. See 'holdfast shared status'.") }
+        guard !rows.isEmpty else {
+            throw CommandFailure(
+                "No node has the name or identity '\(node)'. 'holdfast shared status' lists the nodes."
+            )
+        }
         let silent = rows.filter { $0.secondsAgo(at: now) >= FleetReport.silentSeconds }
         guard !silent.isEmpty else {
             throw CommandFailure(
@@ -64,7 +68,9 @@ struct SharedForget: AsyncParsableCommand {
             )
         }
         guard let epoch = try await log.epoch(within: Self.callLimit)?.number else {
-            throw CommandFailure("No node has begun the log at this server. Repeat the command when one follows it.")
+            throw CommandFailure(
+                "No node has started the log at this server. Repeat the command when a node follows the log."
+            )
         }
         for row in silent {
             var ended = row

@@ -7,16 +7,16 @@ import SharedTier
 struct SharedLogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Shows the log of purges that several gateways share.",
+        abstract: "Shows the purge log that several gateways share.",
         discussion: """
-            A line for each entry, the oldest first: its position, when the server added it (by the server's clock), the node at which it was asked for, 'expire' or 'remove', and what it covers. \
-            Values of secret parameters are replaced. A line of an epoch says that another server began to answer for the log, and how much of it that server had.
+            Prints a line for each entry, oldest first: its position, when the server added it (by the server's clock), the node that made the purge, 'expire' or 'remove', and what it covers. \
+            Values of secret parameters are redacted. An epoch line means that another server began to serve the log, and shows how much of the log that server inherited.
 
-            With '--follow' the command goes on until it is ended, also while the server cannot be reached.
+            With '--follow', the command keeps running, even while the server cannot be reached.
 
             JSON: an object for each entry, with the keys position, addedAt, entry ('purge', 'epoch' or 'unreadable'), node, action, scope, selector, epoch and inherited; null where there is none.
 
-            The exit status is 0, 1 if the server cannot be used, 64 if the command line is wrong.
+            The exit status is 0; 1 if the server cannot be used; 64 if the command line is invalid.
 
             Examples:
               holdfast shared log --config holdfast.yaml --limit 20
@@ -26,10 +26,10 @@ struct SharedLogCommand: AsyncParsableCommand {
 
     @OptionGroup var options: FleetOptions
 
-    @Option(help: ArgumentHelp("At most this many of the last entries, up to 100000.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number of entries, newest ones, up to 100000.", valueName: "count"))
     var limit = 100
 
-    @Flag(help: "Goes on with entries as they come.")
+    @Flag(help: "Keep printing entries as they arrive.")
     var follow = false
 
     /// For one call of the server.
@@ -39,7 +39,7 @@ struct SharedLogCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...100_000).contains(limit) else {
-            throw ValidationError("'--limit' is a number from 0 to 100000; '\(limit)' is not.")
+            throw ValidationError("'--limit' must be a number from 0 to 100000, not '\(limit)'.")
         }
     }
 
@@ -73,7 +73,7 @@ struct SharedLogCommand: AsyncParsableCommand {
                 cursor = end
             }
         } else if !follow {
-            StandardStream.error.line("The log is empty, or there is none in the namespace '\(fleet.namespace)'.")
+            StandardStream.error.line("The log in the namespace '\(fleet.namespace)' is empty or missing.")
         }
         guard follow else { return }
         try await wait(log, after: cursor, of: fleet, lines)
@@ -96,7 +96,7 @@ struct SharedLogCommand: AsyncParsableCommand {
                 cursor = entries.last?.position ?? cursor
             case .failure(let error):
                 guard error == .unreachable || error == .timedOut else { throw error }
-                if !isAway { StandardStream.error.line("\(error.words) Waiting for it.") }
+                if !isAway { StandardStream.error.line("\(error.words) Retrying.") }
                 isAway = true
                 try await Task.sleep(for: Self.pause)
             }

@@ -10,17 +10,17 @@ import SharedTier
 struct SharedStatus: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows the nodes that share purges: who is behind, silent, or has purges that wait.",
+        abstract: "Shows the nodes that share purges: which are behind, silent, or have unsent purges.",
         discussion: """
-            A running gateway is asked through its control socket. If none runs here, the server of 'shared.url' is asked, as the file of '--config' names it. \
-            The first line says in words whether all is well. A node is silent if it has not reported for 10 s; its row goes after 7 days. Nodes with one name are told apart by their identities.
+            Asks a running gateway through its control socket. If none runs here, asks the server of 'shared.url' in the file of '--config'. \
+            The first line says whether all is well. A node is silent if it has not reported for 10 s; its row is removed after 7 days. Identities distinguish nodes with the same name.
 
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, unopened (entries that another secret has sealed), nodes (name, identity, version, seenSeconds, behind, waiting, unopened) and, \
+            JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, unopened (entries sealed with another secret), nodes (name, identity, version, seenSeconds, behind, waiting, unopened) and, \
             from the server, history (epoch, name, beganAt, inherited: the epochs that the log still has).
 
-            The exit status is 0 if the gateway or the server responds, 1 if neither does or nothing is shared, 64 if the command line is wrong.
+            The exit status is 0 if the gateway or the server responds, 1 if neither does or nothing is shared, 64 if the command line is invalid.
 
             Examples:
               holdfast shared status --config holdfast.yaml
@@ -41,7 +41,9 @@ struct SharedStatus: AsyncParsableCommand {
         guard let gateway = try runningGateway() else { return try await serverReport() }
         let status: StatusReport = try await gateway.get("/v1/status")
         guard let fleet = status.shared else {
-            throw CommandFailure("The gateway shares nothing: 'shared.url' was not set when it started.")
+            throw CommandFailure(
+                "The gateway shares nothing: 'shared.url' was not set when it started. Set it, and restart the gateway."
+            )
         }
         return FleetReport(fleet)
     }
@@ -61,7 +63,7 @@ struct SharedStatus: AsyncParsableCommand {
     }
 
     private func serverReport() async throws -> FleetReport {
-        guard let file else { throw CommandFailure("No configuration file is named. Name it with '--config'.") }
+        guard let file else { throw CommandFailure("No configuration file is set. Use '--config'.") }
         let fleet = try FleetOptions.inspection(ofFile: file, ProcessInfo.processInfo.environment)
         do {
             return try await fleet.withLog { log in
