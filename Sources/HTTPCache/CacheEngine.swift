@@ -38,7 +38,7 @@ public final class CacheEngine: Sendable {
     let fills = FillRegistry()
     let refreshes = RefreshRegistry()
     /// Looks for responses of other nodes; `nil` if none are shared.
-    let finder: SharedFinder?
+    let finder: PeerLookups?
     /// For how long fresh responses are served without validation; `nil` if always.
     let trustLease: TrustLease?
     let partitions: CredentialPartition
@@ -91,7 +91,7 @@ public final class CacheEngine: Sendable {
         self.init(
             store: store,
             transport: transport,
-            shared: nil,
+            fleet: nil,
             trust: nil,
             policy: policy,
             credentialSecret: credentialSecret,
@@ -109,12 +109,12 @@ public final class CacheEngine: Sendable {
     /// Creates an engine whose responses other nodes share.
     ///
     /// - Parameters:
-    ///   - shared: where the responses of other nodes are found; `nil` if none are shared.
+    ///   - fleet: where the responses of other nodes are found; `nil` if none are shared.
     ///   - trust: for how long fresh responses are served without validation; `nil` if always.
     package init(
         store: any ResponseStore,
         transport: any Transport,
-        shared: (any SharedResponses)?,
+        fleet: (any FleetResponses)?,
         trust: TrustLease? = nil,
         policy: CachePolicy = CachePolicy(kind: .private),
         credentialSecret: [UInt8],
@@ -133,7 +133,7 @@ public final class CacheEngine: Sendable {
         self.blockingLookup = store.blockingLookup
         self.transport = transport
         self.callbacks = transport.callbacks
-        self.finder = shared.map { SharedFinder($0) }
+        self.finder = fleet.map { PeerLookups($0) }
         trustLease = trust
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
@@ -286,7 +286,7 @@ public final class CacheEngine: Sendable {
     package var memberCount: Int { fills.memberCount }
 
     /// The key under which a request's response is looked up. It is stored under this key too, or
-    /// under the shared key if every user may have it.
+    /// under the common key if every user may have it.
     ///
     /// `nil` if the request has no `http` or `https` target, or if its method, its content or a
     /// rule allows no stored response.

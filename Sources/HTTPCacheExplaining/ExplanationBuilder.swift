@@ -178,7 +178,7 @@ struct ExplanationBuilder {
         let components = key.components
         return Explanation.Key(
             partition: components.partition.kindWord,
-            looksInShared: prepared.lookupKeys.count > 1,
+            looksInCommon: prepared.lookupKeys.count > 1,
             method: components.method.rawValue,
             target: components.target.redacted,
             content: components.content.map { $0.sha256.hexadecimal }
@@ -219,7 +219,7 @@ extension CacheKey.Partition {
     /// The kind of the partition; never its owner.
     var kindWord: String {
         switch self {
-        case .shared: "shared"
+        case .common: "common"
         case .principal: "principal"
         case .credentials: "credentials"
         }

@@ -13,12 +13,12 @@ public final class InMemoryResponseStore: ResponseStore {
         var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
-        /// `nil` before it joined a shared log.
+        /// `nil` before it joined a fleet log.
         var journal: InMemoryJournal?
     }
 
     let state = Mutex(State())
-    /// The content after a power cut; `nil` before the store joined a shared log.
+    /// The content after a power cut; `nil` before the store joined a fleet log.
     private let durable = Mutex<State?>(nil)
     let journalAdditions = AdditionSignal()
 
@@ -110,7 +110,7 @@ public final class InMemoryResponseStore: ResponseStore {
         at now: Timestamp
     ) async throws -> InvalidationSequence {
         let number = state.withLock { state in
-            state.journal?.add(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
+            state.journal?.add(FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
             if state.journal != nil { journalAdditions.send() }
             return state.invalidate(scope, effect)
         }
@@ -125,7 +125,7 @@ public final class InMemoryResponseStore: ResponseStore {
         if state.journal != nil { durable.withLock { $0 = state } }
     }
 
-    /// Loses what is not durable, as a store that has joined a shared log does on disk: everything
+    /// Loses what is not durable, as a store that has joined a fleet log does on disk: everything
     /// since its last own invalidation, or its log's last `synchronize`.
     package func cutPower() {
         guard let state = durable.withLock({ $0 }) else { return }

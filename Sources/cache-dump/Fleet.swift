@@ -11,12 +11,12 @@ struct Fleet: AsyncParsableCommand {
         discussion: """
             Reads only the store; the server need not be running. Shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
             the invalidation before which responses are validated ('floor'), and the purges that are not in the log yet ('unsent') or not confirmed yet ('unsettled'). At most \
-            \(SharedJournal.limit) of each are listed. Values of secret parameters are redacted.
+            \(FleetJournal.limit) of each are listed. Values of secret parameters are redacted.
 
             JSON: an object for each purge, with the keys entry ('unsent' or 'unsettled'), purge, position, issuedAt, action, scope, selector; then one with the keys entry ('fleet'), folder, name, \
             node, position, epochs (epoch, beganAt, last), settledAt, sequence, floor, unsent, unsettled, settled. All keys are always present; null means that there is no value.
 
-            The exit status is 1 if the store never joined a shared log.
+            The exit status is 1 if the store never joined a fleet log.
 
             EXAMPLES
               cache-dump fleet feed.store
@@ -28,9 +28,9 @@ struct Fleet: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withStore { store in
-            guard let journal = try await store.sharedJournal() else {
+            guard let journal = try await store.fleetJournal() else {
                 throw CommandFailure(
-                    "'\(store.folder)' never joined a shared log: no gateway with 'shared.url' has opened this store."
+                    "'\(store.folder)' never joined a fleet log: no gateway with 'fleet.url' has opened this store."
                 )
             }
             var output = Output()
@@ -49,7 +49,7 @@ struct Fleet: AsyncParsableCommand {
 /// A purge of the journal as `fleet` writes it.
 private struct JournaledPurge: Encodable {
     let entry: String
-    let journaled: SharedJournal.Entry
+    let journaled: FleetJournal.Entry
 
     private enum CodingKeys: String, CodingKey {
         case entry, purge, position, issuedAt, action, scope, selector
@@ -79,7 +79,7 @@ private struct JournaledPurge: Encodable {
 /// A store's state towards its fleet as `fleet` writes it.
 private struct FleetReport: Encodable {
     let folder: String
-    let journal: SharedJournal
+    let journal: FleetJournal
 
     private enum CodingKeys: String, CodingKey {
         case entry, folder, name, node, position, epochs, settledAt, sequence, floor, unsent, unsettled, settled

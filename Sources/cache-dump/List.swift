@@ -15,7 +15,7 @@ struct List: AsyncParsableCommand {
             an entry for 'cache-dump show'; variants of a URL share it.
 
             JSON: one object per entry, with the keys id, entry (a number that distinguishes variants), kind (response \
-            or object), state, method, url, key (of an object), partition (shared, principal or credentials), status, \
+            or object), state, method, url, key (of an object), partition (common, principal or credentials), status, \
             contentType, bodyLength, storedAt, expiresAt, lastUsedAt (ISO 8601), ageSeconds, timeToLiveSeconds \
             (negative once stale), usableStale, pinned, vary (names of request fields). All keys are always present; null \
             means that there is no value.
@@ -107,7 +107,7 @@ private enum Table {
     /// The difference between entries with the same URL.
     private static func remark(_ entry: StoreEntry) -> String {
         var remarks: [String] = []
-        if let partition = entry.partition, partition != .shared { remarks.append("for \(partition.word)") }
+        if let partition = entry.partition, partition != .common { remarks.append("for \(partition.word)") }
         if !entry.selectingNames.isEmpty { remarks.append("varies by \(entry.selectingNames.joined(separator: ", "))") }
         if entry.isPinned { remarks.append("pinned") }
         return remarks.isEmpty ? "" : "  (\(Formatting.printable(remarks.joined(separator: "; "))))"

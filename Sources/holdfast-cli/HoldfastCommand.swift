@@ -21,14 +21,21 @@ struct HoldfastCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self,
-            Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, SharedCommand.self,
+            Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, FleetCommand.self,
             RulesCommand.self,
         ]
     )
 
+    /// Commands that had another name before the first release, and their new names.
+    private static let formerNames = ["shared": "fleet"]
+
     static func main() async {
         if CommandLine.arguments.dropFirst().first == Serve._commandName { EarlySignals.hold() }
         StandardStream.prepare()
+        if let name = CommandLine.arguments.dropFirst().first, let new = formerNames[name] {
+            StandardStream.error.line("Error: 'holdfast \(name)' was renamed. Use 'holdfast \(new)'.")
+            exit(withError: ExitCode.validationFailure)
+        }
         var command: any ParsableCommand
         do { command = try parseAsRoot() } catch { exitAfterParsing(error) }
         do {

@@ -133,7 +133,7 @@ struct ControlNetworkTests {
             func audit(_ scope: String) async throws -> Tool.Outcome {
                 let place = ["--node", "127.0.0.1:\(network.port)", "--token-file", "\(folder)/\(scope).token"]
                 return try await Tool("holdfast").run(
-                    arguments: ["shared", "audit", "--tag", "news", "--at", "0"] + place
+                    arguments: ["fleet", "audit", "--tag", "news", "--at", "0"] + place
                 )
             }
             let fresh = try await audit("operate")

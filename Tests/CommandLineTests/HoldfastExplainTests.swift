@@ -81,7 +81,7 @@ struct HoldfastExplainTests {
                       at        2026-01-01T00:01:40Z
                       cache     private, mode 'automatic'
                       key       GET https://api.example.com/feed?page=2
-                                shared; cache-dump calls it ID
+                                common; cache-dump calls it ID
 
                     stored
                       → N  200, stored 1 m 40 s earlier, 2 bytes, shared: the only one stored

@@ -124,7 +124,7 @@ enum SampleStore {
         )
         let policy = CachePolicy(kind: .private)
         let key = CacheKey(
-            partition: principal.map { .principal($0) } ?? .shared,
+            partition: principal.map { .principal($0) } ?? .common,
             method: .get,
             target: try TargetURI(url)
         )

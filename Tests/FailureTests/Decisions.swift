@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import HoldfastTesting
 
+@testable import FleetTier
 @testable import HTTPCache
 @testable import HoldfastGateway
 @testable import OfflineStore
 @testable import RedisTier
-@testable import SharedTier
 
 /// The breaker of an origin.
 struct BreakerDecision: FailureDecision {

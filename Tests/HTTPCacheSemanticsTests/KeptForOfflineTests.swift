@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: values, kinds) func storesASuccess(value: String, kind: CacheKind) {
         let fields = [("Cache-Control", value)]
         let isForOne = kind == .shared && value.contains("private")
-        #expect(storability(policy(kind), fields) == (isForOne ? .forbidden(.privateResponse) : .shared))
+        #expect(storability(policy(kind), fields) == (isForOne ? .forbidden(.privateResponse) : .common))
         #expect(storability(CachePolicy(kind: kind), fields) == .forbidden(.responseNoStore))
         let others = policy(kind, lifting: [.mustRevalidate, .noCache, .proxyRevalidate, .sMaxage])
         #expect(storability(others, fields) == .forbidden(.responseNoStore), "other directives are lifted")

@@ -111,7 +111,7 @@ import Testing
 
     @Test(arguments: kinds) func ignoredDirectivesHaveNoEffect(kind: CacheKind) {
         let policy = policy(kind) { $0.ignoredDirectives = [.noStore, .private, .noCache] }
-        #expect(storability(policy, cc("no-store, private, no-cache")) == .shared)
+        #expect(storability(policy, cc("no-store, private, no-cache")) == .common)
         #expect(storability(policy, cc("no-store"), request: cc("no-store")) == .forbidden(.requestNoStore))
         #expect(reuse(policy, cc("no-cache, private, max-age=60"), after: 1).decision == .fresh)
         #expect(policy.storedFields(of: response(cc("private=\"a\"") + [("A", "1")])).count == 2)
@@ -133,24 +133,24 @@ import Testing
         }
         #expect(storability(policy, cc("private"), request: [("Authorization", "x")]) == .forbidden(.authorization))
         #expect(storability(policy, cc("private") + [("Set-Cookie", "a=1")]) == .forbidden(.setCookie))
-        #expect(storability(policy, cc("private"), request: [("Cookie", "a=1")]) == .shared)
+        #expect(storability(policy, cc("private"), request: [("Cookie", "a=1")]) == .common)
     }
 
     @Test(arguments: kinds) func ruleLifetimeMakesResponsesStorable(kind: CacheKind) {
         let policy = policy(kind) { $0.lifetime = 60 }
-        #expect(storability(policy, [], status: 302) == .shared)
-        #expect(storability(policy, [], method: .post) == .shared)
+        #expect(storability(policy, [], status: 302) == .common)
+        #expect(storability(policy, [], method: .post) == .common)
         #expect(storability(policy, [], status: 403) == .forbidden(.notExplicit))
         #expect(storability(policy, cc("no-store")) == .forbidden(.responseNoStore))
         let errors = self.policy(kind) { $0.errorLifetime = 60 }
-        #expect(storability(errors, [], status: 403) == .shared)
+        #expect(storability(errors, [], status: 403) == .common)
         #expect(storability(errors, [], status: 429) == .forbidden(.statusAboutRequest))
         #expect(storability(errors, [], status: 302) == .forbidden(.notExplicit))
     }
 
     @Test(arguments: kinds) func storesOnlyTheStatusesOfARule(kind: CacheKind) {
         let policy = policy(kind) { $0.statuses = [200, 301] }
-        #expect(storability(policy, cc("max-age=60")) == .shared)
+        #expect(storability(policy, cc("max-age=60")) == .common)
         #expect(storability(policy, cc("max-age=60"), status: 404) == .forbidden(.rule))
         #expect(storability(policy, cc("max-age=60"), status: 429) == .forbidden(.statusAboutRequest))
     }

@@ -114,7 +114,7 @@ import Testing
                     to: request(own),
                     hasCredentials: true
                 )
-                guard storability == .shared else { continue }
+                guard storability == .common else { continue }
                 #expect(!policy.isWithheld(Self.head(value, .directives)), "\(value), \(name), \(own)")
             }
         }
@@ -189,7 +189,7 @@ import Testing
                 hasCredentials: true,
                 hasExplicitExpiry: hasExpiry
             )
-            #expect(storability == (hasExpiry ? .forbidden(.authorization) : .shared))
+            #expect(storability == (hasExpiry ? .forbidden(.authorization) : .common))
         }
     }
 

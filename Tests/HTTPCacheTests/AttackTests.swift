@@ -422,7 +422,7 @@ import Testing
         let others = try await fixture.get()
         #expect(others.text == "all")
         #expect(!others.response.head.headerFields.contains(user))
-        let open = fixture.memory.all.filter { $0.key.components.partition == .shared }
+        let open = fixture.memory.all.filter { $0.key.components.partition == .common }
         #expect(open.count == 1 && !open.contains { $0.head.fields.contains(user) })
         #expect(fixture.memory.all.count == (kind == .private ? 2 : 1))
         #expect(fixture.transport.unscripted.isEmpty)
@@ -430,7 +430,7 @@ import Testing
 
     /// The rest that she fetched is not added to a shared part either.
     ///
-    /// Mutant: `FillContext.complete` without `if stored.isShared`.
+    /// Mutant: `FillContext.complete` without `if stored.isCommon`.
     @Test func personalRestIsNotStoredInSharedPart() async throws {
         let fixture = EngineFixture()
         let user = try #require(HTTPField.Name("X-User"))
@@ -443,7 +443,7 @@ import Testing
         try await fixture.get(url, [.range: "bytes=0-4"])
         let hers = try await fixture.get(url, alice)
         #expect(hers.text == "0123456789")
-        let shared = fixture.memory.all.filter { $0.key.components.partition == .shared }
+        let shared = fixture.memory.all.filter { $0.key.components.partition == .common }
         #expect(!shared.contains { $0.head.fields.contains(user) })
     }
 

@@ -387,7 +387,7 @@ struct ExchangeFlowTests {
             requestTime: time,
             responseTime: time
         )
-        let body = SharedBody(length: nil, writer: nil, unread: UnreadLimit(length: nil, isBackground: true)) {}
+        let body = InFlightBody(length: nil, writer: nil, unread: UnreadLimit(length: nil, isBackground: true)) {}
         let reader = try #require(body.makeReader())
         return .shared(head, HTTPResponse(status: .ok, headerFields: fields), reader, notStored: nil)
     }

@@ -51,7 +51,7 @@ extension FillCase {
             part("5-9"),
             to: bearer,
             beside: {
-                $0.fetch.completing = $0.storedPart(isShared: false)
+                $0.fetch.completing = $0.storedPart(isCommon: false)
             }
         ),
         FillCase("the whole, because it has changed", .stores, .ok, lasting, beside: part),

@@ -137,7 +137,7 @@ extension FillCase {
 
     static let validation: @Sendable (inout FillContext) -> Void = { $0.fetch.validating = $0.stored() }
     static let ofPrincipal: @Sendable (inout FillContext) -> Void = {
-        $0.fetch.validating = $0.stored(isShared: false)
+        $0.fetch.validating = $0.stored(isCommon: false)
     }
     static let bearer: HTTPFields = [.authorization: "Bearer x"]
 

@@ -21,7 +21,7 @@ struct FillCase: Sendable, CustomTestStringConvertible {
             case .freshen: self = .freshens
             case .confirm: self = .confirms
             case .askAgain: self = .asksAgain
-            case .store(let draft): self = draft.key == draft.key.inPartition(.shared) ? .stores : .storesForPrincipal
+            case .store(let draft): self = draft.key == draft.key.inPartition(.common) ? .stores : .storesForPrincipal
             case .complete: self = .completes
             case .combine: self = .combines
             case .passThrough(let refusal): self = .passes(refusal)
@@ -119,16 +119,16 @@ struct FillCase: Sendable, CustomTestStringConvertible {
 extension FillContext {
     /// A response that is stored for the request.
     ///
-    /// - Parameter isShared: it is stored for all, and not for the request's principal.
+    /// - Parameter isCommon: it is stored for all, and not for the request's principal.
     func stored(
         _ fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\"", .contentType: "application/json"],
         _ status: HTTPResponse.Status = .ok,
         length: Int64 = 10,
-        isShared: Bool = true
+        isCommon: Bool = true
     ) -> StoredResponse {
         StoredResponse(
             id: 1,
-            key: isShared ? key.inPartition(.shared) : key,
+            key: isCommon ? key.inPartition(.common) : key,
             head: StoredResponseHead(
                 status: status,
                 fields: fields,
@@ -142,10 +142,10 @@ extension FillContext {
     }
 
     /// The first five bytes of ten, stored.
-    func storedPart(isShared: Bool = true) -> StoredResponse {
+    func storedPart(isCommon: Bool = true) -> StoredResponse {
         let fields: HTTPFields = [
             .cacheControl: "public, max-age=60", .eTag: "\"1\"", .contentRange: "bytes 0-4/10", .contentLength: "5",
         ]
-        return stored(fields, .partialContent, length: 5, isShared: isShared)
+        return stored(fields, .partialContent, length: 5, isCommon: isCommon)
     }
 }

@@ -25,7 +25,7 @@ import Testing
         ]
         let example = FillCase("", .stores, .ok, fields, to: [.accept: "text/html", .userAgent: "test"])
         let draft = try draft(example)
-        #expect(draft.key == (try example.context().key.inPartition(.shared)))
+        #expect(draft.key == (try example.context().key.inPartition(.common)))
         #expect(draft.head.selectingFields == [.accept: "text/html"])
         #expect(draft.head.fields[.connection] == nil && draft.head.fields[.vary] == "Accept, Accept-Language")
         #expect(draft.head.requestTime == FillCase.requestTime && draft.head.responseTime == now)
@@ -236,7 +236,7 @@ import Testing
             to: [.authorization: "Bearer x"]
         )
         let context = try example.context()
-        let stored = context.stored(isShared: false)
+        let stored = context.stored(isCommon: false)
         var head = stored.head
         head.fields = example.response.headerFields
         #expect(context.updating(stored, to: head) != nil)

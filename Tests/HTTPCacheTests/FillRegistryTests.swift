@@ -136,7 +136,7 @@ import Testing
     @Test func callerJoinsPublishedResponseOnlyIfItMayReuseIt() throws {
         let fill = try fixture.lead()
         #expect(fixture.admit(mayReuse: { _ in false }).fill === fill)
-        let body = SharedBody(length: nil, writer: nil) {}
+        let body = InFlightBody(length: nil, writer: nil) {}
         fill.publish(.shared(FillRegistryFixture.head, HTTPResponse(status: .ok), body))
         #expect(fixture.admit(mayReuse: { $0.status == .ok }).fill === fill)
         let (way, found) = fixture.admit(mayReuse: { _ in false })

@@ -38,7 +38,7 @@ import Testing
     @Test func brokenResponseReachesCallerThatWakesLate() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())
-        let body = SharedBody(length: 10, writer: nil) {}
+        let body = InFlightBody(length: 10, writer: nil) {}
         fill.publish(.shared(head, response.head, body))
         _ = await body.append(ByteBuffer(string: "some"))
         body.finish(throwing: BodyStreamError.truncated(expected: 10, received: 4))
@@ -80,7 +80,7 @@ import Testing
     @Test func bodyContinuesWhileCallerIsAboutToJoin() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join())
-        let body = SharedBody(length: nil, writer: nil) { fill.cancel() }
+        let body = InFlightBody(length: nil, writer: nil) { fill.cancel() }
         fill.publish(.shared(head, HTTPResponse(status: .ok), body))
         #expect(await body.append(ByteBuffer(string: "first")))
         guard case .shared(_, _, let reader, _) = try await fill.waitForHead(isLeader: true) else {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func idleReaderHoldsUpNoOther() async throws {
-        let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
+        let body = InFlightBody(length: nil, writer: nil, onAbandoned: {})
         let idle = try #require(body.makeReader())
         let busy = try #require(body.makeReader())
         let producer = Task {
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func cancellingTheProducerEndsItsWait() async throws {
-        let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
+        let body = InFlightBody(length: nil, writer: nil, onAbandoned: {})
         let held = try #require(body.makeReader())
         let producer = Task {
             var isWanted = true
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func manySmallChunksStayCheap() async throws {
-        let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
+        let body = InFlightBody(length: nil, writer: nil, onAbandoned: {})
         let reader = try #require(body.makeReader())
         for _ in 0..<20_000 { #expect(await body.append(ByteBuffer(repeating: 7, count: 32))) }
         body.finish()

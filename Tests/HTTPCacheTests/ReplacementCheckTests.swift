@@ -108,7 +108,7 @@ import Testing
     @Test func checkSeesContentBeyondWindow() async throws {
         let fixture = EngineFixture()
         let looks = Looks()
-        let length = 3 * Int(SharedBody.windowLimit) + 12_345
+        let length = 3 * Int(InFlightBody.windowLimit) + 12_345
         let long = "good" + String(repeating: "0123456789", count: length / 10)
         fixture.transport.script(url, .fresh("good"))
         fixture.transport.script(

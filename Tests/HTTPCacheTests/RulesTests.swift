@@ -117,7 +117,7 @@ import Testing
             ]
         )
         let stored = try #require(fixture.memory.all.first)
-        #expect(stored.key == stored.key.inPartition(.shared))
+        #expect(stored.key == stored.key.inPartition(.common))
         #expect(!"\(stored)".contains("operators"), "it is not stored")
     }
 

@@ -21,7 +21,7 @@ import Testing
             engine = CacheEngine(
                 store: InMemoryResponseStore(),
                 transport: transport,
-                shared: nil,
+                fleet: nil,
                 trust: trust,
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: 7, count: 32),

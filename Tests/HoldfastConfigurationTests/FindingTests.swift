@@ -97,7 +97,7 @@ import Testing
         ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may stand in a mapping once."),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'shared', 'store', 'threads', 'timeouts', 'version'."
+            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",
@@ -275,7 +275,7 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'shared', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
+            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",

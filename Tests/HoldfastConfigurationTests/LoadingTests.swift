@@ -40,7 +40,7 @@ import Testing
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
             guard: off
             eager-refresh: 0.8
-            shared: false
+            fleet: false
             timeouts: {soft: 500 ms, hard: 10 s}
             breaker: off
         """
@@ -148,7 +148,7 @@ import Testing
         #expect(settings.keyedContent == .graphQL && settings.principal == .cookie("sid"))
         #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "hunter2")
         #expect(settings.responseFields.removed == [.server] && settings.goodDataGuard == .off)
-        #expect(!settings.isShared)
+        #expect(!settings.isForFleet)
         #expect(settings.softTimeout == .value(.milliseconds(500)) && !settings.usesBreaker)
         let decided = configuration.rules.decisions(
             for: request("https://api.example.com/catalogue/1"),

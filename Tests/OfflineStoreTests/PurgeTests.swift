@@ -95,7 +95,7 @@ import Testing
         try await store.setObject(1, forKey: "n")
         for (name, isSoft, concerned, call) in calls {
             for path in ["/p/1", "/p/2", "/q"] {
-                for partition in [CacheKey.Partition.shared, .principal("alice")] {
+                for partition in [CacheKey.Partition.common, .principal("alice")] {
                     let tags = path == "/p/2" ? ["t"] : []
                     try await store.store(
                         draft(try cacheKey(path, partition: partition), at: clock.now(), tags: tags),
@@ -108,7 +108,7 @@ import Testing
             #expect(store.responses.invalidationSequence.number == fence.number + 1, "\(name)")
             for path in ["/p/1", "/p/2", "/q"] {
                 let expected: Bool? = concerned.contains(path) ? (isSoft ? true : nil) : false
-                for partition in [CacheKey.Partition.shared, .principal("alice")] {
+                for partition in [CacheKey.Partition.common, .principal("alice")] {
                     let found = try await store.responses.lookup(try cacheKey(path, partition: partition))
                     #expect(found.first?.head.isInvalidated == expected, "\(name) \(isSoft) \(path)")
                 }

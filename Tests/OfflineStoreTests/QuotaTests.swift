@@ -18,7 +18,7 @@ import Testing
     }
 
     private func key(_ uri: String) throws -> CacheKey {
-        CacheKey(partition: .shared, method: .get, target: try TargetURI(uri))
+        CacheKey(partition: .common, method: .get, target: try TargetURI(uri))
     }
 
     private func bytes(ofTag name: String) throws -> Int64 {

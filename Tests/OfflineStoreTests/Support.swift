@@ -190,7 +190,7 @@ func openReadOnly(_ path: String, clock: ManualClock = ManualClock()) async thro
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-func cacheKey(_ path: String, partition: CacheKey.Partition = .shared) throws -> CacheKey {
+func cacheKey(_ path: String, partition: CacheKey.Partition = .common) throws -> CacheKey {
     CacheKey(partition: partition, method: .get, target: try TargetURI("https://api.example\(path)"))
 }
 

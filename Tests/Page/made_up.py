@@ -52,7 +52,7 @@ def origins(unreachable):
     return result
 
 
-SHARED = {
+FLEET = {
     "node": "gw-1", "state": "following", "position": "1848436207583311872-41", "contactSeconds": 0.4, "waiting": 0,
     "nodes": [
         {"name": "gw-2", "version": "1.0", "seenSeconds": 1, "behind": 0, "waiting": 0},
@@ -159,7 +159,7 @@ def response(number, state=None):
     expires = {"fresh": 240, "stale": -600}.get(name, -6000)
     return {
         "id": f"{number + 1:016x}", "entry": 68719476737 + number, "state": name, "method": "GET", "url": url,
-        "partition": "shared", "status": 200, "contentType": "application/json" if number >= len(HOSTILE) else HOSTILE[number],
+        "partition": "common", "status": 200, "contentType": "application/json" if number >= len(HOSTILE) else HOSTILE[number],
         "bodyLength": 1234 * (number % 90 + 1) ** 2, "storedAt": instant(-60 - 37 * number), "expiresAt": instant(expires + number),
         "lastUsedAt": instant(-number), "usableStale": number % 5 != 4, "pinned": number % 11 == 3, "vary": [], "tags": tags, "fields": fields, "selectingFields": [],
     }
@@ -289,7 +289,7 @@ def configuration():
     return {
         "file": "/etc/holdfast.yaml", "version": 1,
         "precedence": "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; then a route's mode and tags, then the settings above, then the response itself.",
-        "settings": [setting("listen", "0.0.0.0:8080", 2), setting("mode", "automatic"), setting("store.path", "/var/lib/holdfast/store", 3), setting("store.budget", "1 GiB", 3), setting("shared.url"), setting("timeouts.client", "1 m")],
+        "settings": [setting("listen", "0.0.0.0:8080", 2), setting("mode", "automatic"), setting("store.path", "/var/lib/holdfast/store", 3), setting("store.budget", "1 GiB", 3), setting("fleet.url"), setting("timeouts.client", "1 m")],
         "routes": [{"name": "api", "line": 7, "conditions": [setting("host", "api.local", 7)], "settings": [setting("origin", ORIGINS[0], 7), setting("preserve-host", "false")]}],
         "rules": [{"name": "catalogue", "line": 12, "conditions": [setting("match.url", "[https://api.example.com/v1/catalogue/**]", 13)], "settings": [setting("freshness.lifetime", "5 m", 14)]}],
     }

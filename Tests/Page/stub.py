@@ -197,7 +197,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return {"outcome": "reloaded", "at": made_up.instant(), "by": "uid 1000", "findings": [], "changed": [{"setting": "mode", "from": "automatic", "to": "online"}], "kept": []}
         if path.startswith("/v1/responses/") and self.command == "GET":
             return made_up.variants(path.rsplit("/", 1)[1])
-        status = world.overview() | {"invalidationSequence": 8125, "shared": made_up.SHARED if name != "new" else None}
+        status = world.overview() | {"invalidationSequence": 8125, "fleet": made_up.FLEET if name != "new" else None}
         pages = {
             "/v1/sessions": lambda: {"client": "uid 1000", "scope": world.scope, "expiresAt": made_up.instant(28800)},
             "/v1/overview": world.overview, "/v1/status": lambda: status, "/v1/history": lambda: made_up.history(name, query["window"]),

@@ -45,7 +45,7 @@ RULE = {
     "store.content": [None, "any", "graphql"],
     "store.per": [None, {"cookie": "sid"}, {"field": "Authorization"}, {"field": "X-Principal"}],
     "store.pin": [None, True],
-    "shared": [None, False],
+    "fleet": [None, False],
     "bypass": [None, True],
     "guard": [None, True],
     "eager-refresh": [None, 0.0],

@@ -1,6 +1,6 @@
+import FleetTier
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Synchronization
 import Testing
 
@@ -33,7 +33,7 @@ import Testing
     @Test func callerThatWaitsTooLongHasNoTurn() async throws {
         let turns = ChunkTurns(clock: ContinuousClock())
         try await turns.begin(within: .seconds(1))
-        await #expect(throws: SharedLogError.timedOut) { try await turns.begin(within: .milliseconds(1)) }
+        await #expect(throws: FleetLogError.timedOut) { try await turns.begin(within: .milliseconds(1)) }
         #expect(turns.waitingCount == 0)
         turns.end()
         try await turns.begin(within: .seconds(1))
@@ -47,7 +47,7 @@ import Testing
         let second = Task { try await turns.begin(within: .seconds(3600)) }
         while turns.waitingCount < 2 { await Task.yield() }
         first.cancel()
-        await #expect(throws: SharedLogError.cancelled) { try await first.value }
+        await #expect(throws: FleetLogError.cancelled) { try await first.value }
         turns.end()
         try await second.value
     }
@@ -64,15 +64,15 @@ private final class NumberList: Sendable {
 @Suite(.timeLimit(.minutes(20))) struct ValueRepliesTests {
     @Test func otherFormsAreMalformed() {
         for reply in [.integer(2), .null, .bulk("1"), .array([])] as [RESPValue] {
-            #expect(throws: SharedLogError.malformed("a script's reply")) { try ValueReplies.flag(reply) }
+            #expect(throws: FleetLogError.malformed("a script's reply")) { try ValueReplies.flag(reply) }
         }
         for reply in [.integer(1), .array([]), .simple("OK")] as [RESPValue] {
-            #expect(throws: SharedLogError.malformed("a value")) { try ValueReplies.value(reply) }
+            #expect(throws: FleetLogError.malformed("a value")) { try ValueReplies.value(reply) }
         }
         for reply in [.null, .array([]), .array([.null, .null]), .bulk("x")] as [RESPValue] {
-            #expect(throws: SharedLogError.malformed("values")) { try ValueReplies.values(reply, count: 1) }
+            #expect(throws: FleetLogError.malformed("values")) { try ValueReplies.values(reply, count: 1) }
         }
-        #expect(throws: SharedLogError.malformed("a reply to SET")) { try ValueReplies.done(.null) }
+        #expect(throws: FleetLogError.malformed("a reply to SET")) { try ValueReplies.done(.null) }
     }
 
     /// A client takes the longest values that nodes put.

@@ -1,10 +1,10 @@
+import FleetTier
 import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastTesting
 import NIOCore
 import NIOPosix
-import SharedTier
 import Testing
 
 @testable import RedisTier

@@ -1,15 +1,15 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Testing
 
 @testable import RedisTier
 
-/// Shared values on a real server, beyond their contract.
-@Suite("Shared values in plain keys", .timeLimit(.minutes(20))) struct RedisValuesTests {
+/// Fleet values on a real server, beyond their contract.
+@Suite("Fleet values in plain keys", .timeLimit(.minutes(20))) struct RedisValuesTests {
     private let limit = Duration.seconds(1200)
     private let name = ValueName("hf1:test:{key}:e")
 
@@ -69,10 +69,10 @@ import Testing
             #expect(try await values.value(name) == value(at: 1))
             #expect(try await !values.renew(lease(1), for: limit, within: limit))
             #expect(try await !values.release(lease(1), within: limit))
-            await #expect(throws: SharedLogError.refused("WRONGTYPE")) {
+            await #expect(throws: FleetLogError.refused("WRONGTYPE")) {
                 try await values.lead(lease(1), for: limit, within: limit)
             }
-            await #expect(throws: SharedLogError.refused("WRONGTYPE")) {
+            await #expect(throws: FleetLogError.refused("WRONGTYPE")) {
                 try await values.chunks([lease(1).name], within: limit)
             }
             // A rejection ends no connection.
@@ -107,7 +107,7 @@ import Testing
     @Test func lifetimesOfMoreThanAYearAreRejected() async throws {
         try await RedisValuesEngine.with { engine in
             let values = try await engine.makeNode()
-            await #expect(throws: SharedLogError.limit("lifetime")) {
+            await #expect(throws: FleetLogError.limit("lifetime")) {
                 try await values.pass(name, for: .seconds(367 * 86_400), within: limit)
             }
             try await values.pass(name, for: .seconds(366 * 86_400), within: limit)
@@ -119,9 +119,9 @@ import Testing
             let values = try await engine.makeNode()
             try await engine.server.kill()
             while values.state == .ready || values.node.large.state == .ready { await Task.yield() }
-            await #expect(throws: SharedLogError.unreachable) { try await values.values([name], within: limit) }
-            await #expect(throws: SharedLogError.unreachable) { try await values.chunks([name], within: limit) }
-            await #expect(throws: SharedLogError.unreachable) { try await values.release(lease(1), within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.values([name], within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.chunks([name], within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.release(lease(1), within: limit) }
         }
     }
 

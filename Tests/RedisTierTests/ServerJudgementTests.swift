@@ -1,5 +1,5 @@
+import FleetTier
 import HTTPCache
-import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -117,7 +117,7 @@ import Testing
         found = try findings(facts)
         #expect(found["replicas"]?.level == .error && found["replicas"]?.message.contains("rejects purges") == true)
         found = try findings(expecting: { ($0.quorum, $0.validatesWhenCutOff) = (0, true) }, self.facts())
-        #expect(found["replicas"]?.level == .warning && found["replicas"]?.remedy == "Set 'shared.quorum' to 1.")
+        #expect(found["replicas"]?.level == .warning && found["replicas"]?.remedy == "Set 'fleet.quorum' to 1.")
     }
 
     @Test(
@@ -227,7 +227,7 @@ import Testing
         let found = try #require(try findings(log { $0.rows = rows })["nodes"])
         #expect(found.level == .warning && found.message.hasPrefix("2 nodes are named 'gw': "), "\(found)")
         for row in rows[..<2] { #expect(found.message.contains("\(row.report.identity)")) }
-        #expect(found.remedy?.contains("'shared.node'") == true)
+        #expect(found.remedy?.contains("'fleet.node'") == true)
     }
 
     @Test func aNodeWithAnotherSecretIsNamed() throws {

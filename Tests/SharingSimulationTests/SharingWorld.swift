@@ -1,10 +1,10 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
-import SharedTier
 
 /// Nodes of a fleet with a log that has every fault a Redis can have, in a history that a seed
 /// determines.
@@ -66,7 +66,7 @@ final class SharingWorld {
         let number: Int
         let store: any ResponseStore
         let log: any InvalidationLog
-        let link: InMemorySharedLog
+        let link: InMemoryFleetLog
         var sharing: InvalidationSharing
         var trust = TrustLease(.fromStart)
         /// The step of the replacement of the secret.
@@ -88,7 +88,7 @@ final class SharingWorld {
         init(
             _ number: Int,
             _ pair: InvalidationLogContract.Pair,
-            _ link: InMemorySharedLog,
+            _ link: InMemoryFleetLog,
             _ sharing: (InvalidationSharing, TrustLease)
         ) {
             self.number = number
@@ -174,7 +174,7 @@ final class SharingWorld {
         _ number: Int,
         _ secret: Secret,
         _ log: any InvalidationLog,
-        _ link: InMemorySharedLog
+        _ link: InMemoryFleetLog
     ) throws -> (InvalidationSharing, TrustLease) {
         guard let keys = secret.keys, let namespace = FleetNamespace("shop"),
             let name = NodeName(plan.sharesName ? "gw" : "gw-\(number)")
@@ -326,7 +326,7 @@ final class SharingWorld {
     }
 
     /// The purges that wait at a node; none if its database took a damaged one's place just now.
-    private func waiting(_ node: Node) async throws -> [SharedInvalidation] {
+    private func waiting(_ node: Node) async throws -> [FleetInvalidation] {
         do {
             return try await node.log.unpublished(limit: .max)
         } catch InvalidationLogError.notJoined {

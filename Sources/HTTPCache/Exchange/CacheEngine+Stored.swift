@@ -13,22 +13,22 @@ extension CacheEngine {
     /// See ``ResponseStore/shortID(of:)``.
     package func shortID(of key: CacheKey) -> String? { store.shortID(of: key) }
 
-    /// The principal's stored responses, then the shared ones, and whether these are all.
+    /// The principal's stored responses, then the common ones, and whether these are all.
     ///
     /// It never throws: a store that fails has nothing to serve.
     package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
         guard let key = prepared.key else { return ([], true) }
-        let shared = prepared.sharedLookupKey ?? key
+        let common = prepared.commonLookupKey ?? key
         let place = prepared.request.place
         let own = await lookup(key, at: place)
-        let others = shared == key ? [] : await lookup(shared, at: place)
+        let others = common == key ? [] : await lookup(common, at: place)
         var found = (own ?? []) + prepared.forPrincipal(others ?? [])
         if options.usesNoVarySearch {
-            for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, sharedKey: shared) {
+            for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, commonKey: common) {
                 let stored = (await lookup(equivalent, at: place) ?? []).filter {
                     NoVarySearch($0.head.fields) == rule
                 }
-                let isOthers = shared != key && equivalent.components.partition == .shared
+                let isOthers = common != key && equivalent.components.partition == .common
                 found += isOthers ? prepared.forPrincipal(stored) : stored
             }
         }
@@ -175,10 +175,10 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// Of the shared stored responses those that may be served to a principal. One that is
+    /// Of the common stored responses those that may be served to a principal. One that is
     /// `private` and came to a request of no principal is a guest's, and no user is shown it.
-    func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
-        shared.contains { policy.isForOneUser($0.head) } ? shared.filter { !policy.isForOneUser($0.head) } : shared
+    func forPrincipal(_ common: [StoredResponse]) -> [StoredResponse] {
+        common.contains { policy.isForOneUser($0.head) } ? common.filter { !policy.isForOneUser($0.head) } : common
     }
 
     /// The head with which a stored response is served, and the part of its body that follows;

@@ -20,7 +20,7 @@ struct Exchange {
     private var request: CacheRequest { flow.prepared.request }
     private let key: CacheKey
     /// The peer lookup whose lease belongs to the fetch that this exchange leads.
-    private var find: SharedFinder.Find?
+    private var find: PeerLookups.Find?
 
     init(_ flow: ExchangeFlow, key: CacheKey, on engine: CacheEngine) {
         self.flow = flow
@@ -84,7 +84,7 @@ struct Exchange {
         }
         // One peer lookup and one request to the origin for all nodes. If this hit renews nothing,
         // the next one does.
-        if finder.isLooking(shared) || engine.fills.isShared(key) { return }
+        if finder.isLooking(shared) || engine.fills.isInFlight(key) { return }
         Task { [self] in
             let look = await finder.find(shared) { await fetcher.adopt(shared, patience: nil, $0) }
             guard !look.isAdopted, !look.isOthers else { return }
@@ -138,7 +138,7 @@ struct Exchange {
     /// - Returns: whether one is stored here now.
     private mutating func look() async -> Bool {
         guard let finder = engine.finder, let shared = finder.worthwhile(flow.keyElsewhere),
-            !engine.fills.isShared(key), let plan = flow.plan
+            !engine.fills.isInFlight(key), let plan = flow.plan
         else { return false }
         let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan)
         let patience = flow.waitLimit

@@ -348,7 +348,7 @@ extension CacheEngine {
     ) -> AtOnce {
         let prepared = flow.prepared
         let candidates =
-            found.shared.map { found.own.responses + prepared.forPrincipal($0.responses) } ?? found.own.responses
+            found.common.map { found.own.responses + prepared.forPrincipal($0.responses) } ?? found.own.responses
         let action = flow.lookedUp(candidates, isWhole: true, since: start) { clock.now() }
         guard case .serve(let serve) = action, !serve.isToBeRefreshed else { return .notServed(action) }
         let (head, selection) = prepared.head(for: serve)

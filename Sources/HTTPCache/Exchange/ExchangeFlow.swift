@@ -169,7 +169,7 @@ struct ExchangeFlow: Sendable {
         if !gone.isEmpty { candidates.removeAll { gone.contains($0) } }
         switch machine.lookedUp(candidates) {
         case .serve(var serve):
-            if isFromElsewhere, serve.outcome.isHit, serve.outcome.detail == nil { serve.outcome.detail = .shared }
+            if isFromElsewhere, serve.outcome.isHit, serve.outcome.detail == nil { serve.outcome.detail = .fleet }
             state = .serving(serve)
             return .serve(serve)
         case .fetch(let fetch):

@@ -101,7 +101,7 @@ package struct ExchangeMachine: Sendable {
     }
 
     /// Decides about the key's stored responses, those of the principal's partition before the
-    /// shared ones.
+    /// common ones.
     package mutating func lookedUp(_ found: [StoredResponse]) -> Action {
         // The response that an earlier lookup found may be gone.
         considered = nil
@@ -187,11 +187,11 @@ package struct ExchangeMachine: Sendable {
     }
 
     /// Selects among candidates. A principal's own stored response goes before one that is in the
-    /// shared partition only because its request had no principal. A response that is meant for all
+    /// common partition only because its request had no principal. A response that is meant for all
     /// principals is ranked with the principal's.
     private func select(_ candidates: [StoredResponse]) -> Int? {
         if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
-            let isOwn = candidates.map { $0.key.components.partition != .shared }
+            let isOwn = candidates.map { $0.key.components.partition != .common }
             if isOwn.contains(true) {
                 let preferred = candidates.indices.filter { isOwn[$0] || policy.allowsSharing(candidates[$0].head) }
                 let index = policy.selectVariant(among: preferred.count, for: prepared.selecting, at: now) {

@@ -57,7 +57,7 @@ extension ResidentHit.Conditions {
     /// Whether a store still has the same responses. It counts as a use of them.
     func hold(in store: any ResponseStore) -> Bool {
         guard store.invalidationSequence == sequence else { return false }
-        return found.own.isPresent(in: store) && found.shared?.isPresent(in: store) ?? true
+        return found.own.isPresent(in: store) && found.common?.isPresent(in: store) ?? true
     }
 }
 

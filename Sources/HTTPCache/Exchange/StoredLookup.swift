@@ -30,11 +30,11 @@ package struct FoundResponses: Sendable {
 
     /// Under the request's own key.
     let own: UnderKey
-    /// Under the shared key, if that is another.
-    let shared: UnderKey?
+    /// Under the common key, if that is another.
+    let common: UnderKey?
 
     /// Nothing is stored under any of them.
-    package var isNothing: Bool { own.responses.isEmpty && shared?.responses.isEmpty ?? true }
+    package var isNothing: Bool { own.responses.isEmpty && common?.responses.isEmpty ?? true }
 }
 
 extension PreparedRequest {
@@ -42,13 +42,13 @@ extension PreparedRequest {
     /// one of them.
     func found(_ look: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
         guard let key, let own = look(key) else { return nil }
-        guard let other = sharedLookupKey else {
-            return FoundResponses(own: FoundResponses.UnderKey(key: key, responses: own), shared: nil)
+        guard let other = commonLookupKey else {
+            return FoundResponses(own: FoundResponses.UnderKey(key: key, responses: own), common: nil)
         }
-        guard let shared = look(other) else { return nil }
+        guard let common = look(other) else { return nil }
         return FoundResponses(
             own: FoundResponses.UnderKey(key: key, responses: own),
-            shared: FoundResponses.UnderKey(key: other, responses: shared)
+            common: FoundResponses.UnderKey(key: other, responses: common)
         )
     }
 }

@@ -97,7 +97,7 @@ struct Fetcher: Sendable {
 
     /// Decides about a response that has come.
     ///
-    /// - Parameter fence: up to where the shared log was applied before the request; `nil` if the
+    /// - Parameter fence: up to where the fleet log was applied before the request; `nil` if the
     ///   response is not for other nodes.
     func judge(
         _ response: TransportResponse,
@@ -267,7 +267,7 @@ struct Fetcher: Sendable {
     private func passes(
         _ head: StoredResponseHead,
         _ storing: Storing,
-        _ body: SharedBody,
+        _ body: InFlightBody,
         _ fill: Fill
     ) async -> Bool {
         let checks = await checks(of: fill, for: head)
@@ -415,14 +415,14 @@ struct Fetcher: Sendable {
         // `Content-Range` may be wrong.
         let expected =
             response.head.contentLength ?? response.body.whole.map { StatedLength(clamping: $0.readableBytes) }
-        guard writer != nil || expected?.isWithin(SharedBody.windowLimit) == true else {
+        guard writer != nil || expected?.isWithin(InFlightBody.windowLimit) == true else {
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }
         // Encoding and copying a long body would keep other requests waiting.
         let isShort = expected?.isWithin(Self.inPlaceLimit) == true
         let isInPlace = isShort && storing.isInPlace
-        let body = SharedBody(
+        let body = InFlightBody(
             length: expected,
             writer: writer,
             writesInPlace: isInPlace,

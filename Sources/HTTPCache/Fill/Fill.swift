@@ -10,9 +10,9 @@ import Synchronization
 final class Fill: Sendable {
     /// The result of the fetch for one caller.
     enum Delivery: Sendable {
-        /// The response, to be read from ``SharedBody`` while it arrives, and why it is not being
+        /// The response, to be read from ``InFlightBody`` while it arrives, and why it is not being
         /// stored, if it is not.
-        case shared(StoredResponseHead, HTTPResponse, SharedBodyReader, notStored: StorageRefusal?)
+        case shared(StoredResponseHead, HTTPResponse, InFlightBodyReader, notStored: StorageRefusal?)
         /// The response, for the caller whose request brought it.
         case exclusive(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal?)
         /// The response is not for this caller; this is the status it had.
@@ -26,7 +26,7 @@ final class Fill: Sendable {
     /// The result of the fetch.
     enum Publication: Sendable {
         /// - Parameter notStored: why the body has no writer, if it has none.
-        case shared(StoredResponseHead, HTTPResponse, SharedBody, notStored: StorageRefusal? = nil)
+        case shared(StoredResponseHead, HTTPResponse, InFlightBody, notStored: StorageRefusal? = nil)
         case unshared(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal? = nil)
         /// An unshared response whose caller has received it, or has gone.
         case taken(HTTPResponse.Status)
@@ -55,7 +55,7 @@ final class Fill: Sendable {
         var isBackground = false
         /// A reader that reads nothing. It keeps a body from being given up while members are about
         /// to read it.
-        var door: SharedBodyReader?
+        var door: InFlightBodyReader?
         var work: Work?
         /// The interim responses so far, for callers that share the final response.
         var interims: [HTTPResponse] = []
@@ -270,7 +270,7 @@ final class Fill: Sendable {
     /// Removes a member, whether or not it got its result.
     func leave(isLeader: Bool) {
         // Releasing these values ends other things, which must not happen under the lock.
-        let (work, _, _) = state.withLock { state -> (Work?, SharedBodyReader?, Publication?) in
+        let (work, _, _) = state.withLock { state -> (Work?, InFlightBodyReader?, Publication?) in
             state.memberCount -= 1
             if isLeader { state.hasLeaderLeft = true }
             var dropped: Publication?

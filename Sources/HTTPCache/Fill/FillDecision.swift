@@ -32,7 +32,7 @@ package struct FillContext: Sendable {
     var known: FetchPlan.Known
     let requestTime: Timestamp
     var options: EngineOptions
-    /// Up to where the shared log was applied before the request; `nil` if other nodes get nothing.
+    /// Up to where the fleet log was applied before the request; `nil` if other nodes get nothing.
     var fence: LogPosition?
     /// Secrets of the request that no stored response may show.
     private var secretValues: [String] = []
@@ -90,7 +90,7 @@ package struct FillContext: Sendable {
         let partition: CacheKey
         switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
-        case .shared: partition = isPerPrincipal ? key : key.inPartition(.shared)
+        case .common: partition = isPerPrincipal ? key : key.inPartition(.common)
         case .principal: partition = key
         }
         // An error whose `Vary` differs from theirs would be selected in place of other variants'
@@ -133,7 +133,7 @@ package struct FillContext: Sendable {
                 requestTime: requestTime,
                 responseTime: responseTime,
                 request: selecting,
-                // In a private cache a shared partition's response is other principals' too.
+                // In a private cache a common partition's response is other principals' too.
                 isForOthers: policy.kind == .private && validating.key != key
             )
         else {
@@ -155,9 +155,9 @@ package struct FillContext: Sendable {
             return .confirm(validating, head: updated)
         }
         switch audience(of: updated) {
-        case .shared: return .freshen(validating, head: updated)
+        case .common: return .freshen(validating, head: updated)
         // A principal's own copy is another stored response: asked for as such.
-        case .principal: return validating.isShared ? .askAgain : .freshen(validating, head: updated)
+        case .principal: return validating.isCommon ? .askAgain : .freshen(validating, head: updated)
         case .forbidden: return .confirm(validating, head: updated)
         }
     }
@@ -172,7 +172,7 @@ package struct FillContext: Sendable {
 
     /// The basis on which a response to this request is served to others. RFC 9111 §3.5
     private func sharingBasis(in partition: CacheKey) -> SharingBasis {
-        guard partition.isShared, hasCredentials || presented.head.headerFields.contains(.authorization) else {
+        guard partition.isCommon, hasCredentials || presented.head.headerFields.contains(.authorization) else {
             return .noCredentials
         }
         return .directives
@@ -200,8 +200,8 @@ package struct FillContext: Sendable {
     package func updating(_ stored: StoredResponse, to head: StoredResponseHead) -> StoredResponseHead? {
         guard keepsTags(head, of: stored.head.fields) else { return nil }
         switch audience(of: head) {
-        case .shared: break
-        case .principal: if stored.isShared { return nil }
+        case .common: break
+        case .principal: if stored.isCommon { return nil }
         case .forbidden: return nil
         }
         return withBasis(head, in: stored.key)
@@ -293,10 +293,10 @@ package struct FillContext: Sendable {
             return .askAgain
         }
         // A rest that must not be stored is not combined with stored bytes, nor a principal's with
-        // a shared response.
+        // a common response.
         switch storability(of: whole) {
-        case .shared: break
-        case .principal: if stored.isShared { return .askAgain }
+        case .common: break
+        case .principal: if stored.isCommon { return .askAgain }
         case .forbidden: return .askAgain
         }
         let head = withBasis(withCallersExpiry(combined.head), in: stored.key)
@@ -386,7 +386,7 @@ package struct FillContext: Sendable {
 
 extension StoredResponse {
     /// Whether it may be served to every principal.
-    fileprivate var isShared: Bool { key == key.inPartition(.shared) }
+    fileprivate var isCommon: Bool { key == key.inPartition(.common) }
 }
 
 extension TargetURI {

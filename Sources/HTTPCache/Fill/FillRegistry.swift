@@ -114,7 +114,7 @@ final class FillRegistry: Sendable {
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
     /// Whether a key has an in-flight fetch that others may join.
-    func isShared(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.fill != nil } }
+    func isInFlight(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.fill != nil } }
 
     /// Callers that wait for in-flight fetches that others may join.
     var memberCount: Int {

@@ -66,13 +66,13 @@ package final class PreparedRequest: Sendable {
     /// The keys under which stored responses are looked up: the principal's own first.
     package var lookupKeys: [CacheKey] {
         guard let key else { return [] }
-        return sharedLookupKey.map { [key, $0] } ?? [key]
+        return commonLookupKey.map { [key, $0] } ?? [key]
     }
 
     /// The second lookup key; `nil` if ``key`` is the only one.
-    var sharedLookupKey: CacheKey? {
-        guard let key, !isPerPrincipal, !key.isShared else { return nil }
-        return key.inPartition(.shared)
+    var commonLookupKey: CacheKey? {
+        guard let key, !isPerPrincipal, !key.isCommon else { return nil }
+        return key.inPartition(.common)
     }
 
     /// The identity of the rules. Two requests with one key may share a fetch if it is equal.

@@ -202,7 +202,7 @@ public final class CachingClient: Sendable {
                     logger: logger
                 )
             },
-            shared: member?.sharedResponses,
+            fleet: member?.fleetResponses,
             trust: member?.trust,
             policy: CachePolicy(kind: .private),
             // A closed store has no secret any more, and no entry that could be found under one.
@@ -240,11 +240,11 @@ public final class CachingClient: Sendable {
             transportConfiguration: transportConfiguration,
             clock: clock,
             logger: logger,
-            shared: HoldfastConfiguration.Configuration()
+            fleet: HoldfastConfiguration.Configuration()
         )
     }
 
-    /// - Parameter shared: a file whose `shared` says what is shared.
+    /// - Parameter fleet: a file whose `fleet` says what is shared.
     static func open(
         store folder: String,
         configuration: Configuration,
@@ -252,7 +252,7 @@ public final class CachingClient: Sendable {
         transportConfiguration: HTTPClientTransport.Configuration,
         clock: any WallClock,
         logger: Logger,
-        shared: HoldfastConfiguration.Configuration
+        fleet: HoldfastConfiguration.Configuration
     ) async throws -> CachingClient {
         let store = try await CacheManager.open(
             at: folder,
@@ -263,7 +263,7 @@ public final class CachingClient: Sendable {
         let member: FleetMember?
         do {
             member = try FleetMember(
-                shared,
+                fleet,
                 store: store,
                 environment: ProcessInfo.processInfo.environment,
                 version: "",

@@ -82,8 +82,8 @@ extension Configuration {
         }
         findings += controlContradictions()
         findings += originContradictions()
-        // Without its address, nothing can be said about the other settings of 'shared'.
-        if !refused.contains("shared.url") { findings += sharedContradictions() }
+        // Without its address, nothing can be said about the other settings of 'fleet'.
+        if !refused.contains("fleet.url") { findings += fleetContradictions() }
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         return findings

@@ -93,7 +93,7 @@ struct FileReader {
             if let setting = TopSetting.all.first(where: { $0.name == "\(entry.key).\(inner.key)" }) {
                 read(setting, inner)
             } else {
-                report(inner.line, nil, entry.key, Readers.unknown(inner, of: group).message)
+                report(inner.line, nil, entry.key, Readers.unknown(inner, of: group, in: entry.key).message)
             }
         }
     }
@@ -289,7 +289,7 @@ extension FileReader {
             if let place = Setting.places["\(entry.key).\(inner.key)"] {
                 read(Setting.all[place], inner, &rule, subject)
             } else {
-                report(inner.line, subject, entry.key, Readers.unknown(inner, of: group).message)
+                report(inner.line, subject, entry.key, Readers.unknown(inner, of: group, in: entry.key).message)
             }
         }
     }

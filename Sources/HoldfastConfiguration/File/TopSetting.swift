@@ -30,7 +30,7 @@ struct TopSetting: Sendable {
     }()
 
     static let all: [TopSetting] =
-        top + log + control + clients + health + metrics + store + shared + limits + origins
+        top + log + control + clients + health + metrics + store + fleet + limits + origins
 
     private static let top = [
         listening,

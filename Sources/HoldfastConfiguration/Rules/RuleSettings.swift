@@ -139,8 +139,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var tagsFrom: [TagField]?
     /// `store`
     public var store = Storing()
-    /// `shared`: `false` keeps responses from the other nodes of a fleet, and theirs from here.
-    public var shared: Bool?
+    /// `fleet`: `false` keeps responses from the other nodes of a fleet, and theirs from here.
+    public var fleet: Bool?
     /// `bypass`: responses are neither stored nor served from the store.
     public var bypass: Bool?
     /// `to-origin`

@@ -210,7 +210,11 @@ enum Readers {
         }
     }
 
-    static func unknown(_ entry: FileValue.Entry, of known: [String]) -> Refusal {
+    /// - Parameter group: the group of settings in which the name stands.
+    static func unknown(_ entry: FileValue.Entry, of known: [String], in group: String? = nil) -> Refusal {
+        if let name = FormerNames.newName(of: entry.key, in: group) {
+            return Refusal("\(shown(entry.key)) was renamed. Write '\(name)'.", line: entry.line)
+        }
         let advice = nearest(to: entry.key, of: known).map { "Did you mean '\($0)'? " } ?? ""
         let all = known.map { "'\($0)'" }.joined(separator: ", ")
         return Refusal("\(shown(entry.key)) is not known. \(advice)Known are \(all).", line: entry.line)

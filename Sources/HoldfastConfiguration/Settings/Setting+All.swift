@@ -132,7 +132,7 @@ extension Setting {
             written: Writers.principal
         ) { $1.principal = $0 },
         flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
-        flag("shared", .request, \.shared) { $1.isShared = $0 },
+        flag("fleet", .request, \.fleet) { $1.isForFleet = $0 },
         flag("bypass", .request, \.bypass, worksWithBypass: true) { $1.isBypassed = $0 },
         Setting(
             "guard",

@@ -33,22 +33,22 @@ extension HealthReport {
     /// An unreachable origin, the mode and a store that accepts no writes degrade it only. A load
     /// balancer must not remove the one program that still answers.
     ///
-    /// - Parameter shared: the state of what is shared with other nodes, if anything is. It
+    /// - Parameter fleet: the state of what is shared with other nodes, if anything is. It
     ///   degrades the gateway only, too: its own store is the authority.
     static func readiness(
         _ phase: ServingPhase,
         _ store: StoreCondition,
         _ origins: [String],
         _ mode: ModeState,
-        shared: SharedCondition? = nil
+        fleet: FleetCondition? = nil
     ) -> HealthReport {
         var checks = [
             "serving": serving(phase), "store": Check(store), "origins": unreachable(origins), "mode": Check(mode),
         ]
-        if let shared {
-            checks["shared"] = Check(
-                status: shared.isStarting ? .failing : shared.isFollowing ? .ok : .degraded,
-                detail: shared.detail
+        if let fleet {
+            checks["fleet"] = Check(
+                status: fleet.isStarting ? .failing : fleet.isFollowing ? .ok : .degraded,
+                detail: fleet.detail
             )
         }
         return HealthReport(checks)

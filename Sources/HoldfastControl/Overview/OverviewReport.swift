@@ -161,7 +161,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     var connections: Int64
     var activeRequests: Int64
     var configuration: StatusReport.Configuration
-    var shared: FleetState?
+    var fleet: FleetState?
     var recordedSince: String
 
     private static let shownOrigins = 20
@@ -213,7 +213,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
             processBytes: past.reading.gauges.processBytes
         )
         (connections, activeRequests) = (past.reading.gauges.connections, past.reading.gauges.activeRequests)
-        (configuration, shared) = (status.configuration, status.shared)
+        (configuration, fleet) = (status.configuration, status.fleet)
         recordedSince = EndTime.text(past.since)
     }
 }

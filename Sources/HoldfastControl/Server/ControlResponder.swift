@@ -187,7 +187,7 @@ struct ControlResponder: HTTPResponder {
             await operations.storeCondition(),
             operations.unreachableOrigins,
             operations.modeState,
-            shared: operations.sharedCondition
+            fleet: operations.fleetCondition
         )
     }
 

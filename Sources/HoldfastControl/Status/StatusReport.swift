@@ -78,7 +78,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
     /// The number of the last invalidation.
     public var invalidationSequence: Int64
     /// The nodes with which purges are shared; `nil` if nothing is shared.
-    public var shared: FleetState?
+    public var fleet: FleetState?
     /// Where the configuration comes from.
     public var configuration: Configuration
 
@@ -91,7 +91,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         _ listening: String?,
         _ condition: StoreCondition,
         _ store: StoreSummary?,
-        _ shared: FleetState?,
+        _ fleet: FleetState?,
         outage: OverviewReport.Outage? = nil,
         at now: Timestamp
     ) {
@@ -119,10 +119,10 @@ public struct StatusReport: Sendable, Hashable, Codable {
             lastReload: settings.lastReload.map(Reload.init),
             warnings: settings.warnings.isEmpty ? nil : settings.warnings
         )
-        self.shared = shared
+        self.fleet = fleet
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + (shared.map(Self.sentence) ?? "")
+            + (fleet.map(Self.sentence) ?? "")
     }
 
     private static func summary(
@@ -185,12 +185,12 @@ public struct StatusReport: Sendable, Hashable, Codable {
     }
 
     /// The state towards other nodes, if it is not as it should be.
-    private static func sentence(_ shared: FleetState) -> String {
-        let waiting = number(Int64(shared.waiting))
-        if shared.state != "following" {
-            return " Purges of other nodes are not heard of (\(shared.state)); \(waiting) of this node wait."
+    private static func sentence(_ fleet: FleetState) -> String {
+        let waiting = number(Int64(fleet.waiting))
+        if fleet.state != "following" {
+            return " Purges of other nodes are not heard of (\(fleet.state)); \(waiting) of this node wait."
         }
-        return shared.waiting > 0 ? " \(waiting) purges of this node wait to be shared." : ""
+        return fleet.waiting > 0 ? " \(waiting) purges of this node wait to be shared." : ""
     }
 
     /// A number with a comma before each three digits, as the page's tables have it: `3,410`.

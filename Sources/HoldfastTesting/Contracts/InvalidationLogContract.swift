@@ -98,7 +98,7 @@ struct InvalidationLogBench: Sendable {
     }
 
     /// All that waits.
-    func waiting() async throws -> [SharedInvalidation] { try await log.unpublished(limit: 1000) }
+    func waiting() async throws -> [FleetInvalidation] { try await log.unpublished(limit: 1000) }
 
     func place(_ number: UInt64, in epoch: UInt64 = 8) -> LogPosition { LogPosition(epoch: epoch, number: number) }
 
@@ -107,7 +107,7 @@ struct InvalidationLogBench: Sendable {
     }
 
     /// An invalidation of another node.
-    func foreign(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) -> SharedInvalidation {
-        SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: Self.now)
+    func foreign(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) -> FleetInvalidation {
+        FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: Self.now)
     }
 }

@@ -25,7 +25,7 @@ struct StoreBench: Sendable {
 
     func key(
         _ path: String,
-        _ partition: CacheKey.Partition = .shared,
+        _ partition: CacheKey.Partition = .common,
         method: HTTPRequest.Method = .get,
         content: CacheKey.Content? = nil
     ) throws -> CacheKey {

@@ -23,7 +23,7 @@ extension ExpiryFixture {
                 hasCredentials: false,
                 hasExplicitExpiry: head.explicitExpiry != nil
             )
-            if (storability == .shared) != (storable ?? true) {
+            if (storability == .common) != (storable ?? true) {
                 findings.append(finding("a \(cache) cache", "storable", "\(storable ?? true)", "\(storability)"))
             }
             for instant in then {

@@ -27,7 +27,7 @@ package enum DatabaseOpening {
         /// Whether any entry has a tag.
         var hasTags = false
         /// Whether the store has joined a log of invalidations that other nodes share.
-        var isShared = false
+        var isInFleet = false
         /// The latest `stored_at` among the 256 newest entries.
         var latestStored = Int64.min
     }
@@ -245,7 +245,7 @@ package enum DatabaseOpening {
             recency: recency,
             schemaVersion: Int32(truncatingIfNeeded: version),
             hasTags: hasTags,
-            isShared: try version >= DatabaseState.sharedSchemaVersion
+            isInFleet: try version >= DatabaseState.fleetSchemaVersion
                 && connection.integer("SELECT 1 FROM shared_log") != nil,
             latestStored: try connection.integer(
                 "SELECT max(stored_at) FROM (SELECT stored_at FROM entry ORDER BY id DESC LIMIT 256)"

@@ -67,7 +67,7 @@ final class DatabaseState: Sendable {
     /// The first schema with causes of invalidations.
     static let causeSchemaVersion: Int32 = 4
     /// The first schema with a journal for other nodes.
-    static let sharedSchemaVersion: Int32 = 5
+    static let fleetSchemaVersion: Int32 = 5
 
     private let latest = Atomic<Int64>(0)
     /// The latest instant at which this process knows that an entry was stored.

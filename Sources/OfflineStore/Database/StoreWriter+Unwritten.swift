@@ -70,7 +70,7 @@ extension StoreWriter {
             }
             if let sidecarFailure { throw sidecarFailure }
             // Other nodes learn of it from the journal, which is in the database.
-            if memory.isShared { throw error }
+            if memory.isInFleet { throw error }
             return memory.sequence
         }
     }

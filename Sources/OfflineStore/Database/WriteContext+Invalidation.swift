@@ -126,7 +126,7 @@ extension WriteContext {
         )
         noteFloors(response: number, object: number)
         // Some of them may not have reached other nodes.
-        if memory.isShared { try journalEverything(at: now) }
+        if memory.isInFleet { try journalEverything(at: now) }
     }
 
     /// Takes the next invalidation number, and logs the scope.

@@ -137,7 +137,7 @@ extension StoredResponseHead {
     /// the program that stored it recorded that.
     mutating func complete(_ invalidation: InvalidationCause?, under key: CacheKey) {
         invalidate(invalidation)
-        if sharingBasis == .unrecorded, !key.isShared { sharingBasis = .noCredentials }
+        if sharingBasis == .unrecorded, !key.isCommon { sharingBasis = .noCredentials }
     }
 }
 

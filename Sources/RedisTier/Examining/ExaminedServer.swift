@@ -1,7 +1,7 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
-import SharedTier
 
 /// Queries one server. All replies together may take four times the limit for one.
 struct ExaminedServer: Sendable {

@@ -1,7 +1,7 @@
+package import FleetTier
 import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
-package import SharedTier
 
 /// Examines a server, or the primaries of a cluster, before a fleet relies on it or when something
 /// fails. It leaves nothing on the server.
@@ -131,13 +131,13 @@ extension EngineFinding {
         let remedy: String
         switch error.code {
         case .rejected:
-            remedy = "Correct the user in 'shared.url', or 'shared.password'. 'ACL LIST' on the server lists its users."
+            remedy = "Correct the user in 'fleet.url', or 'fleet.password'. 'ACL LIST' on the server lists its users."
         case .malformed, .limit, .unexpected:
             remedy =
-                "Make sure that it is a Redis or Valkey server. Correct 'shared.url': host, port, and 'rediss' for TLS."
+                "Make sure that it is a Redis or Valkey server. Correct 'fleet.url': host, port, and 'rediss' for TLS."
         default:
             remedy =
-                "Start the server, or correct 'shared.url': host, port, and 'rediss' for TLS. "
+                "Start the server, or correct 'fleet.url': host, port, and 'rediss' for TLS. "
                 + "Check firewalls, and 'bind' and 'protected-mode' on the server."
         }
         return EngineFinding(.error, "connection", error.message, remedy: remedy)

@@ -1,4 +1,4 @@
-import SharedTier
+import FleetTier
 
 /// The state of a server, as far as the server reports it. Parts that it did not report are `nil`.
 struct ServerFacts: Sendable {

@@ -1,4 +1,4 @@
-import SharedTier
+import FleetTier
 
 extension ServerJudgement {
     /// The findings about the log of purges.
@@ -52,8 +52,8 @@ extension ServerJudgement {
             "reach",
             server: server,
             "The log reaches back \(Self.written(seconds)), and responses are shared for \(Self.written(longest)) "
-                + "('shared.longest'): older responses are not used.",
-            remedy: "Raise 'shared.retention.entries', or lower 'shared.longest'."
+                + "('fleet.longest'): older responses are not used.",
+            remedy: "Raise 'fleet.retention.entries', or lower 'fleet.longest'."
         )
     }
 
@@ -74,8 +74,8 @@ extension ServerJudgement {
     }
 
     private static let rotation =
-        "Set the same 'shared.secret' on all nodes, the old secret as 'shared.previous-secret', and the next one as "
-        + "'shared.next-secret'."
+        "Set the same 'fleet.secret' on all nodes, the old secret as 'fleet.previous-secret', and the next one as "
+        + "'fleet.next-secret'."
 
     /// Nodes with different identities that have the same name for the operator.
     private func names(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
@@ -91,7 +91,7 @@ extension ServerJudgement {
                     server: "\(facts.endpoint)",
                     "\(rows.count) nodes are named '\(name)': \(places.joined(separator: ", ")). A purge counts as applied everywhere "
                         + "only once all of them have applied it.",
-                    remedy: "Set a different 'shared.node' on each. A node that has not been seen for a long time "
+                    remedy: "Set a different 'fleet.node' on each. A node that has not been seen for a long time "
                         + "had another store; its row is removed after 7 days."
                 )
             }

@@ -1,4 +1,4 @@
-import SharedTier
+import FleetTier
 
 /// Checks the state of a server against the settings of a fleet. Pure.
 struct ServerJudgement: Sendable {
@@ -43,7 +43,7 @@ struct ServerJudgement: Sendable {
                 .error,
                 "version",
                 "\(facts.product) \(version) at '\(facts.endpoint)' is too old. Version 7.0 or later is required.",
-                remedy: "Upgrade it, or name another server in 'shared.url'."
+                remedy: "Upgrade it, or name another server in 'fleet.url'."
             )
         }
         return finding(.ok, "version", "\(facts.product) \(version) at '\(facts.endpoint)'.")
@@ -56,7 +56,7 @@ struct ServerJudgement: Sendable {
             return finding(
                 .error,
                 "topology",
-                "The server is a node of a cluster, but 'shared.url' names a single server.",
+                "The server is a node of a cluster, but 'fleet.url' names a single server.",
                 remedy: "Use 'redis+cluster://HOST:PORT' with some of its nodes."
             )
         case .server: return finding(.ok, "topology", "A single server.")
@@ -154,13 +154,13 @@ struct ServerJudgement: Sendable {
         guard let count = facts.number("connected_slaves") else { return nil }
         let quorum = expected.quorum
         let least = facts.settings?["min-replicas-to-write"].flatMap { Int64($0) }
-        let words = "\(count) \(count == 1 ? "replica" : "replicas"), 'shared.quorum' is \(quorum)"
+        let words = "\(count) \(count == 1 ? "replica" : "replicas"), 'fleet.quorum' is \(quorum)"
         if Int64(quorum) > count {
             return finding(
                 .error,
                 "replicas",
                 "\(words): no contact is ever confirmed, and journals keep every purge.",
-                remedy: "Start replicas, or lower 'shared.quorum' to \(count)."
+                remedy: "Start replicas, or lower 'fleet.quorum' to \(count)."
             )
         }
         if let least, least > count {
@@ -176,7 +176,7 @@ struct ServerJudgement: Sendable {
                 .warning,
                 "replicas",
                 "\(words): with 'cut-off: validate', a primary that was replaced can still confirm contact.",
-                remedy: "Set 'shared.quorum' to \(count)."
+                remedy: "Set 'fleet.quorum' to \(count)."
             )
         }
         if quorum > 0, least == 0 {
@@ -254,13 +254,13 @@ struct ServerJudgement: Sendable {
         func share(_ percent: Int) -> Duration { pings[min(pings.count * percent / 100, pings.count - 1)] }
         let words =
             "\(pings.count) pings: p50 \(Self.written(share(50))), p99 \(Self.written(share(99))), "
-            + "longest \(Self.written(last)); 'shared.timeout' is \(Self.written(expected.timeout))"
+            + "longest \(Self.written(last)); 'fleet.timeout' is \(Self.written(expected.timeout))"
         guard share(99) < expected.timeout else {
             return finding(
                 .warning,
                 "latency",
                 "\(words): peer lookups time out, and purges wait.",
-                remedy: "Use a server that is closer or less busy, or raise 'shared.timeout'."
+                remedy: "Use a server that is closer or less busy, or raise 'fleet.timeout'."
             )
         }
         return finding(.ok, "latency", "\(words).")

@@ -1,5 +1,5 @@
+import FleetTier
 import HTTPCache
-import SharedTier
 
 /// The names of a log's keys on the server. They share a hash tag, so a cluster keeps them in one
 /// slot. The log, its epoch and the rows have no time to live, so `volatile-*` policies do not

@@ -1,6 +1,6 @@
+import FleetTier
 import HTTPCache
 import NIOCore
-import SharedTier
 import Synchronization
 
 extension RedisCommand.Argument {
@@ -9,7 +9,7 @@ extension RedisCommand.Argument {
 
 /// Running commands and scripts, and handling their errors.
 extension RedisLog {
-    func perform(_ command: RedisCommand, within limit: Duration) async throws(SharedLogError) -> RESPValue {
+    func perform(_ command: RedisCommand, within limit: Duration) async throws(FleetLogError) -> RESPValue {
         try await perform([command], on: commands, within: TimeAmount(limit))[0]
     }
 
@@ -19,8 +19,8 @@ extension RedisLog {
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration
-    ) async throws(SharedLogError) -> RESPValue {
-        try await script.run(keys: keys, arguments, within: limit) { command, time throws(SharedLogError) in
+    ) async throws(FleetLogError) -> RESPValue {
+        try await script.run(keys: keys, arguments, within: limit) { command, time throws(FleetLogError) in
             try await perform([command], on: commands, within: time)[0]
         }
     }
@@ -32,16 +32,16 @@ extension RedisLog {
         _ commands: [RedisCommand],
         on keeper: ConnectionKeeper,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let replies: [RESPValue]
         do throws(RedisTierError) {
             replies = try await keeper.execute(commands, within: time)
         } catch {
             if case .limit = error.code { readsLittle.store(true, ordering: .relaxed) }
-            throw SharedLogError(error)
+            throw FleetLogError(error)
         }
-        do throws(SharedLogError) {
-            try SharedLogError.check(replies, isInCluster: connector.cluster != nil)
+        do throws(FleetLogError) {
+            try FleetLogError.check(replies, isInCluster: connector.cluster != nil)
         } catch {
             // While the slot moves, its owner stays the same. The log is written nowhere else.
             if error == .unreachable, !replies.contains(where: \.isOfMovingSlot) { reconnect() }

@@ -1,6 +1,6 @@
+package import FleetTier
 package import HTTPCache
 import NIOCore
-package import SharedTier
 import Synchronization
 
 /// Calls that block their connection on purpose. They always send the source of their script,
@@ -11,7 +11,7 @@ extension RedisLog {
         count: Int,
         wait: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> LogBatch {
+    ) async throws(FleetLogError) -> LogBatch {
         guard (1...LogBatch.mostEntries).contains(count) else { throw .limit("count") }
         var arguments: [RedisCommand.Argument] = []
         // Zero would block forever.
@@ -25,7 +25,7 @@ extension RedisLog {
             [.position(cursor)]
         )
         let replies: [RESPValue]
-        do throws(SharedLogError) {
+        do throws(FleetLogError) {
             // Both go to the same server, the second after the first has ended.
             replies = try await perform([read, look], on: reader, within: TimeAmount(max(wait, .zero) + limit))
         } catch {
@@ -45,7 +45,7 @@ extension RedisLog {
         in epoch: UInt64,
         wait: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> Int {
+    ) async throws(FleetLogError) -> Int {
         guard (0...1024).contains(count) else { throw .limit("replicas") }
         // `WAIT` covers only the writes of its own connection, so a write precedes it.
         let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))

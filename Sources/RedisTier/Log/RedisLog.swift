@@ -1,13 +1,13 @@
+package import FleetTier
 package import HTTPCache
 import NIOCore
-package import SharedTier
 import Synchronization
 
-/// A shared log in a stream of Redis 7 or Valkey.
+/// A fleet log in a stream of Redis 7 or Valkey.
 ///
 /// It has three connections, because two kinds of commands block their connection: one for `XREAD
 /// BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
-package final class RedisLog: SharedLog {
+package final class RedisLog: FleetLog {
     let keys: LogKeys
     let commands: ConnectionKeeper
     let reader: ConnectionKeeper
@@ -76,11 +76,11 @@ package final class RedisLog: SharedLog {
 
     // MARK: Epochs
 
-    package func time(within limit: Duration) async throws(SharedLogError) -> EngineTime {
+    package func time(within limit: Duration) async throws(FleetLogError) -> EngineTime {
         try LogReplies.time(try await perform(RedisCommand("TIME"), within: limit))
     }
 
-    package func begin(_ offer: EpochOffer, within limit: Duration) async throws(SharedLogError) -> LogEpoch {
+    package func begin(_ offer: EpochOffer, within limit: Duration) async throws(FleetLogError) -> LogEpoch {
         let arguments: [RedisCommand.Argument] = [
             .text(String(offer.candidate.number)), .text("\(offer.candidate.name)"),
             .text(String(offer.highestKnown)),
@@ -90,7 +90,7 @@ package final class RedisLog: SharedLog {
         )
     }
 
-    package func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch? {
+    package func epoch(within limit: Duration) async throws(FleetLogError) -> LogEpoch? {
         let reply = try await run(.look, keys: [keys.log, keys.epoch], [.position(.zero)], within: limit)
         return try LogReplies.look(reply).epoch
     }
@@ -101,7 +101,7 @@ package final class RedisLog: SharedLog {
         _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) -> [LogPosition] {
+    ) async throws(FleetLogError) -> [LogPosition] {
         try NewEntry.check(entries)
         let reply = try await run(
             .append,
@@ -117,12 +117,12 @@ package final class RedisLog: SharedLog {
         return positions
     }
 
-    package func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry? {
+    package func entry(at position: LogPosition, within limit: Duration) async throws(FleetLogError) -> LogEntry? {
         let command = RedisCommand("XRANGE", keys.log, .position(position), .position(position))
         return try LogReplies.range(try await perform(command, within: limit)).first
     }
 
-    package func bounds(within limit: Duration) async throws(SharedLogError) -> LogBounds? {
+    package func bounds(within limit: Duration) async throws(FleetLogError) -> LogBounds? {
         let replies = try await perform(
             [
                 RedisCommand("XRANGE", keys.log, "-", "+", "COUNT", 1),
@@ -136,7 +136,7 @@ package final class RedisLog: SharedLog {
         return LogBounds(first: first.position, last: last.position)
     }
 
-    package func trim(_ retention: LogRetention, within limit: Duration) async throws(SharedLogError) {
+    package func trim(_ retention: LogRetention, within limit: Duration) async throws(FleetLogError) {
         let arguments: [RedisCommand.Argument] = [
             .text(retention.since.map { String($0.milliseconds) } ?? ""),
             .text(retention.count.map { String(max(1, $0)) } ?? ""),
@@ -148,7 +148,7 @@ package final class RedisLog: SharedLog {
 
     // MARK: Nodes
 
-    package func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError) {
+    package func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(FleetLogError) {
         let reply = try await run(
             .announce,
             keys: [keys.log, keys.epoch, keys.nodes],
@@ -162,7 +162,7 @@ package final class RedisLog: SharedLog {
         _ changes: [NodeRowChange],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) {
+    ) async throws(FleetLogError) {
         try NodeRowChange.check(changes)
         let rows = changes.flatMap { change -> [RedisCommand.Argument] in
             [
@@ -179,7 +179,7 @@ package final class RedisLog: SharedLog {
         _ = try LogReplies.written(reply)
     }
 
-    package func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] {
+    package func nodes(within limit: Duration) async throws(FleetLogError) -> [NodeRow] {
         try LogReplies.rows(try await perform(RedisCommand("HGETALL", keys.nodes), within: limit))
     }
 }

@@ -1,6 +1,6 @@
 import Crypto
+import FleetTier
 import NIOCore
-import SharedTier
 
 /// A script that a server runs as one step, called by its digest.
 ///
@@ -42,10 +42,10 @@ struct RedisScript: Sendable {
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration,
-        _ perform: (RedisCommand, TimeAmount) async throws(SharedLogError) -> RESPValue
-    ) async throws(SharedLogError) -> RESPValue {
+        _ perform: (RedisCommand, TimeAmount) async throws(FleetLogError) -> RESPValue
+    ) async throws(FleetLogError) -> RESPValue {
         let end = NIODeadline.now() + TimeAmount(limit)
-        do throws(SharedLogError) {
+        do throws(FleetLogError) {
             return try await perform(command(isLoaded: true, keys: keys, arguments), TimeAmount(limit))
         } catch .refused("NOSCRIPT") {
             return try await perform(command(isLoaded: false, keys: keys, arguments), end - .now())

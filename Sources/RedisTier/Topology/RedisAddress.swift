@@ -35,7 +35,7 @@ package struct RedisAddress: Sendable, Hashable {
         guard parts.count <= 2, let hosts = parts.last else { throw .address("it has several '@'") }
         let user = parts.count == 2 ? String(parts[0]) : nil
         guard user?.contains(":") != true else {
-            throw .address("it contains a password, which belongs in 'shared.password'")
+            throw .address("it contains a password, which belongs in 'fleet.password'")
         }
         guard user != "" else { throw .address("the user before '@' is empty") }
         switch scheme {
@@ -97,7 +97,7 @@ extension RedisTierError {
     fileprivate static func address(_ fault: String) -> RedisTierError {
         RedisTierError(
             .rejected,
-            "The address of the shared tier is not valid: \(fault). Write 'redis://host:6379', "
+            "The address in 'fleet.url' is not valid: \(fault). Write 'redis://host:6379', "
                 + "'rediss://user@host:6379', 'redis+sentinel://name@host:26379,host:26379' or "
                 + "'redis+cluster://host:6379,host:6379'."
         )

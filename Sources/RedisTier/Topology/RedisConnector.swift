@@ -29,7 +29,7 @@ package final class RedisConnector: Sendable {
             throw RedisTierError(.rejected, "TLS requires an address with 'rediss', and such an address requires TLS.")
         }
         guard address.user == nil || password != nil else {
-            throw RedisTierError(.rejected, "The address of the shared tier has a user but no password.")
+            throw RedisTierError(.rejected, "The address in 'fleet.url' has a user but no password.")
         }
         var settings = settings
         settings.credentials = password.map { RedisCredentials(user: address.user, password: $0) }

@@ -1,4 +1,4 @@
-import SharedTier
+import FleetTier
 import Synchronization
 
 /// Lets callers act one at a time, in the order of their arrival.
@@ -21,9 +21,9 @@ final class ChunkTurns: Sendable {
 
     /// Waits until it is the caller's turn. Call ``end()`` afterwards.
     ///
-    /// - Throws: ``SharedTier/SharedLogError/timedOut`` or ``SharedTier/SharedLogError/cancelled``;
+    /// - Throws: ``FleetTier/FleetLogError/timedOut`` or ``FleetTier/FleetLogError/cancelled``;
     ///   then it is not the caller's turn.
-    func begin(within limit: Duration) async throws(SharedLogError) {
+    func begin(within limit: Duration) async throws(FleetLogError) {
         let turn = Turn()
         let isFree = state.withLock { state in
             if state.isBusy { state.waiting.append(turn) }

@@ -1,12 +1,12 @@
+package import FleetTier
 import NIOCore
-package import SharedTier
 
 extension RedisValues {
     package func lead(
         _ lease: FillLease,
         for duration: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> LeaseAnswer {
+    ) async throws(FleetLogError) -> LeaseAnswer {
         let token = lease.token.description
         // NX together with GET requires 7.0. The reply is the existing token.
         let reply = try await perform(
@@ -33,7 +33,7 @@ extension RedisValues {
         at value: ValueName,
         lease: ValueName,
         within limit: Duration
-    ) async throws(SharedLogError) -> LeaseLook {
+    ) async throws(FleetLogError) -> LeaseLook {
         let found = try await values([value, lease], within: limit)
         let state: LeaseLook.State =
             switch found[1].map({ String(buffer: $0) }) {
@@ -48,7 +48,7 @@ extension RedisValues {
         _ lease: FillLease,
         for duration: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> Bool {
+    ) async throws(FleetLogError) -> Bool {
         try ValueReplies.flag(
             try await run(
                 .renew,
@@ -60,7 +60,7 @@ extension RedisValues {
         )
     }
 
-    package func release(_ lease: FillLease, within limit: Duration) async throws(SharedLogError) -> Bool {
+    package func release(_ lease: FillLease, within limit: Duration) async throws(FleetLogError) -> Bool {
         try ValueReplies.flag(
             try await run(
                 .release,
@@ -72,7 +72,7 @@ extension RedisValues {
         )
     }
 
-    package func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(SharedLogError) {
+    package func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(FleetLogError) {
         let command = RedisCommand(
             "SET",
             .text(lease.text),

@@ -1,10 +1,10 @@
+package import FleetTier
 package import NIOCore
-package import SharedTier
 
 /// Shared responses and leases in plain keys of Redis 7 or Valkey: one server, or a cluster.
 ///
 /// It works while ``run()`` runs.
-package final class RedisValues: SharedValues {
+package final class RedisValues: FleetValues {
     /// Where the values are.
     enum Home: Sendable {
         case server(ValuesNode)
@@ -16,7 +16,7 @@ package final class RedisValues: SharedValues {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - connector: with limits that admit a value of ``SharedTier/ValueLimits/longestValue``
+    ///   - connector: with limits that admit a value of ``FleetTier/ValueLimits/longestValue``
     ///     bytes, as the defaults do.
     ///   - pollInterval: how often sentinels, or a cluster, are asked whether a primary has moved.
     ///   - clock: supplies the time of pauses.
@@ -85,7 +85,7 @@ package final class RedisValues: SharedValues {
 
     // MARK: Values
 
-    package func values(_ names: [ValueName], within limit: Duration) async throws(SharedLogError) -> [ByteBuffer?] {
+    package func values(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostNames else { throw .limit("names") }
         guard !names.isEmpty else { return [] }
         // One command, so that the values are from one moment. A key of another type counts as
@@ -103,7 +103,7 @@ package final class RedisValues: SharedValues {
         for lifetime: Duration,
         releasing lease: FillLease?,
         within limit: Duration
-    ) async throws(SharedLogError) -> Bool {
+    ) async throws(FleetLogError) -> Bool {
         guard value.readableBytes <= ValueLimits.longestValue, ValueHeader(value) != nil else { throw .limit("value") }
         let reply = try await run(
             .put,
@@ -121,7 +121,7 @@ package final class RedisValues: SharedValues {
         _ names: [ValueName],
         for lifetime: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> Bool {
+    ) async throws(FleetLogError) -> Bool {
         guard names.count <= ValueLimits.mostExtended else { throw .limit("names") }
         let time = try lifetime.lifetime()
         guard !names.isEmpty else { return true }
@@ -135,19 +135,19 @@ package final class RedisValues: SharedValues {
 
     // MARK: Chunks
 
-    package func chunks(_ names: [ValueName], within limit: Duration) async throws(SharedLogError) -> [ByteBuffer?] {
+    package func chunks(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostChunks else { throw .limit("names") }
         guard let first = names.first else { return [] }
         let commands = names.map { RedisCommand("GET", .text($0.text)) }
         return try await perform(commands, about: first, inTurn: true, within: TimeAmount(limit))
-            .map { reply throws(SharedLogError) in try ValueReplies.value(reply) }
+            .map { reply throws(FleetLogError) in try ValueReplies.value(reply) }
     }
 
     package func putChunks(
         _ chunks: [SealedChunk],
         for lifetime: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) {
+    ) async throws(FleetLogError) {
         guard chunks.count <= ValueLimits.mostChunks else { throw .limit("chunks") }
         guard chunks.allSatisfy({ $0.bytes.readableBytes <= ValueLimits.longestChunk }) else { throw .limit("chunk") }
         let time = try lifetime.lifetime()
@@ -166,7 +166,7 @@ package final class RedisValues: SharedValues {
         _ command: RedisCommand,
         about name: ValueName,
         within limit: Duration
-    ) async throws(SharedLogError) -> RESPValue {
+    ) async throws(FleetLogError) -> RESPValue {
         try await perform([command], about: name, within: TimeAmount(limit))[0]
     }
 
@@ -177,8 +177,8 @@ package final class RedisValues: SharedValues {
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration
-    ) async throws(SharedLogError) -> RESPValue {
-        try await script.run(keys: keys, arguments, within: limit) { command, time throws(SharedLogError) in
+    ) async throws(FleetLogError) -> RESPValue {
+        try await script.run(keys: keys, arguments, within: limit) { command, time throws(FleetLogError) in
             try await perform([command], about: name, within: time)[0]
         }
     }
@@ -192,15 +192,15 @@ package final class RedisValues: SharedValues {
         about name: ValueName,
         inTurn: Bool = false,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let replies: [RESPValue]
         switch home {
         case .cluster(let cluster):
             replies = try await cluster.perform(commands, on: HashSlot(of: name.text), inTurn: inTurn, within: time)
         case .server(let node):
             replies = try await node.perform(commands, inTurn: inTurn, within: time)
-            do throws(SharedLogError) {
-                try SharedLogError.check(replies)
+            do throws(FleetLogError) {
+                try FleetLogError.check(replies)
             } catch {
                 if error == .unreachable { node.reconnect() }
                 throw error
@@ -212,7 +212,7 @@ package final class RedisValues: SharedValues {
 
 extension Duration {
     /// In whole milliseconds.
-    func lifetime() throws(SharedLogError) -> Int {
+    func lifetime() throws(FleetLogError) -> Int {
         let (seconds, attoseconds) = components
         // More than a year is a mistake, and the server would reject much more.
         guard seconds >= 0, seconds <= 366 * 86_400 else { throw .limit("lifetime") }

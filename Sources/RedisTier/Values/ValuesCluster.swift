@@ -1,5 +1,5 @@
+import FleetTier
 import NIOCore
-import SharedTier
 import Synchronization
 
 /// The primaries of a cluster with their connections. A connection is opened when it is first
@@ -84,7 +84,7 @@ final class ValuesCluster: Sendable {
         for task in gone { task.cancel() }
     }
 
-    private func node(at place: RedisEndpoint) throws(SharedLogError) -> ValuesNode {
+    private func node(at place: RedisEndpoint) throws(FleetLogError) -> ValuesNode {
         let node: ValuesNode? = shared.withLock { state in
             if let node = state.nodes[place]?.node { return node }
             guard state.isRunning, state.nodes.count < ClusterMap.mostPrimaries else { return nil }
@@ -108,7 +108,7 @@ final class ValuesCluster: Sendable {
         on slot: HashSlot,
         inTurn: Bool,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let end = NIODeadline.now() + time
         guard let owner = directory.map?.owner(of: slot) else {
             bell.ring()
@@ -128,8 +128,8 @@ final class ValuesCluster: Sendable {
             let again = try await perform(places.map { commands[$0] }, at: route, inTurn: inTurn, until: end)
             for (place, reply) in zip(places, again) { replies[place] = reply }
         }
-        do throws(SharedLogError) {
-            try SharedLogError.check(replies, isInCluster: true)
+        do throws(FleetLogError) {
+            try FleetLogError.check(replies, isInCluster: true)
         } catch {
             if error == .unreachable { bell.ring() }
             throw error
@@ -142,7 +142,7 @@ final class ValuesCluster: Sendable {
         at route: ClusterRoute,
         inTurn: Bool,
         until end: NIODeadline
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let node = try node(at: route.place)
         let time = end - .now()
         guard time > .zero else { throw .timedOut }

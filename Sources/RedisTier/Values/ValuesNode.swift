@@ -1,5 +1,5 @@
+import FleetTier
 import NIOCore
-import SharedTier
 
 /// The two connections to one server: one for values and leases, and one for chunks, so that a long
 /// body never delays a small reply.
@@ -71,7 +71,7 @@ final class ValuesNode: Sendable {
         _ commands: [RedisCommand],
         inTurn: Bool,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let end = NIODeadline.now() + time
         let keeper = inTurn ? large : small
         await waitForFirst(inTurn ? tried.large : tried.small, within: time)
@@ -82,7 +82,7 @@ final class ValuesNode: Sendable {
         do throws(RedisTierError) {
             return try await keeper.execute(commands, within: end - .now())
         } catch {
-            throw SharedLogError(error)
+            throw FleetLogError(error)
         }
     }
 

@@ -255,9 +255,9 @@ extension CacheEngine {
     ) async throws -> Explanation {
         var explanation = try await explain(request, at: instant)
         if var key = key(for: request) {
-            // A variant of the shared partition has its name there.
-            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "shared" }) {
-                key = key.inPartition(.shared)
+            // A variant of the common partition has its name there.
+            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "common" }) {
+                key = key.inPartition(.common)
             }
             explanation.key?.shortID = store.shortID(of: key)
         }

@@ -55,11 +55,11 @@ struct ExplanationText {
     private func partition(_ key: Explanation.Key) -> String {
         let owner =
             switch key.partition {
-            case "shared": "shared"
+            case "common": "common"
             case "principal": "for the named principal"
             default: "for the user with these credentials"
             }
-        return key.looksInShared ? "\(owner), then shared" : owner
+        return key.looksInCommon ? "\(owner), then common" : owner
     }
 
     // MARK: Stored
@@ -76,7 +76,7 @@ struct ExplanationText {
         let age = explanation.at.milliseconds(since: variant.storedAt)
         var words = ["\(variant.status)", age >= 0 ? "stored \(Words.duration(age)) earlier" : "stored later"]
         words.append("\(variant.bodyLength) bytes")
-        words.append(variant.partition == "shared" ? "shared" : "private")
+        words.append(variant.partition == "common" ? "common" : "private")
         if variant.isInvalidated { words.append("invalidated") }
         if variant.isBodyGone { words.append("body removed") }
         var text = words.joined(separator: ", ")

@@ -13,7 +13,7 @@ struct Status: AsyncParsableCommand {
             \(GatewayPlace.help)
 
             JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
-            shared and configuration.
+            fleet and configuration.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.
 
@@ -31,17 +31,17 @@ struct Status: AsyncParsableCommand {
     }
 
     /// Lines about the nodes that share their purges.
-    static func fleet(_ shared: FleetState?) -> [String] {
-        guard let shared else { return [] }
+    static func fleet(_ fleet: FleetState?) -> [String] {
+        guard let fleet else { return [] }
         let own = FleetWords.own(
-            state: shared.state,
-            position: shared.position,
-            contact: shared.contactSeconds,
-            waiting: shared.waiting,
-            problem: shared.problem
+            state: fleet.state,
+            position: fleet.position,
+            contact: fleet.contactSeconds,
+            waiting: fleet.waiting,
+            problem: fleet.problem
         )
-        return ["  shared         \(shared.node) \(own)"]
-            + (shared.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
+        return ["  fleet          \(fleet.node) \(own)"]
+            + (fleet.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
     }
 
     /// Lines for people.
@@ -57,7 +57,7 @@ struct Status: AsyncParsableCommand {
             lines.append("  store          \(store.usedBytes) of \(store.budget) bytes; \(kinds)")
         }
         lines.append("  invalidation   \(report.invalidationSequence)")
-        lines += Self.fleet(report.shared)
+        lines += Self.fleet(report.fleet)
         let file = report.configuration.file ?? "no file"
         lines.append("  configuration  \(file), in force since \(report.configuration.loadedAt)")
         if let reload = report.configuration.lastReload {

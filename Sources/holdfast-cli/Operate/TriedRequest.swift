@@ -102,7 +102,7 @@ struct TriedRequest: Encodable, Sendable {
         let head = HTTPResponse(status: .init(code: status), headerFields: fields)
         switch CachePolicy(kind: .shared).storability(of: head, to: asked, hasCredentials: false) {
         case .forbidden(let refusal): why = refusal.words
-        case .shared, .principal: why = "Its fields permit storing it; a rule, a limit or the store prevents it."
+        case .common, .principal: why = "Its fields permit storing it; a rule, a limit or the store prevents it."
         }
     }
 }

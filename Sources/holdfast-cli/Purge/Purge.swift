@@ -18,8 +18,8 @@ struct Purge: AsyncParsableCommand {
             With '--refresh 20/s', a running gateway fetches the expired responses again in the background, at that rate, so that no client waits for them. Only GET requests \
             without credentials can be repeated. 'GET /v1/refreshes' on the control socket shows the progress.
 
-            A gateway that shares its purges with other nodes reports how far the purge got: 'queued' (waiting in this node's journal), 'shared' (in the log that all nodes read), \
-            'replicated' (on as many replicas as 'shared.quorum' requires) or 'everywhere' (in force on every node). With '--wait LEVEL', the command waits for a level, at most '--within TIME'. \
+            A gateway that shares its purges with other nodes reports how far the purge got: 'queued' (waiting in this node's journal), 'published' (in the log that all nodes read), \
+            'replicated' (on as many replicas as 'fleet.quorum' requires) or 'everywhere' (in force on every node). With '--wait LEVEL', the command waits for a level, at most '--within TIME'. \
             The purge is in force at this gateway before the wait, and keeps spreading to other nodes after it.
 
             \(GatewayPlace.help)
@@ -63,7 +63,7 @@ struct Purge: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Level to wait for before the command ends. Default: 'shared.acknowledge'.",
+            "Level to wait for before the command ends. Default: 'fleet.acknowledge'.",
             valueName: "level"
         )
     )

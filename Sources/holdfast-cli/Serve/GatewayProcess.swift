@@ -92,7 +92,7 @@ struct GatewayProcess: Sendable {
         CacheEngine(
             store: store.responses,
             transport: transport,
-            shared: member?.sharedResponses,
+            fleet: member?.fleetResponses,
             trust: member?.trust,
             policy: CachePolicy(kind: .shared),
             credentialSecret: store.credentialSecret,

@@ -123,6 +123,6 @@ struct ServeSettings: Sendable {
     /// Settings that are compared above under their names are left out.
     private static func isKept(_ name: String) -> Bool {
         (name.hasPrefix("store.") && name != "store.path") || (name.hasPrefix("control.") && name != "control.socket")
-            || name == "metrics.listen" || name.hasPrefix("shared.")
+            || name == "metrics.listen" || name.hasPrefix("fleet.")
     }
 }

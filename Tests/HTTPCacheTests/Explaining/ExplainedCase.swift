@@ -11,7 +11,7 @@ struct ExplainedCase: CustomStringConvertible {
     struct Stored {
         var head: StoredResponseHead
         var body: String
-        var isShared: Bool
+        var isCommon: Bool
     }
 
     static let url = "https://a.example/feed?page=1"
@@ -56,7 +56,7 @@ struct ExplainedCase: CustomStringConvertible {
     var description: String {
         let fields = request.head.headerFields.map { "\($0.name): \($0.value)" }
         let heads = stored.map {
-            "\($0.head.status.code) shared=\($0.isShared) \($0.head.fields) by \($0.head.selectingFields)"
+            "\($0.head.status.code) common=\($0.isCommon) \($0.head.fields) by \($0.head.selectingFields)"
         }
         return """
             \(kind) \(mode) eager=\(eagerRefresh ?? 0) \(request.head.method) \(fields) \(request.preference) \(request.storage) \
@@ -94,7 +94,7 @@ struct ExplainedCase: CustomStringConvertible {
         let key = try engine.key(for: asGet) ?? CacheKey(target: TargetURI(Self.url))
         for (index, entry) in stored.enumerated() {
             let draft = ResponseDraft(
-                key: entry.isShared ? key.inPartition(.shared) : key,
+                key: entry.isCommon ? key.inPartition(.common) : key,
                 head: entry.head,
                 freshUntil: .distantFuture,
                 isUsableStale: true,
@@ -241,7 +241,7 @@ extension SeededRandom {
                     ? ExplainedCase.start.adding(milliseconds: Int64(pick([0, 30_000, 70_000]))) : nil
             ),
             body: body,
-            isShared: chance(0.6)
+            isCommon: chance(0.6)
         )
     }
 }

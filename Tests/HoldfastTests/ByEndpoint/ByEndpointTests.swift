@@ -69,7 +69,7 @@ import Testing
         try await ScriptedClient.run { fixture in
             let endpoint = Me(principal: principal)
             let before = try #require(try await fixture.client.key(of: endpoint))
-            #expect(before.components.partition == principal.map { .principal($0) } ?? .shared)
+            #expect(before.components.partition == principal.map { .principal($0) } ?? .common)
             fixture.script("/me", .ok("text", fields: [.cacheControl: "max-age=60, \(directive)"]))
             _ = try await fixture.client.fetch(endpoint)
             let key = try #require(try await fixture.client.key(of: endpoint))

@@ -256,7 +256,7 @@ final class Simulation: @unchecked Sendable {
 
     private func perform(_ call: Call, chunks: Int, pauses: Bool) async {
         if let key = engine.key(for: call.request) {
-            let keys = [key, key.inPartition(.shared)]
+            let keys = [key, key.inPartition(.common)]
             for key in keys[..<(keys[0] == keys[1] ? 1 : 2)] {
                 call.storedAtBeginning += store.base.resident(key) ?? []
             }

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-@testable import SharedTier
+@testable import FleetTier
 
 /// Values as an engine that is not trusted has them, and what is in them: a header, then content
 /// that is not sealed. No value opens that no node sealed, and what is read is written again.

@@ -59,7 +59,7 @@ public struct ResponseSummary: Sendable, Hashable {
     public var method: HTTPRequest.Method?
     /// The target URI, whose query may be replaced; `nil` if the key is damaged.
     public var url: String?
-    /// The kind of its partition: `shared`, `principal` or `credentials`.
+    /// The kind of its partition: `common`, `principal` or `credentials`.
     public var partition: String?
     /// The response's status.
     public var status: HTTPResponse.Status?
