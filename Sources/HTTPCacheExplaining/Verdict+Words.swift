@@ -57,7 +57,7 @@ extension DryRun.Outcome {
     }
 
     private func liftedClause(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
-        serve.liftedDirective.map { "; '\($0)' is lifted\(wording.rule(of: ["stale.despite"]))" } ?? ""
+        serve.liftedDirective.map { "; '\($0)' is lifted\(wording.rule(of: ["stale.ignore"]))" } ?? ""
     }
 
     private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
@@ -123,7 +123,7 @@ extension DryRun.Outcome {
         }
         if let directive = reuse.liftedDirective {
             return ", and '\(directive)' applies as long as the origin is reachable"
-                + wording.rule(of: ["stale.despite"])
+                + wording.rule(of: ["stale.ignore"])
         }
         return stored.head.status.code >= 400 ? ", and is an error" : ""
     }

@@ -65,7 +65,7 @@ struct OfflineResponses {
                 let patterns = rule.match.urls
                 guard patterns.isEmpty || patterns.contains(where: { Self.mayBe($0, about: route) }) else { return nil }
                 let settings = rule.settings
-                let lifted = (settings.stale.despite ?? []).union(settings.ignore.directives ?? [])
+                let lifted = (settings.stale.ignore ?? []).union(settings.ignore.directives ?? [])
                 let names = rest.filter { lifted.contains($0.0) }.map(\.1)
                 return names.isEmpty ? nil : Lifting(rule: rule.name ?? "rule \(index + 1)", directives: names)
             }
@@ -102,7 +102,7 @@ struct OfflineResponses {
                 path: route.origin.pathPrefix + path
             )
             let overrides = rules.rules(for: request).overrides(forContentType: nil)
-            lifted.formIntersection(overrides.staleDespite.union(overrides.ignoredDirectives))
+            lifted.formIntersection(overrides.directivesIgnoredWhenStale.union(overrides.ignoredDirectives))
         }
         return lifted
     }

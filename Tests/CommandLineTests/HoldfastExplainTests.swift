@@ -116,7 +116,7 @@ struct HoldfastExplainTests {
     @Test(arguments: [
         (
             "ignore: {directives: [must-revalidate]}",
-            "Would be validated with the origin: the stored response has been stale for 5 m (max-age=300), and its staleness exceeds 'stale.normal' (rule 'feed', line 7)."
+            "Would be validated with the origin: the stored response has been stale for 5 m (max-age=300), and its staleness exceeds 'stale.unreachable' (rule 'feed', line 7)."
         ),
         (
             "bypass: false",
@@ -137,7 +137,7 @@ struct HoldfastExplainTests {
                   - name: feed
                     match: {url: "https://api.example.com/**"}
                     \(setting)
-                    stale: {normal: 1 m, on-error: 1 h}
+                    stale: {unreachable: 1 m, on-error: 1 h}
 
                 """
             try Data(yaml.utf8).write(to: file)

@@ -56,8 +56,8 @@ struct HoldfastFleetTests {
         // Not later than the command's end.
         await origin.stop()
         let response = try await second.get("/news/1")
-        #expect(response.contains("detail=offline"), "\(response)")
-        #expect(try await !second.get("/other").contains("detail=offline"))
+        #expect(response.contains("detail=unreachable"), "\(response)")
+        #expect(try await !second.get("/other").contains("detail=unreachable"))
         let reply = try await gateway.post(#"{"select": {"tags": ["news"]}, "wait": "published", "within": "1m"}"#)
         #expect(reply.status == 200 && reply.json["reached"] as? String == "published", "\(reply.text)")
         #expect(reply.json["position"] is String && reply.json["nodes"] == nil && reply.json["sequence"] is Int)

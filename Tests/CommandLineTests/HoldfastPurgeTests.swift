@@ -88,7 +88,7 @@ struct HoldfastPurgeTests {
                 let response = try await gateway.get(target.path, host: target.host)
                 let isPurged = selector.selected.contains(target)
                 #expect(response.hasPrefix("HTTP/1.1 200 ") && response.hasSuffix("v1"), "\(target) \(response)")
-                #expect(response.contains("detail=offline") == isPurged, "\(target) \(response)")
+                #expect(response.contains("detail=unreachable") == isPurged, "\(target) \(response)")
             }
             // Expired responses are only offline copies now.
             let again = try await gateway.post(#"{"select": \#(selector.json), "dryRun": true}"#)
@@ -162,7 +162,9 @@ struct HoldfastPurgeTests {
                 try await PurgedGateway.with(folder) { gateway in
                     for target in Self.targets where target != Target(path: "/other") {
                         let response = try await gateway.get(target.path, host: target.host)
-                        #expect(response.contains("detail=offline") && response.hasSuffix("v1") == (action == "expire"))
+                        #expect(
+                            response.contains("detail=unreachable") && response.hasSuffix("v1") == (action == "expire")
+                        )
                     }
                     #expect(try await gateway.get("/other").contains("; hit; ttl="))
                 }

@@ -150,7 +150,7 @@ struct HoldfastReloadTests {
                     await origin.stop()
                     for _ in 0..<3 {
                         kept.send("GET /respond?body=stored HTTP/1.1\r\nHost: a\r\nCache-Control: no-cache\r\n\r\n")
-                        #expect(await kept.read(until: "stored").contains("detail=offline"))
+                        #expect(await kept.read(until: "stored").contains("detail=unreachable"))
                     }
                     let unreachable = await log.line(containing: "Origin unreachable")
                     #expect(unreachable.contains(" notice ") && unreachable.contains("origin=\(origin.baseURL)"))

@@ -22,7 +22,7 @@ struct HoldfastRulesTests {
           - name: images
             match: {url: "http://a.example/*.png", content-type: image/*}
             freshness: {lifetime: 1 h}
-            stale: {despite: [must-revalidate], offline: 7 d}
+            stale: {ignore: [must-revalidate], offline: 7 d}
           - name: agents
             match: {url: "http://a.example/agents"}
             ignore: {fields: [User-Agent]}

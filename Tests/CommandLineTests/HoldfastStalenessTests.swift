@@ -18,7 +18,7 @@ struct HoldfastStalenessTests {
             routes:
               - {origin: "\(origin.baseURL)"}
             rules:
-              - {match: {url: "/news/**"}, freshness: {lifetime: 1 s}, stale: {offline: \(limit), normal: \(limit)}}
+              - {match: {url: "/news/**"}, freshness: {lifetime: 1 s}, stale: {offline: \(limit), unreachable: \(limit)}}
             """
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
     }
@@ -54,7 +54,7 @@ struct HoldfastStalenessTests {
             for connection in connections { connection.get("/news/1") }
             for connection in connections {
                 let response = await connection.read { $0.contains("\r\n\r\n") }
-                #expect(response.hasPrefix("HTTP/1.1 200 ") && response.contains("detail=offline"), "\(response)")
+                #expect(response.hasPrefix("HTTP/1.1 200 ") && response.contains("detail=unreachable"), "\(response)")
             }
             let report = try await gateway.curl("/v1/staleness").json
             #expect(report["staleness"] as? String == "2d" && report["seconds"] as? Int == 172_800)
@@ -95,7 +95,7 @@ struct HoldfastStalenessTests {
                 }
                 #expect(ending.wasKilled)
                 try await PurgedGateway.with(folder) { gateway in
-                    #expect(try await gateway.get("/news/1").contains("detail=offline"))
+                    #expect(try await gateway.get("/news/1").contains("detail=unreachable"))
                     try write(folder, origin, limit: "0 s")
                     gateway.server.signal(SIGHUP)
                     _ = await gateway.server.log.line(containing: "Configuration reloaded")
@@ -106,7 +106,7 @@ struct HoldfastStalenessTests {
                 }
                 _ = try await RunningServer.with(["--config", folder.file, "--no-control"]) { server in
                     let response = try await ServerProcess.get("/news/1", at: server.port)
-                    #expect(response.contains("detail=offline"), "\(response)")
+                    #expect(response.contains("detail=unreachable"), "\(response)")
                     server.signal(SIGTERM)
                 }
                 // The hour has passed.

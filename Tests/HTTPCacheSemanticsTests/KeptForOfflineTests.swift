@@ -9,7 +9,7 @@ import Testing
         var dependsOnContentType: Bool { false }
         init(_ lifted: PolicyOverrides.Directives) {
             var overrides = PolicyOverrides()
-            overrides.staleDespite = lifted
+            overrides.directivesIgnoredWhenStale = lifted
             self.overrides = overrides
         }
         func overrides(forContentType contentType: String?) -> PolicyOverrides { overrides }
@@ -127,7 +127,7 @@ import Testing
 
     @Test func ignoredNoStoreIsServedNormally() {
         var overrides = PolicyOverrides()
-        overrides.staleDespite = .noStore
+        overrides.directivesIgnoredWhenStale = .noStore
         overrides.ignoredDirectives = .noStore
         final class Ignoring: PolicyOverriding {
             let overrides: PolicyOverrides

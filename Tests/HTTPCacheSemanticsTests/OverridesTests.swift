@@ -209,7 +209,7 @@ import Testing
             ("proxy-revalidate", .proxyRevalidate), ("s-maxage=1", .sMaxage),
         ]
     ) func liftedDirectiveAllowsStaleUse(directive: String, lifted: PolicyOverrides.Directives) {
-        let policy = policy(.shared) { $0.staleDespite = lifted }
+        let policy = policy(.shared) { $0.directivesIgnoredWhenStale = lifted }
         let reuse = reuse(policy, cc("max-age=1, \(directive)"), after: 9)
         #expect(reuse.decision == .validate(.stale), "it is validated while the origin is reachable")
         #expect(reuse.staleUse == .allowed)
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(.tags(.rfc9111Stale)) func everyForbiddingDirectiveMustBeLifted() {
-        let policy = policy(.shared) { $0.staleDespite = [.mustRevalidate] }
+        let policy = policy(.shared) { $0.directivesIgnoredWhenStale = [.mustRevalidate] }
         let both = reuse(policy, cc("max-age=1, must-revalidate, no-cache"), after: 9)
         #expect(both.staleUse == .forbidden(by: "no-cache"))
         #expect(both.liftedDirective == nil)
@@ -229,23 +229,23 @@ import Testing
     }
 
     @Test(.tags(.rfc9111Stale)) func privateIsNeverLifted() {
-        let policy = policy(.shared) { $0.staleDespite = [.noStore, .private] }
+        let policy = policy(.shared) { $0.directivesIgnoredWhenStale = [.noStore, .private] }
         #expect(reuse(policy, cc("max-age=1, private"), after: 9).staleUse == .forbidden(by: "private"))
     }
 
     @Test(.tags(.rfc9111Stale), arguments: kinds) func exceededStalenessLimitForbidsStaleUse(kind: CacheKind) {
         let policy = policy(kind) {
-            $0.maximumStaleness = 10
+            $0.maximumStalenessUnreachable = 10
             $0.maximumStalenessOffline = 20
         }
         let expected: [(Int64, Reuse.StaleUse, Reuse.StaleUse)] = [
-            (0, .allowed, .allowed), (11, .allowed, .allowed), (12, .forbidden(by: "stale.normal"), .allowed),
-            (21, .forbidden(by: "stale.normal"), .allowed),
-            (22, .forbidden(by: "stale.normal"), .forbidden(by: "stale.offline")),
+            (0, .allowed, .allowed), (11, .allowed, .allowed), (12, .forbidden(by: "stale.unreachable"), .allowed),
+            (21, .forbidden(by: "stale.unreachable"), .allowed),
+            (22, .forbidden(by: "stale.unreachable"), .forbidden(by: "stale.offline")),
         ]
-        for (seconds, normal, offline) in expected {
+        for (seconds, unreachable, offline) in expected {
             let reuse = reuse(policy, cc("max-age=1"), after: seconds)
-            #expect(reuse.staleUse(isOffline: false) == normal, "after \(seconds) s")
+            #expect(reuse.staleUse(isOffline: false) == unreachable, "after \(seconds) s")
             #expect(reuse.staleUse(isOffline: true) == offline, "after \(seconds) s")
             #expect(reuse.staleUse == .allowed, "directives do not matter here")
         }

@@ -161,7 +161,7 @@ struct ExchangeFlowTests {
         guard case .serve(let serve) = flow.considered(recent: nil, verdict: .unreachable) else {
             throw UnexpectedAction()
         }
-        #expect(serve.outcome.detail == .offline)
+        #expect(serve.outcome.detail == .unreachable)
         // Its body is gone: the origin is asked all the same.
         guard case .lead = flow.admitted(.lead(fill())) else { throw UnexpectedAction() }
     }
@@ -265,7 +265,7 @@ struct ExchangeFlowTests {
         guard case .standIn(let serve) = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
         let details: [Trouble: CacheOutcome.Detail] = [
             .slow: .slow, .status: .staleIfError, .statusForOthers: .staleIfError, .looksWrong: .guarded,
-            .unreachable: .offline, .noPlace: .overloaded, .noConnection: .overloaded,
+            .unreachable: .unreachable, .noPlace: .overloaded, .noConnection: .overloaded,
         ]
         #expect(serve.stored.id == stale.id && serve.outcome.detail == details[trouble])
     }

@@ -74,7 +74,7 @@ extension FillCase {
             .stores,
             .ok,
             [.cacheControl: "no-store"],
-            rules: { $0.overrides.staleDespite = .noStore }
+            rules: { $0.overrides.directivesIgnoredWhenStale = .noStore }
         ),
         FillCase(
             "private in a shared cache",

@@ -27,7 +27,7 @@ import Testing
         let second = try await fixture.get()
         #expect(first.text == "old")
         #expect(second.text == "old")
-        #expect(second.response.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=offline")
+        #expect(second.response.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=unreachable")
         #expect(fixture.transport.requests.count == 2)
     }
 

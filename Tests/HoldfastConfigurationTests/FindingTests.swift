@@ -365,8 +365,8 @@ import Testing
             "1: timeouts.soft: It is not less than 'timeouts.hard' (line 3), so it has no effect."
         ),
         (
-            "{stale: {despite: [private]}}",
-            "1: stale.despite: Expected no-store, no-cache, must-revalidate, proxy-revalidate, s-maxage or invalidated, not 'private'."
+            "{stale: {ignore: [private]}}",
+            "1: stale.ignore: Expected no-store, no-cache, must-revalidate, proxy-revalidate, s-maxage or invalidated, not 'private'."
         ),
         ("{tags: {a: b}}", "1: tags: Expected tags, or a list of such, not a mapping."),
         ("{eager-refresh: 2}", "1: eager-refresh: Expected a number from 0 to 1, not '2'."),

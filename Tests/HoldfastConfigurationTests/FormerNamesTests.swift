@@ -14,6 +14,10 @@ import Testing
         ("shared: {url: \"redis://a\"}", "'shared' was renamed. Write 'fleet'."),
         ("shared.url: \"redis://a\"", "'shared.url' was renamed. Write 'fleet.url'."),
         ("rules: [{shared: false}]", "'shared' was renamed. Write 'fleet'."),
+        ("rules: [{stale: {normal: 7 d}}]", "'normal' was renamed. Write 'unreachable'."),
+        ("rules: [{stale.normal: 7 d}]", "'stale.normal' was renamed. Write 'stale.unreachable'."),
+        ("rules: [{stale: {despite: [no-cache]}}]", "'despite' was renamed. Write 'ignore'."),
+        ("rules: [{stale.despite: [no-cache]}]", "'stale.despite' was renamed. Write 'stale.ignore'."),
     ])
     func fileWithAnOldNameIsRejected(_ text: String, _ message: String) throws {
         let findings = try Self.findings(text)

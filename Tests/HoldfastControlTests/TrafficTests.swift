@@ -44,7 +44,7 @@ import Testing
             durations([0: 60, 4: 40]),
             family(
                 "holdfast_stale_served_total",
-                [([("detail", "offline")], 2), ([("detail", "despite-no-cache")], 1), ([("detail", "slow")], 5)]
+                [([("detail", "unreachable")], 2), ([("detail", "despite-no-cache")], 1), ([("detail", "slow")], 5)]
             ),
             family("holdfast_offline_refused_total", [([("reason", "not-stored")], 4)]),
             family("http_client_request_duration_seconds", [([], 12)]),
@@ -74,7 +74,10 @@ import Testing
                 "holdfast_exchanges_total",
                 [([("outcome", "hit")], 6), ([("outcome", "stale-hit")], 3), ([("outcome", "fetched")], 1)]
             ),
-            family("holdfast_stale_served_total", [([("detail", "stale-if-error")], 2), ([("detail", "offline")], 1)]),
+            family(
+                "holdfast_stale_served_total",
+                [([("detail", "stale-if-error")], 2), ([("detail", "unreachable")], 1)]
+            ),
         ])
         #expect(totals[.errorServed] == 2 && totals[.staleServed] == 3)
         #expect(totals.hitRatio == 0.7)

@@ -63,7 +63,7 @@ import Testing
                                 let response = try await gateway.get("/stale/\(client)")
                                 seen.counts.withLock {
                                     $0.stale += 1
-                                    if response["Cache-Status"]?.contains("offline") == true { $0.offline += 1 }
+                                    if response["Cache-Status"]?.contains("unreachable") == true { $0.offline += 1 }
                                 }
                             }
                         }

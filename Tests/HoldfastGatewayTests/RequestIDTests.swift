@@ -177,7 +177,9 @@ struct RequestIDTests {
             await origin.stop()
             gateway.clock.advance(by: .seconds(100))
             let stale = try await gateway.get("/stored/a")
-            #expect(stale["Cache-Status"]?.contains("detail=offline") == true && stale.text == first["X-Request-Id"])
+            #expect(
+                stale["Cache-Status"]?.contains("detail=unreachable") == true && stale.text == first["X-Request-Id"]
+            )
             let missing = try await gateway.get("/stored/b")
             #expect(missing.status == 504)
             let names = [first, stale, missing].compactMap { $0["X-Request-Id"] }

@@ -257,7 +257,7 @@ def outages(scenario):
 
 def rules(scenario):
     rows = [
-        {"name": "catalogue", "line": 12, "match": ["match.url: https://api.example.com/v1/catalogue/**"], "settings": ["freshness.lifetime: 5 m", "stale.offline: 7 d", "stale.despite: [must-revalidate]"], "matched": 812044},
+        {"name": "catalogue", "line": 12, "match": ["match.url: https://api.example.com/v1/catalogue/**"], "settings": ["freshness.lifetime: 5 m", "stale.offline: 7 d", "stale.ignore: [must-revalidate]"], "matched": 812044},
         {"name": "old-images", "line": 19, "match": ["match.host: images.example.com", "match.path: /old/**"], "settings": ["store.pin: true"], "matched": 0},
     ]
     routes = [{"name": "api", "line": 4, "requests": 41200}, {"name": "images", "line": 6, "requests": 0}]

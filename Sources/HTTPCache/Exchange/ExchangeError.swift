@@ -67,7 +67,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
             code: .originUnreachable,
             message: "\(cause)",
             status: 504,
-            outcome: CacheOutcome(forward: .uriMiss, detail: .offline),
+            outcome: CacheOutcome(forward: .uriMiss, detail: .unreachable),
             cause: cause
         )
     }

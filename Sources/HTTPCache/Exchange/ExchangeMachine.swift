@@ -235,7 +235,7 @@ package struct ExchangeMachine: Sendable {
                 status: failure.map { Self.status(for: $0.code) } ?? 502,
                 outcome: CacheOutcome(
                     forward: considered == nil ? .uriMiss : .stale,
-                    detail: isUnreachable ? .offline : nil
+                    detail: isUnreachable ? .unreachable : nil
                 ),
                 cause: error
             )
@@ -446,8 +446,10 @@ package struct ExchangeMachine: Sendable {
             guard !isLifted || isOriginUnreachable || preference == .storedOnly else { return nil }
         }
         var served = serve(stored, reuse)
-        // A fresh response needs no excuse; a stale one says that the network is unreachable.
-        if isOriginUnreachable || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+        // A fresh response needs no excuse; a stale one says why the origin did not validate it.
+        if reuse.decision != .fresh {
+            served.outcome.detail = mode == .offline ? .offline : isOriginUnreachable ? .unreachable : nil
+        }
         if reuse.decision == .fresh, prepared.trust == .none { served = withoutTrust(served) }
         if isLifted { served.lift(reuse.liftedDirective) }
         return served
@@ -545,7 +547,10 @@ package struct ExchangeMachine: Sendable {
                 + "(\(why)), "
                 + "and the origin \(cause == nil ? "may not be contacted" : "is unreachable").",
             status: 504,
-            outcome: CacheOutcome(forward: .stale, detail: .offline),
+            outcome: CacheOutcome(
+                forward: .stale,
+                detail: mode == .offline ? .offline : cause == nil ? nil : .unreachable
+            ),
             cause: cause,
             forbiddenBy: directive
         )

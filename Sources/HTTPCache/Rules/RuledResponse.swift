@@ -14,8 +14,8 @@ package struct RuledResponse: Sendable {
         package var forbiddenBy: String?
         /// See ``PolicyOverrides/staleWhileRevalidate``.
         package var whileRevalidate: Int64?
-        /// See ``PolicyOverrides/maximumStaleness``.
-        package var normal: Int64?
+        /// See ``PolicyOverrides/maximumStalenessUnreachable``.
+        package var unreachable: Int64?
         /// See ``PolicyOverrides/staleIfError``.
         package var onError: Int64?
         /// See ``PolicyOverrides/maximumStalenessOffline``.
@@ -81,7 +81,7 @@ package struct RuledResponse: Sendable {
         if case .forbidden(let directive) = policy.staleUse(of: head) { staleness.forbiddenBy = directive }
         let overrides = settings.overrides
         staleness.whileRevalidate = overrides.staleWhileRevalidate
-        staleness.normal = overrides.maximumStaleness
+        staleness.unreachable = overrides.maximumStalenessUnreachable
         staleness.onError = overrides.staleIfError
         staleness.offline = overrides.maximumStalenessOffline
         self.staleness = staleness

@@ -16,7 +16,7 @@ extension StorageRefusal {
     /// The reason in a sentence for operators.
     package var words: String {
         switch self {
-        case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.despite' can override that."
+        case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.ignore' can override that."
         case .requestNoStore: "The request has 'Cache-Control: no-store'."
         case .privateResponse: "It has 'Cache-Control: private', and the gateway is a shared cache."
         case .authorization: "The request has credentials, and the response does not allow sharing."

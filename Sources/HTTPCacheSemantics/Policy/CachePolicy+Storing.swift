@@ -31,9 +31,9 @@ extension CachePolicy {
     /// - a method with its content in the key, QUERY apart, needs a stated lifetime (RFC 9110
     ///   §9.3.3).
     ///
-    /// If an operator lifts `no-store` (``PolicyOverrides/staleDespite``), a success with that
-    /// directive is stored for its principal. If the request names no principal, it is stored only
-    /// without `Set-Cookie`.
+    /// If an operator lifts `no-store` (``PolicyOverrides/directivesIgnoredWhenStale``), a success
+    /// with that directive is stored for its principal. If the request names no principal, it is
+    /// stored only without `Set-Cookie`.
     ///
     /// An operator's lifetime (``PolicyOverrides``) is a stated lifetime too. §3.5 and the rule for
     /// `Set-Cookie` apply whatever an operator sets; only a `Cookie` that the operator ignores is

@@ -211,7 +211,7 @@ extension CachingClient {
         if error.code == .overloaded {
             stored?.emission.outcome.detail = .overloaded
         } else {
-            stored?.emission.outcome.noteOffline()
+            stored?.emission.outcome.noteUnreachable()
         }
         return stored
     }
@@ -439,7 +439,7 @@ extension CachingClient {
             var fallback = try await stored(call, prepared)
         else { return nil }
         if error.code == .truncated {
-            fallback.emission.outcome.noteOffline()
+            fallback.emission.outcome.noteUnreachable()
         } else {
             logger.warning("Response not usable; using the stored response", metadata: ["error": "\(error)"])
             fallback.emission.outcome.noteGuarded(from: response.head.status)
@@ -467,10 +467,10 @@ extension CacheOutcome {
     /// Whether a rule lifted a directive that forbids this use of an unconfirmed stored response.
     fileprivate var isLifted: Bool { detail?.description.hasPrefix("despite") == true }
 
-    /// Records that the network is unreachable. If the origin's resource has changed since, that
+    /// Records that the origin is unreachable. If the origin's resource has changed since, that
     /// detail takes precedence.
-    fileprivate mutating func noteOffline() {
-        if detail != .invalidated { detail = .offline }
+    fileprivate mutating func noteUnreachable() {
+        if detail != .invalidated { detail = .unreachable }
     }
 
     /// Records that the origin responded, but with unusable content.

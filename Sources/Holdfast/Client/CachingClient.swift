@@ -348,8 +348,8 @@ public final class CachingClient: Sendable {
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
             // A rule that bypasses the store has nothing to state about reads from it.
             if rule.bypass != true {
-                rule.stale.despite =
-                    offlineReads?.liftedDirectives ?? rule.stale.despite ?? endpointReads?.liftedDirectives
+                rule.stale.ignore =
+                    offlineReads?.liftedDirectives ?? rule.stale.ignore ?? endpointReads?.liftedDirectives
             }
             request.overrides = try overrides.override(rule, of: endpoint)
         }

@@ -114,7 +114,8 @@ extension RuleCheck {
             ("freshness.lifetime", settings.freshness.lifetime), ("freshness.default", settings.freshness.default),
             ("freshness.errors", settings.freshness.errors),
             ("stale.while-revalidate", settings.stale.whileRevalidate),
-            ("stale.normal", settings.stale.normal?.duration), ("stale.on-error", settings.stale.onError?.duration),
+            ("stale.unreachable", settings.stale.unreachable?.duration),
+            ("stale.on-error", settings.stale.onError?.duration),
             ("stale.offline", settings.stale.offline?.duration),
         ]
         for case (let name, let duration?) in durations
@@ -220,7 +221,7 @@ extension RuleCheck {
     private mutating func checkMode(_ settings: RuleSettings) {
         guard settings.mode == .offline else { return }
         let asking = [
-            "stale.while-revalidate", "stale.normal", "stale.on-error", "eager-refresh", "timeouts.soft",
+            "stale.while-revalidate", "stale.unreachable", "stale.on-error", "eager-refresh", "timeouts.soft",
             "timeouts.hard", "breaker", "to-origin.set",
         ]
         for name in asking {

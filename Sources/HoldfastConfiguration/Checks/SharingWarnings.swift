@@ -24,7 +24,7 @@ extension RuleSet {
                 .map { "'\($0.0)'" }
             return found.isEmpty ? nil : found.joined(separator: " and ")
         }
-        if let names = names(settings.stale.despite) { return ("stale.despite", "lifts \(names)") }
+        if let names = names(settings.stale.ignore) { return ("stale.ignore", "lifts \(names)") }
         if let names = names(settings.ignore.directives) { return ("ignore.directives", "ignores \(names)") }
         guard let lifetime = settings.freshness.lifetime, lifetime > .zero else { return nil }
         return ("freshness.lifetime", "replaces the lifetime that 'must-revalidate' and 's-maxage' are about")

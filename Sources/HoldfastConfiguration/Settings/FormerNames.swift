@@ -3,7 +3,7 @@
 enum FormerNames {
     /// The new names, by the old ones: of settings, and of groups of settings.
     static let settings = [
-        "shared": "fleet"
+        "shared": "fleet", "stale.normal": "stale.unreachable", "stale.despite": "stale.ignore",
     ]
 
     /// The new name of a setting; `nil` if the name was never in use.

@@ -66,7 +66,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
             throw ControlProblem(
                 .invalidRequest,
                 "An extension of staleness needs an end. Name 'until' (2026-11-25T14:00:00Z) or 'for' (2h). "
-                    + "What must last belongs into the configuration file ('stale.offline', 'stale.normal', 'stale.on-error').",
+                    + "What must last belongs into the configuration file ('stale.offline', 'stale.unreachable', 'stale.on-error').",
                 field: "until"
             )
         }

@@ -219,8 +219,8 @@ struct RouteCounters: Sendable {
 
     private static let staleDetails =
         [
-            CacheOutcome.Detail.offline, .staleIfError, .staleWhileRevalidate, .slow, .guarded, .recent, .overloaded,
-            .invalidated, .despite("must-revalidate"), .despite("proxy-revalidate"), .despite("no-cache"),
+            CacheOutcome.Detail.offline, .unreachable, .staleIfError, .staleWhileRevalidate, .slow, .guarded, .recent,
+            .overloaded, .invalidated, .despite("must-revalidate"), .despite("proxy-revalidate"), .despite("no-cache"),
             .despite("s-maxage"), .despite("no-store"),
         ].map(\.description) + ["other"]
 }
@@ -292,9 +292,11 @@ extension ExchangeRecord {
 }
 
 extension CacheOutcome {
-    /// Whether a stored response was served because its origin could not be reached.
+    /// Whether a stored response was served because its origin could not be reached, or the mode is
+    /// `offline`.
     var isOfOutage: Bool {
         guard let detail, !standsInForError else { return false }
-        return detail == .offline || detail == .invalidated || detail.description.hasPrefix("despite")
+        return detail == .offline || detail == .unreachable || detail == .invalidated
+            || detail.description.hasPrefix("despite")
     }
 }

@@ -65,7 +65,7 @@ extension RuleComparison {
                 if old != new { lines.append("      staleness  \(name): \(show(new)) instead of \(show(old))") }
             }
             changed("forbidden by", old.forbiddenBy, new.forbiddenBy) { $0 ?? "nothing" }
-            changed("normal", old.normal, new.normal) { $0.map { seconds(Double($0)) } ?? "unlimited" }
+            changed("unreachable", old.unreachable, new.unreachable) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("offline", old.offline, new.offline) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("on error", old.onError, new.onError) { $0.map { seconds(Double($0)) } ?? "as the response states" }
             changed("while revalidated", old.whileRevalidate, new.whileRevalidate) {

@@ -50,7 +50,7 @@ struct ExplainedCase: CustomStringConvertible {
         if more.chance(0.1) { request.preference = .staleWhileRevalidate }
         if more.chance(0.15) { request.reuseWithin = more.pick([.seconds(5), .seconds(60), .seconds(90)]) }
         if more.chance(0.6) { cause = .unsafeMethod }
-        if more.chance(0.5) { settings?.overrides.staleDespite.insert(.invalidated) }
+        if more.chance(0.5) { settings?.overrides.directivesIgnoredWhenStale.insert(.invalidated) }
     }
 
     var description: String {
@@ -187,10 +187,11 @@ extension SeededRandom {
         overrides.defaultLifetime = some(0.2, [20, 200], &self)
         overrides.errorLifetime = some(0.1, [5, 90], &self)
         overrides.ignoredDirectives = some(0.25, [.noCache, .mustRevalidate, [.sMaxage, .private]], &self) ?? []
-        overrides.staleDespite = some(0.3, [.mustRevalidate, .noCache, [.proxyRevalidate, .sMaxage]], &self) ?? []
+        overrides.directivesIgnoredWhenStale =
+            some(0.3, [.mustRevalidate, .noCache, [.proxyRevalidate, .sMaxage]], &self) ?? []
         overrides.staleWhileRevalidate = some(0.15, [0, 40], &self)
         overrides.staleIfError = some(0.2, [0, 40], &self)
-        overrides.maximumStaleness = some(0.2, [0, 10, 100], &self)
+        overrides.maximumStalenessUnreachable = some(0.2, [0, 10, 100], &self)
         overrides.maximumStalenessOffline = some(0.2, [0, 10, 100], &self)
         settings.overrides = overrides
         return settings

@@ -170,7 +170,7 @@ import Testing
                 gateway.clock.advance(by: .seconds(60))
                 let stale = try await gateway.get("/a")
                 #expect(stale.status == 200 && stale.text == "v1", "\(stale)")
-                #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
+                #expect(stale["Cache-Status"]?.contains("detail=unreachable") == true, "\(stale["Cache-Status"] ?? "")")
                 let replyTwo = try await gateway.get("/missing")
                 #expect(replyTwo.status == 504)
                 let reason = "None of the 2 servers tried for '\(url)' returned a usable response. One of them: '"
