@@ -27,7 +27,7 @@ public struct EngineOptions: Sendable {
     /// Requests under way to one origin at a time, including those whose bodies are being stored.
     /// More requests wait.
     ///
-    /// A gateway shares the places out: the last quarter is for clients that hold less than a
+    /// A gateway shares the permits out: the last quarter is for clients that hold less than a
     /// quarter.
     public var inFlightLimit = 256
     /// Requests that wait for one origin. One more is rejected with 503.

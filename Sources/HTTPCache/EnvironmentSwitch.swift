@@ -31,7 +31,7 @@ package struct EnvironmentSwitch: Sendable {
     /// Whether the gateway writes to sockets itself, past the channel.
     package static let socketWriter = EnvironmentSwitch("HOLDFAST_SOCKET_WRITER")
     /// Whether a call of the request layer begins on its caller's thread.
-    package static let callLane = EnvironmentSwitch("HOLDFAST_CALL_LANE")
+    package static let callExecutor = EnvironmentSwitch("HOLDFAST_CALL_EXECUTOR")
 
     /// Logs that the part is turned off, or that the variable has an unknown value.
     package func report(to logger: Logger) {

@@ -23,7 +23,7 @@ extension DryRun.Outcome {
 
     // MARK: Served
 
-    private func servedSentence(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+    private func servedSentence(_ serve: ReuseMachine.Serve, _ wording: Wording) -> String {
         let state = state(serve.stored, serve.freshness)
         switch reason {
         case .fresh:
@@ -56,7 +56,7 @@ extension DryRun.Outcome {
         return isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
     }
 
-    private func liftedClause(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+    private func liftedClause(_ serve: ReuseMachine.Serve, _ wording: Wording) -> String {
         serve.liftedDirective.map { "; '\($0)' is lifted\(wording.rule(of: ["stale.ignore"]))" } ?? ""
     }
 
@@ -69,7 +69,7 @@ extension DryRun.Outcome {
 
     // MARK: Asked for
 
-    private func fetchClause(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchClause(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
         let why = fetchReason(fetch, wording)
         guard fetch.validating == nil, fetch.selected != nil, fetch.completing == nil, reason != .partial else {
             return why
@@ -77,7 +77,7 @@ extension DryRun.Outcome {
         return why + "; it has no validator"
     }
 
-    private func fetchReason(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchReason(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
         let count = wording.candidateCount
         switch reason {
         case .uriMiss:

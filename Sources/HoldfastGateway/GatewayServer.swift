@@ -42,7 +42,7 @@ public final class GatewayServer: Service {
     private let group: any EventLoopGroup
     let connections = ConnectionRegistry()
     private let counted: GatewayMetrics
-    let certificates: CertificateDesk
+    let certificates: CertificateRegistry
     let proxyLog: ProxyRefusalLog
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
@@ -77,9 +77,9 @@ public final class GatewayServer: Service {
         tracer: RequestTracer? = nil
     ) {
         let labels = RouteLabels()
-        certificates = CertificateDesk(logger: logger)
+        certificates = CertificateRegistry(logger: logger)
         proxyLog = ProxyRefusalLog(logger)
-        let tunnels = TunnelPlaces()
+        let tunnels = TunnelPermits()
         counted = GatewayMetrics(labels, engine, certificates, tunnels)
         self.service = GatewayService(
             configuration: configuration,
@@ -88,7 +88,7 @@ public final class GatewayServer: Service {
             clock: clock,
             logger: logger,
             purging: purging,
-            health: HealthDesk(health),
+            health: HealthReporter(health),
             tracer: tracer,
             labels: labels,
             tunnels: tunnels

@@ -15,7 +15,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
 
     package func additions() -> AsyncStream<Void> { store.journalAdditions.listen() }
 
-    package func join(_ name: String, at now: Timestamp) async throws -> LogPlace {
+    package func join(_ name: String, at now: Timestamp) async throws -> LogStart {
         defer { store.makeDurable() }
         return store.state.withLock { state in
             var journal = state.journal ?? InMemoryJournal(name: name)
@@ -25,7 +25,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
                 (journal.node, journal.notes) = (node, notes)
             }
             state.journal = journal
-            return LogPlace(
+            return LogStart(
                 node: journal.node,
                 cursor: journal.cursor,
                 unpublished: journal.waiting.count,

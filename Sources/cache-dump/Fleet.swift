@@ -10,11 +10,11 @@ struct Fleet: AsyncParsableCommand {
         abstract: "Shows how far a store has read the purge log that it shares with other nodes.",
         discussion: """
             Reads only the store; the server need not be running. Shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
-            the invalidation before which responses are validated ('floor'), and the purges that are not in the log yet ('unsent') or not confirmed yet ('unsettled'). At most \
+            the invalidation before which responses are validated ('lowWaterMark'), and the purges that are not in the log yet ('unsent') or not confirmed yet ('unsettled'). At most \
             \(FleetJournal.limit) of each are listed. Values of secret parameters are redacted.
 
             JSON: an object for each purge, with the keys entry ('unsent' or 'unsettled'), purge, position, issuedAt, action, scope, selector; then one with the keys entry ('fleet'), folder, name, \
-            node, position, epochs (epoch, beganAt, last), settledAt, sequence, floor, unsent, unsettled, settled. All keys are always present; null means that there is no value.
+            node, position, epochs (epoch, beganAt, last), settledAt, sequence, lowWaterMark, unsent, unsettled, settled. All keys are always present; null means that there is no value.
 
             The exit status is 1 if the store never joined a fleet log.
 
@@ -82,7 +82,7 @@ private struct FleetReport: Encodable {
     let journal: FleetJournal
 
     private enum CodingKeys: String, CodingKey {
-        case entry, folder, name, node, position, epochs, settledAt, sequence, floor, unsent, unsettled, settled
+        case entry, folder, name, node, position, epochs, settledAt, sequence, lowWaterMark, unsent, unsettled, settled
     }
 
     private struct Epoch: Encodable {
@@ -120,7 +120,7 @@ private struct FleetReport: Encodable {
         try container.encode(epochs, forKey: .epochs)
         try container.encode(journal.settledAt.map(Formatting.date), forKey: .settledAt)
         try container.encode(journal.sequence, forKey: .sequence)
-        try container.encode(journal.floor, forKey: .floor)
+        try container.encode(journal.lowWaterMark, forKey: .lowWaterMark)
         try container.encode(journal.unpublishedCount, forKey: .unsent)
         try container.encode(journal.unsettledCount, forKey: .unsettled)
         try container.encode(journal.settledCount, forKey: .settled)
@@ -137,8 +137,8 @@ private struct FleetReport: Encodable {
         facts += [
             ("confirmed", journal.settledAt.map { "last at \(Formatting.date($0))" } ?? "nothing in the journal yet"),
             (
-                "floor",
-                "responses older than invalidation \(journal.floor) are validated; the last invalidation is \(journal.sequence)"
+                "low-water",
+                "responses older than invalidation \(journal.lowWaterMark) are validated; the last invalidation is \(journal.sequence)"
             ),
             (
                 "journal",

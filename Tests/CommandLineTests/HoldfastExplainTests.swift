@@ -38,8 +38,8 @@ struct HoldfastExplainTests {
                 isUsableStale: false,
                 storedAt: now
             )
-            let fence = store.responses.invalidationSequence
-            let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+            let fencingNumber = store.responses.invalidationSequence
+            let writer = try #require(try await store.responses.beginWrite(draft, fencingNumber: fencingNumber))
             try await writer.append(ByteBuffer(string: "[]"))
             _ = try await writer.finish()
             try await store.close()

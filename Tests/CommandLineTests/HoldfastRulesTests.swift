@@ -109,8 +109,8 @@ struct HoldfastRulesTests {
                 isUsableStale: fields[.cacheControl]?.contains("must-revalidate") != true,
                 storedAt: received
             )
-            let fence = store.responses.invalidationSequence
-            let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+            let fencingNumber = store.responses.invalidationSequence
+            let writer = try #require(try await store.responses.beginWrite(draft, fencingNumber: fencingNumber))
             try await writer.append(ByteBuffer(string: "body of \(path.prefix { $0 != "?" })\(distance)"))
             _ = try #require(try await writer.finish())
         }

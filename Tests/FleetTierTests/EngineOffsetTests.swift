@@ -27,7 +27,7 @@ import Testing
             $0.responseTime = Timestamp(milliseconds: engine + sender)
         }
         draft.freshUntil = Timestamp(milliseconds: engine + sender + 30_000)
-        let envelope = ResponseEnvelope(draft, fence: bench.fence, body: .inline(bench.body), sent)
+        let envelope = ResponseEnvelope(draft, fencingPosition: bench.fencingPosition, body: .inline(bench.body), sent)
         #expect(envelope.respondedAt.milliseconds == engine)
         let opened = try bench.opened(bench.sealed(envelope))
         // Twelve seconds later at the receiver, whose estimate is half a second off. By the nodes'
@@ -54,7 +54,7 @@ import Testing
             $0.responseTime = Bench.now
         }
         let told = EngineOffset(milliseconds: sender)
-        let envelope = ResponseEnvelope(draft, fence: bench.fence, body: .inline(bench.body), told)
+        let envelope = ResponseEnvelope(draft, fencingPosition: bench.fencingPosition, body: .inline(bench.body), told)
         let opened = try bench.opened(bench.sealed(envelope))
         let now = Bench.now.adding(milliseconds: 3_600_000)
         let received = opened.draft(at: now, EngineOffset(milliseconds: receiver))
@@ -87,7 +87,12 @@ import Testing
             $0.requestTime = Timestamp(milliseconds: instant)
             $0.explicitExpiry = Timestamp(milliseconds: instant)
         }
-        let envelope = ResponseEnvelope(draft, fence: bench.fence, body: .inline(bench.body), offset)
+        let envelope = ResponseEnvelope(
+            draft,
+            fencingPosition: bench.fencingPosition,
+            body: .inline(bench.body),
+            offset
+        )
         let opened = try bench.opened(bench.sealed(envelope))
         for now in [Bench.now, .distantPast, .distantFuture] {
             let head = opened.draft(at: now, offset).head

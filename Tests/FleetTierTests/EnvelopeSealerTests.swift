@@ -23,7 +23,9 @@ import Testing
         let chunked = ChunkedBody(id: BodyID(bits: .max), length: 200_000, digest: [UInt8](repeating: 3, count: 32))
         for body in [.inline(bench.body), .inline(ByteBuffer()), .chunks(chunked)] as [ResponseEnvelope.Body] {
             let envelope = try bench.opened(bench.sealed(bench.envelope(body)))
-            #expect(envelope.fence == bench.fence && envelope.body == body && envelope.key == bench.key)
+            #expect(
+                envelope.fencingPosition == bench.fencingPosition && envelope.body == body && envelope.key == bench.key
+            )
             #expect(envelope.respondedAt.milliseconds == Bench.now.milliseconds)
             let later = Bench.now.adding(milliseconds: 1000)
             let draft = envelope.draft(at: later, EngineOffset(milliseconds: 0))
@@ -157,7 +159,7 @@ import Testing
     @Test func headerIsReadableWithoutAKey() throws {
         let bench = try Bench()
         let header = try #require(ValueHeader(try bench.sealed()))
-        #expect(header.kind == .response && header.fence == bench.fence)
+        #expect(header.kind == .response && header.fencingPosition == bench.fencingPosition)
         #expect(header.respondedAt.milliseconds == Bench.now.milliseconds)
         // The order of puts is that of their bytes.
         let later = try bench.sealed(bench.envelope { $0.responseTime = Bench.now.adding(milliseconds: 1) })
@@ -242,7 +244,7 @@ import Testing
             kind: .chunkedResponse,
             keyID: header.keyID,
             respondedAt: header.respondedAt,
-            fence: header.fence
+            fencingPosition: header.fencingPosition
         )
         #expect(ResponseEnvelope(chunked, kind) != nil && ResponseEnvelope(chunked, header) == nil)
         chunked[chunked.count - 36 - 8 - 4] ^= 1

@@ -75,7 +75,7 @@ final class FaultyValues: FleetValues {
         defect == .oneLeaseForAll ? ValueName("hf1:test:{contract}:all") : lease
     }
 
-    private func lease(_ lease: FillLease) -> FillLease { FillLease(name: name(lease.name), token: lease.token) }
+    private func lease(_ lease: FetchLease) -> FetchLease { FetchLease(name: name(lease.name), token: lease.token) }
 
     // MARK: Values
 
@@ -101,7 +101,7 @@ final class FaultyValues: FleetValues {
         _ value: ByteBuffer,
         as name: ValueName,
         for lifetime: Duration,
-        releasing lease: FillLease?,
+        releasing lease: FetchLease?,
         within limit: Duration
     ) async throws(FleetLogError) -> Bool {
         var (value, given) = (value, lease.map { self.lease($0) })
@@ -160,7 +160,7 @@ final class FaultyValues: FleetValues {
 
     // MARK: Leases
 
-    func lead(_ lease: FillLease, for duration: Duration, within limit: Duration) async throws(FleetLogError)
+    func lead(_ lease: FetchLease, for duration: Duration, within limit: Duration) async throws(FleetLogError)
         -> LeaseAnswer
     {
         let isHeld = engine.content[lease.name] != nil
@@ -173,20 +173,23 @@ final class FaultyValues: FleetValues {
         }
     }
 
-    func look(at value: ValueName, lease: ValueName, within limit: Duration) async throws(FleetLogError) -> LeaseLook {
-        var look = try await node.look(at: value, lease: name(lease), within: self.limit(limit))
-        if defect == .lookForgetsTheValue { look.value = nil }
-        if defect == .valuesAreRemembered { look.value = look.value ?? remembered.withLock { $0[value] } }
-        return look
+    func readValue(at value: ValueName, lease: ValueName, within limit: Duration) async throws(FleetLogError)
+        -> LeaseReading
+    {
+        var reading = try await node.readValue(at: value, lease: name(lease), within: self.limit(limit))
+        if defect == .lookForgetsTheValue { reading.value = nil }
+        if defect == .valuesAreRemembered { reading.value = reading.value ?? remembered.withLock { $0[value] } }
+        return reading
     }
 
-    func renew(_ lease: FillLease, for duration: Duration, within limit: Duration) async throws(FleetLogError) -> Bool {
+    func renew(_ lease: FetchLease, for duration: Duration, within limit: Duration) async throws(FleetLogError) -> Bool
+    {
         let duration = lifetime(duration, .leasesLiveLong)
         if defect == .anyNodeRenews, engine.content[lease.name] != nil { return true }
         return try await node.renew(self.lease(lease), for: duration, within: self.limit(limit))
     }
 
-    func release(_ lease: FillLease, within limit: Duration) async throws(FleetLogError) -> Bool {
+    func release(_ lease: FetchLease, within limit: Duration) async throws(FleetLogError) -> Bool {
         if defect == .anyNodeReleases {
             let wasHeld = engine.content[lease.name] != nil
             engine.evict { $0 == lease.name }

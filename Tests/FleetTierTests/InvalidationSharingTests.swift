@@ -13,7 +13,7 @@ import Testing
         let store: InMemoryResponseStore
         let link: InMemoryFleetLog
         let sharing: InvalidationSharing
-        let trust = TrustLease()
+        let contact = ContactLease()
 
         init(
             _ number: Int,
@@ -31,7 +31,7 @@ import Testing
                 node: try #require(NodeName("gw-\(number)")),
                 quorum: quorum
             )
-            settings.trust = trust
+            settings.contact = contact
             // Much longer than the test.
             settings.lease = .seconds(3600)
             sharing = InvalidationSharing(
@@ -64,7 +64,7 @@ import Testing
                 isUsableStale: true,
                 storedAt: now
             )
-            let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
+            let writer = try #require(try await store.beginWrite(draft, fencingNumber: store.invalidationSequence))
             #expect(try await writer.finish() != nil)
         }
 
@@ -296,20 +296,20 @@ import Testing
 
     /// `cut-off: validate`: only a contact that the replicas have confirmed lets a node trust what
     /// it has stored.
-    @Test func onlyAConfirmedContactExtendsTheTrust() async throws {
+    @Test func onlyAConfirmedContactExtendsTheLease() async throws {
         let engine = engine()
         let node = try Node(0, engine, quorum: 1)
         try await node.sharing.connect()
         try await node.sharing.confirm()
-        #expect(!node.trust.holds)
+        #expect(!node.contact.holds)
         try await node.sharing.read(wait: .zero)
-        #expect(!node.trust.holds)
+        #expect(!node.contact.holds)
         engine.setReplication(.held)
         try await node.sharing.confirm()
-        #expect(!node.trust.holds)
+        #expect(!node.contact.holds)
         engine.setReplication(.onDemand)
         try await node.sharing.confirm()
-        #expect(node.trust.holds)
+        #expect(node.contact.holds)
     }
 
     /// An engine that takes few of many, or none: exactly those have a position that it has.

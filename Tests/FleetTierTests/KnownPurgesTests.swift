@@ -20,45 +20,49 @@ import Testing
 
     @Test func aPurgeBehindTheFenceMakesAResponseOld() throws {
         for scope in try scopes() {
-            var known = KnownPurges(floor: place(0))
+            var known = KnownPurges(lowWaterMark: place(0))
             known.note(scope, at: place(5))
-            #expect(try !known.isCurrent(key(), tags: ["t"], fence: place(4)), "\(scope)")
-            #expect(try known.isCurrent(key(), tags: ["t"], fence: place(5)), "\(scope)")
+            #expect(try !known.isCurrent(key(), tags: ["t"], fencingPosition: place(4)), "\(scope)")
+            #expect(try known.isCurrent(key(), tags: ["t"], fencingPosition: place(5)), "\(scope)")
             // An earlier place that is noted later changes nothing.
             known.note(scope, at: place(3))
-            #expect(try !known.isCurrent(key(), tags: ["t"], fence: place(4)), "\(scope)")
+            #expect(try !known.isCurrent(key(), tags: ["t"], fencingPosition: place(4)), "\(scope)")
             if case .all = scope { continue }
             #expect(
-                try known.isCurrent(CacheKey(target: TargetURI("https://b.example/x")), tags: ["u"], fence: place(4))
+                try known.isCurrent(
+                    CacheKey(target: TargetURI("https://b.example/x")),
+                    tags: ["u"],
+                    fencingPosition: place(4)
+                )
             )
         }
     }
 
     @Test func aFenceBeforeTheFloorIsNotJudged() throws {
-        var known = KnownPurges(floor: place(7))
-        #expect(try !known.isCurrent(key(), tags: [], fence: place(6)))
-        #expect(try known.isCurrent(key(), tags: [], fence: place(7)))
-        known.raiseFloor(to: place(3))
-        #expect(known.floor == place(7))
+        var known = KnownPurges(lowWaterMark: place(7))
+        #expect(try !known.isCurrent(key(), tags: [], fencingPosition: place(6)))
+        #expect(try known.isCurrent(key(), tags: [], fencingPosition: place(7)))
+        known.raiseLowWaterMark(to: place(3))
+        #expect(known.lowWaterMark == place(7))
     }
 
     @Test func forgottenPurgesRaiseTheFloor() throws {
-        var known = KnownPurges(floor: place(0))
+        var known = KnownPurges(lowWaterMark: place(0))
         for number in 1...UInt64(KnownPurges.capacity + 1) { known.note(.tag("\(number)"), at: place(number)) }
-        #expect(known.floor > place(UInt64(KnownPurges.capacity) / 3))
-        #expect(try !known.isCurrent(key(), tags: ["1"], fence: place(1)))
+        #expect(known.lowWaterMark > place(UInt64(KnownPurges.capacity) / 3))
+        #expect(try !known.isCurrent(key(), tags: ["1"], fencingPosition: place(1)))
         let last = UInt64(KnownPurges.capacity + 1)
-        #expect(try !known.isCurrent(key(), tags: ["\(last)"], fence: place(last - 1)))
-        #expect(try known.isCurrent(key(), tags: ["other"], fence: place(last - 1)))
+        #expect(try !known.isCurrent(key(), tags: ["\(last)"], fencingPosition: place(last - 1)))
+        #expect(try known.isCurrent(key(), tags: ["other"], fencingPosition: place(last - 1)))
     }
 
     @Test func forgottenPrefixesRaiseTheFloor() throws {
-        var known = KnownPurges(floor: place(0))
+        var known = KnownPurges(lowWaterMark: place(0))
         for number in 1...UInt64(KnownPurges.wideCapacity + 1) {
             known.note(.prefix(try TargetPrefix("https://a.example/\(number)/")), at: place(number))
         }
-        #expect(known.floor == place(1))
-        #expect(try !known.isCurrent(key("/2/x"), tags: [], fence: place(1)))
-        #expect(try known.isCurrent(key("/1/x"), tags: [], fence: place(1)))
+        #expect(known.lowWaterMark == place(1))
+        #expect(try !known.isCurrent(key("/2/x"), tags: [], fencingPosition: place(1)))
+        #expect(try known.isCurrent(key("/1/x"), tags: [], fencingPosition: place(1)))
     }
 }

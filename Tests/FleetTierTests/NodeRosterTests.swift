@@ -113,7 +113,7 @@ import Testing
         let own: NodeIdentity
 
         mutating func callAsFunction(_ rows: [NodeRow], at seconds: Double) throws -> NodeWatch.Findings {
-            watch.look(
+            watch.observe(
                 at: rows,
                 own: own,
                 name: try #require(NodeName("gw")),

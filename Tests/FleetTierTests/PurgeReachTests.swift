@@ -12,7 +12,7 @@ import Testing
     private struct Node: Sendable {
         let store: InMemoryResponseStore
         let log: InMemoryInvalidationLog
-        let trust = TrustLease(.fromStart)
+        let contact = ContactLease(.fromStart)
         let link: InMemoryFleetLog
         let sharing: InvalidationSharing
 
@@ -38,7 +38,7 @@ import Testing
             )
             settings.cutOff = cutOff
             settings.lease = lease
-            settings.trust = trust
+            settings.contact = contact
             sharing = InvalidationSharing(
                 log: log,
                 engine: link,
@@ -381,12 +381,12 @@ import Testing
         let nodes = try await nodes(1, engine())
         let node = nodes[0]
         let again = try Node(0, engine(), store: node.store)
-        #expect(again.trust.isStarting && !again.trust.holds)
+        #expect(again.contact.isStarting && !again.contact.holds)
         try await again.sharing.connect()
         while try await again.sharing.read(wait: .zero) > 0 {}
-        #expect(!again.trust.holds)
+        #expect(!again.contact.holds)
         try await again.sharing.confirm()
-        #expect(again.trust.holds && !again.trust.isStarting)
+        #expect(again.contact.holds && !again.contact.isStarting)
     }
 
     @Test func aNodeThatFindsNoLogGivesUpAfterATime() async throws {
@@ -396,9 +396,9 @@ import Testing
         node.link.cut()
         let run = Task { await node.sharing.run() }
         while node.sharing.status.counts.failures < 3 { await Task.yield() }
-        #expect(!node.trust.holds)
+        #expect(!node.contact.holds)
         uptime.pass(1000)
-        while !node.trust.holds { await Task.yield() }
+        while !node.contact.holds { await Task.yield() }
         run.cancel()
         await run.value
     }

@@ -59,7 +59,7 @@ struct ResponseBench {
         )
     }
 
-    let fence = LogPosition(epoch: 0x0102_0304_0506_0708, number: 77)
+    let fencingPosition = LogPosition(epoch: 0x0102_0304_0506_0708, number: 77)
     let body = ByteBuffer(string: "a-secret-body")
 
     func envelope(
@@ -70,7 +70,7 @@ struct ResponseBench {
     ) -> ResponseEnvelope {
         ResponseEnvelope(
             draft(tags: tags, change),
-            fence: fence,
+            fencingPosition: fencingPosition,
             body: body ?? .inline(self.body),
             EngineOffset(milliseconds: offset)
         )

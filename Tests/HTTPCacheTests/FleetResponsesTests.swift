@@ -151,7 +151,7 @@ import Testing
 
         var offers: [FleetOffer] { others.state.withLock { $0.offers } }
         /// Waits until responses that clients have got are stored.
-        func settle() async { while engine.fillCount > 0 { await Task.yield() } }
+        func settle() async { while engine.inFlightFetchCount > 0 { await Task.yield() } }
 
         var queries: Int { others.state.withLock { $0.queries.count } }
         var released: [Bool] { others.state.withLock { $0.released } }
@@ -220,7 +220,7 @@ import Testing
         node.others.state.withLock { $0.position = LogPosition(epoch: 1, number: 9) }
         gate.open()
         _ = try await done
-        #expect(node.offers.map(\.fence) == [LogPosition(epoch: 1, number: 5)])
+        #expect(node.offers.map(\.fencingNumber) == [LogPosition(epoch: 1, number: 5)])
         #expect(node.offers.first?.response == node.store.all.first)
     }
 

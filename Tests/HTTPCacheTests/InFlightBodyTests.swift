@@ -20,7 +20,7 @@ import Testing
             isUsableStale: true,
             storedAt: now
         )
-        return try #require(try await InMemoryResponseStore().beginWrite(draft, fence: InvalidationSequence(0)))
+        return try #require(try await InMemoryResponseStore().beginWrite(draft, fencingNumber: InvalidationSequence(0)))
     }
 
     @Test func storedBodyIsNotSlowedByIdleReader() async throws {

@@ -212,11 +212,14 @@ import Testing
     @Test func callerWithLateCheckFetchesAgain() {
         let (way, other) = (Way(), Way())
         let kind = ContentCheckKind(String.self, way: way)
-        let fill = Fill(fence: InvalidationSequence(0), check: check(kind: ContentCheckKind(String.self, way: other)))
-        #expect(fill.join(check: check(kind: kind)))
-        #expect(fill.takeChecks().count == 2)
-        #expect(fill.join() && fill.join(check: check(kind: kind)))
-        #expect(!fill.join(check: check()))
-        #expect(!fill.join(check: check(kind: ContentCheckKind(Int.self, way: way))))
+        let inFlight = InFlightFetch(
+            fencingNumber: InvalidationSequence(0),
+            check: check(kind: ContentCheckKind(String.self, way: other))
+        )
+        #expect(inFlight.join(check: check(kind: kind)))
+        #expect(inFlight.takeChecks().count == 2)
+        #expect(inFlight.join() && inFlight.join(check: check(kind: kind)))
+        #expect(!inFlight.join(check: check()))
+        #expect(!inFlight.join(check: check(kind: ContentCheckKind(Int.self, way: way))))
     }
 }

@@ -96,7 +96,7 @@ import Testing
     {
         try await CertificateFolder.with { folder in
             let log = RecordedLog()
-            let desk = CertificateDesk(logger: log.logger)
+            let desk = CertificateRegistry(logger: log.logger)
             let files = try folder.make("a", "DNS:a.example")
             try folder.make("other", "DNS:other.example")
             let listener = try desk.open(Configuration.TLS(certificates: [files]))

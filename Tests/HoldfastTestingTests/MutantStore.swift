@@ -118,17 +118,17 @@ final class MutantStore: ResponseStore {
         }
     }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
         var draft = draft
         draft.key = changed(draft.key)
-        var fence = fence
+        var fencingNumber = fencingNumber
         switch mutation {
         case .sortsFields: draft.head.fields = draft.head.fields.sorted
         case .forgetsSelection: draft.head.selectingFields = [:]
         case .keepsReplaced: draft.head.selectingFields.append(HTTPField(name: .range, value: "\(base.all.count)"))
         case .dropsTooManyTags: draft.tags = draft.tags.prefix(64).map { String($0.prefix(1024)) }
         case .forgetsTags: draft.tags = []
-        case .ignoresFences: fence = InvalidationSequence(.max)
+        case .ignoresFences: fencingNumber = InvalidationSequence(.max)
         case .rejectsAllAfterInvalidation: if base.invalidationSequence.number > 0 { return nil }
         case .showsUnfinished:
             let response = StoredResponse(
@@ -143,32 +143,34 @@ final class MutantStore: ResponseStore {
         default: break
         }
         if mutation == .reportsTooEarly { early.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
-        guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
+        guard let writer = try await base.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
         return Writer(self, writer)
     }
 
     func freshen(
         _ response: StoredResponse,
         with draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> StoredResponse? {
         var draft = draft
         switch mutation {
         case .freshensWithoutFence:
-            return try await base.freshen(response, with: draft, fence: InvalidationSequence(.max))
+            return try await base.freshen(response, with: draft, fencingNumber: InvalidationSequence(.max))
         case .revivesRemoved:
-            if let freshened = try await base.freshen(response, with: draft, fence: fence) { return freshened }
+            if let freshened = try await base.freshen(response, with: draft, fencingNumber: fencingNumber) {
+                return freshened
+            }
             if try await base.lookup(response.key).contains(where: { $0.id == response.id }) { return nil }
-            let writer = try await base.beginWrite(draft, fence: InvalidationSequence(.max))
+            let writer = try await base.beginWrite(draft, fencingNumber: InvalidationSequence(.max))
             return try await writer?.finish()
         case .keepsOldTags: draft.tags += ["a", "b"]
         case .movesTimeOfStoring:
-            var freshened = try await base.freshen(response, with: draft, fence: fence)
+            var freshened = try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
             freshened = freshened?.stored(at: draft.storedAt)
             return freshened
         default: break
         }
-        return try await base.freshen(response, with: draft, fence: fence)
+        return try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     func withdraw(_ response: StoredResponse) async throws -> Bool {

@@ -111,7 +111,9 @@ import Testing
         #expect(journal.unpublished.map(\.position) == [nil])
         #expect(journal.unsettled.map(\.position) == [positions[0]])
         #expect((journal.unpublishedCount, journal.unsettledCount, journal.settledCount) == (1, 1, 1))
-        #expect(journal.settledAt == clock.now() && journal.floor == journal.sequence && journal.floor > 0)
+        #expect(
+            journal.settledAt == clock.now() && journal.lowWaterMark == journal.sequence && journal.lowWaterMark > 0
+        )
         try await reader.close()
         try await store.close()
     }

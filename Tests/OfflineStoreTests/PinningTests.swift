@@ -98,8 +98,8 @@ import Testing
         #expect(try await pinned(store) == [Self.urls[0]])
         let old = try #require(try await store.responses.lookup(try key(Self.urls[0])).first)
         let renewal = renewed(old, at: clock.now().adding(.seconds(60)))
-        let fence = store.responses.invalidationSequence
-        #expect(try await store.responses.freshen(old, with: renewal, fence: fence) != nil)
+        let fencingNumber = store.responses.invalidationSequence
+        #expect(try await store.responses.freshen(old, with: renewal, fencingNumber: fencingNumber) != nil)
         #expect(try await pinned(store) == [Self.urls[0]])
         _ = try await store.invalidate([scope], keepingForOffline: false)
         #expect(try await store.pinUse().entries <= 1)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct SizeListingTests {
     private static let count: Int64 = 300_000
 
-    /// Fills the columns that the listing reads.
+    /// In-flight fetches the columns that the listing reads.
     ///
     /// - Parameter size: an expression of the size of entry `n`.
     private func withEntries(sized size: String, _ body: (Connection) throws -> Void) throws {

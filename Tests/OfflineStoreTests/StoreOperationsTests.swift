@@ -98,10 +98,12 @@ import Testing
     @Test func noFillThatBeganBeforeAHostIsPurgedIsStored() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = CacheKey(partition: .common, method: .get, target: try TargetURI("https://a.example:444/x"))
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         _ = try await store.invalidate([.host(try TargetHost("a.example"))], keepingForOffline: true)
         try await store.settle()
-        let writer = try #require(try await store.responses.beginWrite(draft(key, at: clock.now()), fence: fence))
+        let writer = try #require(
+            try await store.responses.beginWrite(draft(key, at: clock.now()), fencingNumber: fencingNumber)
+        )
         #expect(try await writer.finish() == nil)
         #expect(try await store.responses.lookup(key).isEmpty)
         try await store.close()

@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    private func isLooking(_ store: CacheManager) -> Bool { store.core.writerWatch?.isLooking ?? false }
+    private func isLookingUp(_ store: CacheManager) -> Bool { store.core.writerWatch?.isLooking ?? false }
 
     @Test func thirtyWatchersSeeEachKindOfChange() async throws {
         let writer = try await openStore(folder.store, clock: clock)
@@ -52,7 +52,7 @@ import Testing
         _ = try await writer.responses.freshen(
             stored,
             with: renewed(stored, at: clock.now()),
-            fence: writer.responses.invalidationSequence
+            fencingNumber: writer.responses.invalidationSequence
         )
         for _ in watchers { await iterator.next() }
         try await reader.close()

@@ -125,7 +125,7 @@ class Changes(PageTest):
             expect(dialog).to_contain_text("The mode is offline, until")
             self.assertEqual([("PUT", "/v1/mode", {"mode": "offline", "for": "1h"})], self.changes())
             dialog.get_by_role("button", name="Close").click()
-            expect(look.page.locator(".standing-mode")).to_contain_text("then automatic")
+            expect(look.page.locator(".source-mode")).to_contain_text("then automatic")
 
     def test_the_file_is_read_again(self):
         with self.look(view="configuration") as look:
@@ -154,7 +154,7 @@ class Changes(PageTest):
                 look.page.get_by_role("button", name="End session").click()
                 look.page.get_by_label("Or a token").fill("t" * 64)
                 look.page.get_by_role("button", name="Open").click()
-                look.page.locator(".standing").wait_for()
+                look.page.locator(".source").wait_for()
                 expect(look.page.get_by_role("button", name="Change mode")).to_have_count(0)
                 look.show("response")
                 self.assertEqual(buttons, look.page.locator(".response-head button").all_inner_texts())

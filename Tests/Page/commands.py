@@ -108,7 +108,7 @@ class Commands(PageTest):
         with self.look() as look:
             self.world.without_socket = True
             self.world.set("origin")
-            look.page.locator(".standing-title.good").wait_for()
+            look.page.locator(".source-title.good").wait_for()
             look.show("outages")
             look.page.get_by_role("button", name="Copy as command").click()
             words = self.run_in("dash", look.page.evaluate("navigator.clipboard.readText()"))

@@ -135,7 +135,7 @@ class Scopes(FleetTest):
             look.page.goto(gateway.origin + "/")
             look.page.get_by_label("Or a token").fill(gateway.tokens[token])
             look.page.get_by_role("button", name="Open").click()
-            look.page.locator(".standing").wait_for()
+            look.page.locator(".source").wait_for()
             yield look
 
     def one(self, path):

@@ -18,7 +18,7 @@ class Session(PageTest):
             self.assertEqual(0, look.page.evaluate("localStorage.length"))
             self.assertEqual("", look.page.evaluate("document.cookie"))
             look.page.reload()
-            look.page.locator(".standing").wait_for()
+            look.page.locator(".source").wait_for()
             other = look.context.new_page()
             other.goto(look.origin + "/")
             expect(other.get_by_role("heading")).to_have_text("Open this page with a session")
@@ -157,7 +157,7 @@ class Live(PageTest):
             self.world.set("full")
             self.world.ended = True
             expect(look.page.locator("#live-words")).to_have_text("Every 5 s")
-            expect(look.page.locator(".standing-title")).to_be_visible()
+            expect(look.page.locator(".source-title")).to_be_visible()
 
 
 class Frame(PageTest):
@@ -205,7 +205,7 @@ class Frame(PageTest):
     def test_an_unknown_address_and_an_unknown_response_say_so(self):
         with self.look(expected=["status of 404"]) as look:
             look.go("#/no-such-view")
-            expect(look.page.locator(".standing")).to_be_visible()
+            expect(look.page.locator(".source")).to_be_visible()
             for id_ in ("ffffffffffffffff", "%E0%A4%A"):
                 look.go(f"#/response/{id_}")
                 expect(look.page.locator(".empty")).to_contain_text("Nothing is stored under this key")
@@ -220,7 +220,7 @@ class Frame(PageTest):
         with self.look() as look:
             for _ in range(5):
                 look.page.reload()
-                look.page.locator(".standing").wait_for()
+                look.page.locator(".source").wait_for()
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
         self.assertLess(min(times), 300)

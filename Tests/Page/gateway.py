@@ -38,7 +38,7 @@ class GatewayTest(unittest.TestCase):
         look = Look(self, self.gateway.inspect(), size, theme, expected)
         try:
             look.open()
-            look.page.locator(".standing").wait_for()
+            look.page.locator(".source").wait_for()
             yield look
         finally:
             look.close()
@@ -93,7 +93,7 @@ class Views(GatewayTest):
             times = []
             for _ in range(5):
                 look.page.reload()
-                look.page.locator(".standing").wait_for()
+                look.page.locator(".source").wait_for()
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
             self.assertLess(min(times), 300)
@@ -131,7 +131,7 @@ class Live(GatewayTest):
 class Outage(GatewayTest):
     def test_the_sentence_follows_an_outage(self):
         with self.look(expected=["status of 504"]) as look:
-            title = look.page.locator(".standing-title")
+            title = look.page.locator(".source-title")
             expect(title).to_have_text("Standing on its origins")
             self.gateway.lose_origins()
             expect(title).to_have_text("Partly standing on its store")
@@ -197,10 +197,10 @@ class Changes(GatewayTest):
             dialog.get_by_role("button", name="Change", exact=True).click()
             expect(dialog).to_contain_text("The mode is offline, until")
             dialog.get_by_role("button", name="Close").click()
-            expect(look.page.locator(".standing-title")).to_have_text("Standing on its store")
-            expect(look.page.locator(".standing-mode")).to_contain_text("then automatic")
+            expect(look.page.locator(".source-title")).to_have_text("Standing on its store")
+            expect(look.page.locator(".source-mode")).to_contain_text("then automatic")
             self.gateway.control("/v1/mode", "DELETE")
-            expect(look.page.locator(".standing-title")).to_have_text("Standing on its origins")
+            expect(look.page.locator(".source-title")).to_have_text("Standing on its origins")
 
     def test_a_search_by_tag_and_host_is_performed_by_the_store(self):
         with self.look() as look:

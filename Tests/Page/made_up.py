@@ -65,7 +65,7 @@ def overview(scenario):
     unreachable = {"mixed": 1, "store": 3, "hostile": 3}.get(scenario, 0)
     down = origins(unreachable)
     value = {
-        "at": instant(), "standing": "origin", "phase": "serving", "version": "unreleased",
+        "at": instant(), "responsesFrom": "origin", "phase": "serving", "version": "unreleased",
         "summary": "Serving. Every origin can be reached.", "startedAt": instant(-152169), "uptimeSeconds": 152169,
         "listening": "0.0.0.0:8080", "mode": {"mode": "automatic", "configured": "automatic"},
         "staleness": {"staleness": "configured"}, "origins": down, "originCount": 3, "unreachableCount": unreachable,
@@ -85,14 +85,14 @@ def overview(scenario):
     }
     if scenario == "mixed":
         value |= {
-            "standing": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
+            "responsesFrom": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
             "summary": "Serving. https://api.example.com has been unreachable for 12 min; 3,410 responses came from the "
             "store, 6 were refused; the oldest was 4 h 0 min old.",
             "outage": {"since": instant(-720), "fromStore": 3410, "refused": 6, "oldestSeconds": 14400},
         }
     if scenario in ("store", "hostile"):
         value |= {
-            "standing": "store", "recent": traffic(0.00123, 0.998, staleServed=48000, refused=96),
+            "responsesFrom": "store", "recent": traffic(0.00123, 0.998, staleServed=48000, refused=96),
             "mode": {
                 "mode": "offline", "configured": "automatic", "until": instant(2640), "since": instant(-960),
                 "by": "uid 1000", "reason": "INC 7: the database of the origin is being mended",

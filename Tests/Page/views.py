@@ -36,7 +36,7 @@ class Views(PageTest):
             for scenario, title in titles.items():
                 with self.subTest(scenario=scenario):
                     self.world.set(scenario)
-                    expect(look.page.locator(".standing-title")).to_have_text(title)
+                    expect(look.page.locator(".source-title")).to_have_text(title)
                     self.assertIn(title, look.page.title())
             # It is a change of the state, so readers of the screen hear it.
             expect(look.page.locator("#announcement")).to_contain_text("Standing on its store.")
@@ -46,7 +46,7 @@ class Views(PageTest):
             text = look.page.locator("main").inner_text()
             for words in ["unreachable", "Hit ratio", "p50", "p99", "Answerable without origins", "for 1 h", "for 1 d", "offline", "ends", "next probe", "Store", "Memory", "Requests per second"]:
                 self.assertIn(words, text)
-            for part in [".standing", ".tiles", ".origins", ".budget >> nth=1", ".chart >> nth=3"]:
+            for part in [".source", ".tiles", ".origins", ".budget >> nth=1", ".chart >> nth=3"]:
                 box = look.page.locator(part).first.bounding_box()
                 self.assertLessEqual(box["y"] + box["height"], 900, part)
 

@@ -78,7 +78,7 @@ import Testing
             .null, .array([.bulk("1")]), .array([.bulk("x"), .bulk("y"), .array([])]),
             .array([.bulk("1"), .bulk("y"), .array([])]),
         ] {
-            #expect(fault { () throws(FleetLogError) in try LogReplies.look(reply) } == .malformed("the epoch"))
+            #expect(fault { () throws(FleetLogError) in try LogReplies.peek(reply) } == .malformed("the epoch"))
         }
     }
 

@@ -13,9 +13,9 @@ import Testing
     private let limit = Duration.seconds(1200)
     private let name = ValueName("hf1:test:{key}:e")
 
-    private func lease(_ seed: UInt64) -> FillLease {
+    private func lease(_ seed: UInt64) -> FetchLease {
         var random = SeededRandom(seed: seed)
-        return FillLease(name: ValueName("hf1:test:{key}:l"), token: LeaseToken(using: &random))
+        return FetchLease(name: ValueName("hf1:test:{key}:l"), token: LeaseToken(using: &random))
     }
 
     private func value(at milliseconds: Int64) -> ByteBuffer { SampleValue.value(at: milliseconds) }
@@ -62,8 +62,8 @@ import Testing
             let values = try await engine.makeNode()
             for key in [name, lease(1).name] { try await engine.command(RedisCommand("LPUSH", .text(key.text), "x")) }
             #expect(
-                try await values.look(at: name, lease: lease(1).name, within: limit)
-                    == LeaseLook(value: nil, lease: .free)
+                try await values.readValue(at: name, lease: lease(1).name, within: limit)
+                    == LeaseReading(value: nil, lease: .free)
             )
             #expect(try await values.put(value(at: 1), as: name, for: limit, releasing: lease(1), within: limit))
             #expect(try await values.value(name) == value(at: 1))
@@ -158,13 +158,13 @@ import Testing
             }
             let envelope = ResponseEnvelope(
                 draft,
-                fence: .zero,
+                fencingNumber: .zero,
                 body: .chunks(try chunker.finish()),
                 EngineOffset(milliseconds: 0)
             )
             let sealer = EnvelopeSealer(keys: keys)
             let sealed = try sealer.seal(envelope, as: names.envelope, using: &random)
-            let lease = FillLease(name: names.lease, token: LeaseToken(using: &random))
+            let lease = FetchLease(name: names.lease, token: LeaseToken(using: &random))
             #expect(try await values.lead(lease, for: limit, within: limit) == .led)
             try await values.putChunks(chunks, for: limit, within: limit)
             #expect(try await values.put(sealed, as: names.envelope, for: limit, releasing: nil, within: limit))

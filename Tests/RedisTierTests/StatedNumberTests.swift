@@ -62,7 +62,7 @@ struct StatedNumberTests {
             for reply in Self.replies(number) {
                 _ = try? LogReplies.read(reply)
                 _ = try? LogReplies.range(reply)
-                _ = try? LogReplies.look(reply)
+                _ = try? LogReplies.peek(reply)
                 _ = try? LogReplies.written(reply)
                 _ = try? ValueReplies.flag(reply)
                 _ = try? ClusterMap(reply, from: source)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A command to the engine about one key, sent when there is time.
 enum LeaseOrder: Sendable {
-    case release(FillLease)
+    case release(FetchLease)
     /// Tells other nodes not to wait.
     case pass(ValueName)
     /// Removes a value that should not exist.
@@ -14,7 +14,7 @@ enum LeaseOrder: Sendable {
 /// The leases that this node's fetches hold.
 final class HeldLeases: Sendable {
     private struct Held {
-        var lease: FillLease
+        var lease: FetchLease
         var since: Timestamp
     }
 
@@ -23,7 +23,7 @@ final class HeldLeases: Sendable {
     init() {}
 
     /// - Returns: the number that identifies the lease for the exchange.
-    func insert(_ lease: FillLease, at now: Timestamp) -> UInt64 {
+    func insert(_ lease: FetchLease, at now: Timestamp) -> UInt64 {
         state.withLock { state in
             defer { state.next += 1 }
             state.held[state.next] = Held(lease: lease, since: now)
@@ -32,10 +32,10 @@ final class HeldLeases: Sendable {
     }
 
     /// - Returns: `nil` if the lease is no longer held.
-    func remove(_ number: UInt64) -> FillLease? { state.withLock { $0.held.removeValue(forKey: number)?.lease } }
+    func remove(_ number: UInt64) -> FetchLease? { state.withLock { $0.held.removeValue(forKey: number)?.lease } }
 
     /// The leases that were taken after an instant.
-    func present(since: Timestamp) -> [FillLease] {
+    func present(since: Timestamp) -> [FetchLease] {
         state.withLock { $0.held.values.filter { $0.since >= since }.map(\.lease) }
     }
 }

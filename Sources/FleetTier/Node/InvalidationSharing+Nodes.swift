@@ -31,7 +31,7 @@ extension InvalidationSharing {
         guard let identity, !isEnding else { return }
         let rows = try await engine.nodes(within: settings.timeout)
         var changes = roster.note(rows, at: engineTime)
-        let findings = watch.look(
+        let findings = watch.observe(
             at: rows,
             own: identity,
             name: settings.node,

@@ -30,7 +30,7 @@ extension InvalidationSharing {
                 if level == .published {
                     reach = PurgeReach(level: .published, position: "\(published)")
                 } else if left > .zero || reach.level == .queued {
-                    reach = await look(level, within: left)
+                    reach = await checkReach(level, within: left)
                 }
             }
             if reach.level >= level || Task.isCancelled || clock.now >= end { break }
@@ -43,7 +43,7 @@ extension InvalidationSharing {
     }
 
     /// Checks once how far the published purges have come.
-    package func look(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
+    package func checkReach(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
         var reach = PurgeReach(level: .published, position: "\(published)")
         guard left > .zero, let epoch = await presentEpoch() else { return reach }
         let position = published

@@ -20,7 +20,7 @@ extension InvalidationSharing {
         package var lease = Duration.seconds(5)
         /// Extended by ``lease`` with each confirmed contact, and notified when the log has been
         /// read for the first time; `nil` if it is not needed.
-        package var trust: TrustLease?
+        package var contact: ContactLease?
         /// How long a starting node waits for a log that does not reply: ten calls, and at least a
         /// second.
         package var startLimit: Duration { max(timeout * 10, .seconds(1)) }

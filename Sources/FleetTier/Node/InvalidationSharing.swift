@@ -238,7 +238,7 @@ package actor InvalidationSharing {
         guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
             let bounds = try await engine.bounds(within: settings.timeout)
         else { return }
-        var known = KnownPurges(floor: bounds.first.previous)
+        var known = KnownPurges(lowWaterMark: bounds.first.previous)
         var after = LogPosition.zero
         while after < end {
             let batch = try await engine.follow(after: after, count: Self.batch, wait: .zero, within: settings.timeout)
@@ -246,7 +246,7 @@ package actor InvalidationSharing {
                 throw FleetLogError.wrongEpoch
             }
             // Some may have been trimmed meanwhile.
-            if after == .zero { known.raiseFloor(to: first.position.previous) }
+            if after == .zero { known.raiseLowWaterMark(to: first.position.previous) }
             for entry in batch.entries {
                 switch entry.content {
                 case .marker: break
@@ -387,12 +387,12 @@ package actor InvalidationSharing {
         }
         // If the log was read to its end, all purges from before the start are in force, and other
         // nodes wait for this node from now on.
-        if status.state == .following { settings.trust?.endStart() }
+        if status.state == .following { settings.contact?.endStart() }
         // Another epoch may have begun meanwhile, and this confirmation says nothing about it.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
         // A purge that cannot be opened may concern any response.
-        if self.follower?.hold == nil { settings.trust?.extend(from: contact, by: settings.lease) }
+        if self.follower?.hold == nil { settings.contact?.extend(from: contact, by: settings.lease) }
         try await log.settle(
             through: through,
             at: start,
@@ -437,7 +437,7 @@ package actor InvalidationSharing {
 
     /// Lets 'cut-off' decide if the log stays unusable.
     private func giveUpStart() {
-        if let startedAt, uptime() - startedAt >= settings.startLimit { settings.trust?.endStart() }
+        if let startedAt, uptime() - startedAt >= settings.startLimit { settings.contact?.endStart() }
     }
 
     func fail(_ error: any Error) {

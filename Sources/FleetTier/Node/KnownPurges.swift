@@ -19,12 +19,12 @@ struct KnownPurges: Sendable {
     private var lastOfAll = LogPosition.zero
     /// Earlier purges may be unknown, so a response with an earlier fencing position is not
     /// accepted.
-    private(set) var floor: LogPosition
+    private(set) var lowWaterMark: LogPosition
 
-    /// - Parameter floor: the position from which all purges will be noted.
-    init(floor: LogPosition) { self.floor = floor }
+    /// - Parameter lowWaterMark: the position from which all purges will be noted.
+    init(lowWaterMark: LogPosition) { self.lowWaterMark = lowWaterMark }
 
-    mutating func raiseFloor(to position: LogPosition) { floor = max(floor, position) }
+    mutating func raiseLowWaterMark(to position: LogPosition) { lowWaterMark = max(lowWaterMark, position) }
 
     mutating func note(_ scope: InvalidationScope, at position: LogPosition) {
         switch scope {
@@ -45,24 +45,26 @@ struct KnownPurges: Sendable {
 
     private mutating func forgetWide() {
         wide.sort { $0.position < $1.position }
-        raiseFloor(to: wide.removeFirst().position)
+        raiseLowWaterMark(to: wide.removeFirst().position)
     }
 
     /// Forgets the older half, so that this is rarely necessary.
     private mutating func forget() {
         let positions = last.values.sorted()
-        raiseFloor(to: positions[positions.count / 2])
-        last = last.filter { $0.value > floor }
+        raiseLowWaterMark(to: positions[positions.count / 2])
+        last = last.filter { $0.value > lowWaterMark }
     }
 
     /// Whether a response is as current as a new one from the origin: no purge after its fencing
     /// position concerns it, and none can have been missed.
-    func isCurrent(_ key: CacheKey, tags: [String], fence: LogPosition) -> Bool {
-        guard fence >= floor, fence >= lastOfAll else { return false }
-        func isPurged(_ scope: InvalidationScope) -> Bool { last[scope.hashValue].map { $0 > fence } ?? false }
+    func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
+        guard fencingPosition >= lowWaterMark, fencingPosition >= lastOfAll else { return false }
+        func isPurged(_ scope: InvalidationScope) -> Bool {
+            last[scope.hashValue].map { $0 > fencingPosition } ?? false
+        }
         if isPurged(.key(key)) || isPurged(.target(key.components.target)) { return false }
         if tags.contains(where: { isPurged(.tag($0)) }) { return false }
-        return !wide.contains { $0.position > fence && $0.scope.concerns(key, tags: tags) }
+        return !wide.contains { $0.position > fencingPosition && $0.scope.concerns(key, tags: tags) }
     }
 }
 

@@ -27,7 +27,7 @@ struct NodeWatch: Sendable {
     ///   - lease: how long a row must stay unchanged before its process counts as ended. Clock
     ///     rates may differ by two percent.
     ///   - now: by a clock that is never set.
-    mutating func look(
+    mutating func observe(
         at rows: [NodeRow],
         own: NodeIdentity,
         name: NodeName,

@@ -35,11 +35,13 @@ package final class PurgeView: Sendable {
 
     var offset: EngineOffset { state.withLock { $0.offset } }
 
-    /// See ``KnownPurges/isCurrent(_:tags:fence:)``.
-    func isCurrent(_ key: CacheKey, tags: [String], fence: LogPosition) -> Bool {
+    /// See ``KnownPurges/isCurrent(_:tags:fencingPosition:)``.
+    func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
         state.withLock { state in
-            guard state.isFollowing, state.epochs.contains(fence.epoch), let known = state.known else { return false }
-            return known.isCurrent(key, tags: tags, fence: fence)
+            guard state.isFollowing, state.epochs.contains(fencingPosition.epoch), let known = state.known else {
+                return false
+            }
+            return known.isCurrent(key, tags: tags, fencingPosition: fencingPosition)
         }
     }
 

@@ -27,7 +27,7 @@ extension ResponseSharing {
         }
     }
 
-    private func giveBack(_ lease: FillLease?) async {
+    private func giveBack(_ lease: FetchLease?) async {
         guard let lease else { return }
         _ = try? await values.release(lease, within: settings.timeout)
     }
@@ -38,13 +38,13 @@ extension ResponseSharing {
     }
 
     /// - Returns: whether it was put. It is not put over a later response.
-    private func put(_ offer: FleetOffer, _ body: BodyStream, releasing lease: FillLease?) async throws -> Bool {
+    private func put(_ offer: FleetOffer, _ body: BodyStream, releasing lease: FetchLease?) async throws -> Bool {
         var generator = SystemRandomNumberGenerator()
         let (key, draft) = (offer.draft.key, offer.draft)
         let names = namer.names(of: key)
         let lifetime = lifetime(of: draft)
         let content = try await self.content(of: body, offer.response.bodyLength, names, lifetime)
-        let envelope = ResponseEnvelope(draft, fence: offer.fence, body: content, purges.offset)
+        let envelope = ResponseEnvelope(draft, fencingPosition: offer.fencingPosition, body: content, purges.offset)
         let vary = offer.selectingNames
         guard !vary.isEmpty else {
             let value = try sealer.seal(envelope, as: names.envelope, using: &generator)

@@ -102,7 +102,7 @@ package final class ResponseSharing: FleetResponses {
         }
         let names = namer.names(of: query.key)
         do {
-            let found = try await look(
+            let found = try await lookUp(
                 query,
                 names,
                 in: try await values.values([names.envelope], within: settings.timeout)[0]
@@ -152,7 +152,7 @@ package final class ResponseSharing: FleetResponses {
     ///
     /// - Parameter value: the value under the key's envelope name; `nil` if there is none.
     /// - Returns: `nil` if it cannot be used.
-    func look(_ query: PeerQuery, _ names: ValueNames, in value: ByteBuffer?) async throws -> PeerResponse? {
+    func lookUp(_ query: PeerQuery, _ names: ValueNames, in value: ByteBuffer?) async throws -> PeerResponse? {
         guard let value, let content = open(value, as: names.envelope, for: query.key) else { return nil }
         switch content {
         case .response(let envelope): return try await judge(envelope, query, names)
@@ -190,7 +190,7 @@ package final class ResponseSharing: FleetResponses {
         guard query.accepts(draft) else { return nil }
         // The order matters: a purge that is published meanwhile is known before it stops waiting.
         guard try await !isPurgedUnpublished(draft),
-            purges.isCurrent(draft.key, tags: draft.tags, fence: envelope.fence)
+            purges.isCurrent(draft.key, tags: draft.tags, fencingPosition: envelope.fencingPosition)
         else {
             counts.count(.old)
             return nil
@@ -257,9 +257,9 @@ package final class ResponseSharing: FleetResponses {
     /// - Parameter isLast: whether a timeout ends the wait. A single timeout only means a busy
     ///   machine, and the other node's request continues.
     /// - Returns: `nil` after a timeout.
-    private func look(at names: ValueNames, isLast: Bool) async throws -> LeaseLook? {
+    private func readLease(at names: ValueNames, isLast: Bool) async throws -> LeaseReading? {
         do {
-            return try await values.look(at: names.envelope, lease: names.lease, within: settings.timeout)
+            return try await values.readValue(at: names.envelope, lease: names.lease, within: settings.timeout)
         } catch {
             guard error == .timedOut, !isLast else { throw error }
             counts.count(.timedOut)
@@ -271,7 +271,7 @@ package final class ResponseSharing: FleetResponses {
     private func lead(_ query: PeerQuery, _ names: ValueNames) async throws -> PeerLookupResult {
         guard settings.wait > .zero else { return .nothing(nil) }
         var generator = SystemRandomNumberGenerator()
-        let lease = FillLease(name: names.lease, token: LeaseToken(using: &generator))
+        let lease = FetchLease(name: names.lease, token: LeaseToken(using: &generator))
         var waited = Duration.zero
         var pause = Duration.milliseconds(5)
         let patience = min(settings.wait, query.patience ?? settings.wait)
@@ -295,13 +295,13 @@ package final class ResponseSharing: FleetResponses {
                 try await clock.sleep(for: turn, tolerance: nil)
                 waited += turn
                 pause = min(pause * 2, .milliseconds(50))
-                guard let seen = try await look(at: names, isLast: hasTimedOut) else {
+                guard let seen = try await readLease(at: names, isLast: hasTimedOut) else {
                     hasTimedOut = true
                     waited += settings.timeout
                     continue
                 }
                 hasTimedOut = false
-                if let found = try await look(query, names, in: seen.value) {
+                if let found = try await lookUp(query, names, in: seen.value) {
                     counts.count(.waited)
                     return .found(found)
                 }

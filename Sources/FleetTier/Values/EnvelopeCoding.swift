@@ -59,7 +59,7 @@ extension ResponseEnvelope {
                     kind: header.kind,
                     keyID: header.keyID,
                     respondedAt: EngineTime(milliseconds: head.responseTime.milliseconds),
-                    fence: header.fence
+                    fencingPosition: header.fencingPosition
                 ) == header,
                 let body = reader.readBody(header.kind), reader.remaining == 0
             else { return nil }
@@ -73,7 +73,7 @@ extension ResponseEnvelope {
                     tags: tags
                 ),
                 receivedLocally: Timestamp(milliseconds: receivedLocally),
-                fence: header.fence,
+                fencingPosition: header.fencingPosition,
                 body: body
             )
         }

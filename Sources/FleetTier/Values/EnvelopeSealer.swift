@@ -52,7 +52,7 @@ package struct EnvelopeSealer: Sendable {
             kind: kind,
             keyID: keys.present.id,
             respondedAt: envelope.respondedAt,
-            fence: envelope.fence
+            fencingPosition: envelope.fencingPosition
         )
         return try seal(try envelope.encoded(), header, name, using: &generator)
     }
@@ -68,7 +68,7 @@ package struct EnvelopeSealer: Sendable {
             kind: .varyList,
             keyID: keys.present.id,
             respondedAt: list.respondedAt,
-            fence: .zero
+            fencingPosition: .zero
         )
         return try seal(list.encoded, header, name, using: &generator)
     }

@@ -10,7 +10,7 @@ package import NIOCore
 /// Every call has a deadline and never waits longer. After ``FleetLogError/timedOut`` or
 /// ``FleetLogError/unreachable``, a write may have taken effect. Lifetimes are in whole
 /// milliseconds; a lifetime below a millisecond is rejected with ``FleetLogError/limit(_:)``.
-package protocol FleetValues: FillLeases {
+package protocol FleetValues: FetchLeases {
     /// Returns the values under the given names in one round trip, with `nil` for missing values.
     ///
     /// - Parameter names: at most ``ValueLimits/mostNames``, all of one cache key.
@@ -30,7 +30,7 @@ package protocol FleetValues: FillLeases {
         _ value: ByteBuffer,
         as name: ValueName,
         for lifetime: Duration,
-        releasing lease: FillLease?,
+        releasing lease: FetchLease?,
         within limit: Duration
     ) async throws(FleetLogError) -> Bool
 

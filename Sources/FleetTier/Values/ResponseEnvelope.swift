@@ -17,7 +17,7 @@ package struct ResponseEnvelope: Sendable {
 
     /// The position up to which the node had applied the log before it asked the origin. Later
     /// purges apply to this response.
-    package let fence: LogPosition
+    package let fencingPosition: LogPosition
     package let body: Body
     /// With instants on the engine's clock.
     let content: ResponseDraft
@@ -27,26 +27,26 @@ package struct ResponseEnvelope: Sendable {
 
     /// - Parameters:
     ///   - draft: with instants on the node's clock.
-    ///   - fence: the position that was applied before the request was sent.
-    package init(_ draft: ResponseDraft, fence: LogPosition, body: Body, _ offset: EngineOffset) {
+    ///   - fencingPosition: the position that was applied before the request was sent.
+    package init(_ draft: ResponseDraft, fencingPosition: LogPosition, body: Body, _ offset: EngineOffset) {
         var content = draft
         content.move { Timestamp(milliseconds: offset.engineTime($0).milliseconds) }
         self.init(
             content: content,
             receivedLocally: draft.head.responseTime,
-            fence: fence,
+            fencingPosition: fencingPosition,
             body: body
         )
     }
 
     /// - Parameter content: with instants on the engine's clock.
-    init(content: ResponseDraft, receivedLocally: Timestamp, fence: LogPosition, body: Body) {
+    init(content: ResponseDraft, receivedLocally: Timestamp, fencingPosition: LogPosition, body: Body) {
         self.receivedLocally = receivedLocally
         var content = content
         content.expectedLength = StatedLength(clamping: body.length)
         content.isPinned = false
         self.content = content
-        self.fence = fence
+        self.fencingPosition = fencingPosition
         self.body = body
     }
 

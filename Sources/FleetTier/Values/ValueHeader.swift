@@ -5,7 +5,7 @@ package import NIOCore
 /// opens the rest. It is authenticated with the rest.
 ///
 /// ```
-/// 4 "HFs1"   1 version   1 flags   1 key id   1 zero   8 response time   16 fence: epoch, number
+/// 4 "HFs1"   1 version   1 flags   1 key id   1 zero   8 response time   16 fencing: epoch, number
 /// ```
 /// Numbers are big-endian. The response time is in milliseconds of the engine's clock, and not
 /// negative.
@@ -26,13 +26,13 @@ package struct ValueHeader: Sendable, Hashable {
     package var kind: Kind
     package var keyID: UInt8
     package var respondedAt: EngineTime
-    package var fence: LogPosition
+    package var fencingPosition: LogPosition
 
-    init(kind: Kind, keyID: UInt8, respondedAt: EngineTime, fence: LogPosition) {
+    init(kind: Kind, keyID: UInt8, respondedAt: EngineTime, fencingPosition: LogPosition) {
         self.kind = kind
         self.keyID = keyID
         self.respondedAt = max(respondedAt, EngineTime(milliseconds: 0))
-        self.fence = fence
+        self.fencingPosition = fencingPosition
     }
 
     /// The header of a value, unverified; `nil` if it has no header of this version.
@@ -48,7 +48,7 @@ package struct ValueHeader: Sendable, Hashable {
             kind: kind,
             keyID: keyID,
             respondedAt: EngineTime(milliseconds: milliseconds),
-            fence: LogPosition(epoch: epoch, number: number)
+            fencingPosition: LogPosition(epoch: epoch, number: number)
         )
     }
 
@@ -60,8 +60,8 @@ package struct ValueHeader: Sendable, Hashable {
         buffer.writeInteger(keyID)
         buffer.writeInteger(0 as UInt8)
         buffer.writeInteger(UInt64(clamping: respondedAt.milliseconds))
-        buffer.writeInteger(fence.epoch)
-        buffer.writeInteger(fence.number)
+        buffer.writeInteger(fencingPosition.epoch)
+        buffer.writeInteger(fencingPosition.number)
         return Array(buffer.readableBytesView)
     }
 }

@@ -39,7 +39,7 @@ struct NoVarySearchRules {
     /// - Returns: the draft under the key of every equivalent query.
     func learn(
         from draft: ResponseDraft,
-        fence: InvalidationSequence,
+        fencingNumber: InvalidationSequence,
         _ boundary: MessageBoundary?
     ) async -> ResponseDraft {
         let rule = NoVarySearch(draft.head.fields)
@@ -63,7 +63,7 @@ struct NoVarySearchRules {
                 storedAt: draft.storedAt
             )
             let stored = await engine.recovering("noVarySearch") {
-                try await engine.store.beginWrite(record, fence: fence)?.finish()
+                try await engine.store.beginWrite(record, fencingNumber: fencingNumber)?.finish()
             }
             if let stored, let stored { await engine.undo(StoredChange(response: stored), ifCrossed: boundary) }
         }

@@ -10,22 +10,22 @@ extension Fetcher {
     ///   - patience: how long to wait for another node's request.
     ///   - find: takes the lease if nothing was found.
     /// - Returns: whether it is stored.
-    func adopt(_ commonKey: CacheKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
+    func accept(_ commonKey: CacheKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
         guard let responses = engine.finder?.responses else { return false }
         let now = engine.clock.now()
-        let context = FillContext(prepared, key: key, plan, requestTime: now, options: engine.options)
+        let context = FetchContext(prepared, key: key, plan, requestTime: now, options: engine.options)
         let query = PeerQuery(
             key: commonKey,
             patience: patience,
             selecting: { [prepared] in prepared.policy.selectingFields(of: prepared.selecting, named: $0) },
-            accepts: { context.mayAdopt($0, at: now) }
+            accepts: { context.mayAccept($0, at: now) }
         )
         switch await responses.find(query) {
         case .nothing(let lease):
             if let lease { find.put(HeldLease(lease, of: responses)) }
             return false
         case .found(let found):
-            return await store(found, as: context.adopted(found.draft))
+            return await store(found, as: context.accepted(found.draft))
         }
     }
 
@@ -33,9 +33,9 @@ extension Fetcher {
     private func store(_ found: PeerResponse, as draft: ResponseDraft) async -> Bool {
         // Its place among the fetches of this node: one that begins from now on brings a newer
         // response.
-        let admission = engine.fills.admit(draft.key, as: .alone, fence: plan.known.fence)
+        let admission = engine.inFlightFetches.admit(draft.key, as: .alone, fencingNumber: plan.known.fencingNumber)
         guard case .lead(let place) = admission else { return false }
-        defer { engine.fills.end(place, draft.key) }
+        defer { engine.inFlightFetches.end(place, draft.key) }
         guard let writer = await writer(for: draft).writer else { return false }
         do {
             for try await chunk in found.body { try await writer.append(chunk) }
@@ -44,7 +44,7 @@ extension Fetcher {
             await writer.abandon()
             return false
         }
-        guard engine.fills.claimStoring(place, draft.key, draft.head) else {
+        guard engine.inFlightFetches.claimStoring(place, draft.key, draft.head) else {
             await writer.abandon()
             return false
         }
@@ -53,10 +53,10 @@ extension Fetcher {
 
     /// Offers a stored response to other nodes.
     ///
-    /// - Parameter fence: up to where the fleet log was applied here before the origin was asked;
-    ///   `nil` if this node did not follow it.
-    func offer(_ response: StoredResponse, _ draft: ResponseDraft, fence: LogPosition?) {
-        guard let fence, let responses = engine.finder?.responses else { return }
+    /// - Parameter fencingPosition: up to where the fleet log was applied here before the origin
+    ///   was asked; `nil` if this node did not follow it.
+    func offer(_ response: StoredResponse, _ draft: ResponseDraft, fencingPosition: LogPosition?) {
+        guard let fencingPosition, let responses = engine.finder?.responses else { return }
         guard isForOthers(draft), let names = prepared.policy.selectingNames(of: draft.head.fields) else {
             return keepFromOthers()
         }
@@ -65,7 +65,7 @@ extension Fetcher {
                 response: response,
                 draft: draft,
                 selectingNames: names,
-                fence: fence,
+                fencingPosition: fencingPosition,
                 lease: lease?.take()
             )
         )
@@ -73,7 +73,7 @@ extension Fetcher {
 
     /// Tells other nodes not to wait for responses to this key.
     func keepFromOthers() {
-        guard let responses = engine.finder?.responses, let shared = prepared.keyForOthers else { return }
+        guard let responses = engine.finder?.responses, let shared = prepared.fleetKey else { return }
         responses.release(lease?.take(), of: shared, isForOthers: false)
     }
 
@@ -81,7 +81,7 @@ extension Fetcher {
     /// a part, and without a cookie.
     private func isForOthers(_ draft: ResponseDraft) -> Bool {
         let head = draft.head
-        return draft.key.isCommon && prepared.keyForOthers != nil && head.status.code < 400
+        return draft.key.isCommon && prepared.fleetKey != nil && head.status.code < 400
             && head.status != .partialContent && !head.fields.contains(.setCookie) && head.explicitExpiry == nil
             && !head.isInvalidated && !CredentialPartition.hasCredentials(head.selectingFields)
             && isForSharedCaches(head)
@@ -100,14 +100,14 @@ extension Fetcher {
     }
 }
 
-extension FillContext {
+extension FetchContext {
     /// Whether a response of another node is of use here: the rules of this node store it for all
     /// principals, the request selects it, and it is newer than the stored response, and better.
-    func mayAdopt(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
+    func mayAccept(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
         let head = draft.head
         guard head.status.code < 400, audience(of: head) == .common, !prepared.policy.isWithheld(head),
             prepared.policy.matchesVariant(head, prepared.selecting), draft.hasAcceptableTags,
-            adopted(draft).hasAcceptableTags
+            accepted(draft).hasAcceptableTags
         else { return false }
         guard let stored = known.success else { return known.isWhole }
         // A stale one is no better than the stale one that is here.
@@ -122,10 +122,10 @@ extension FillContext {
 
     /// The draft of a response of another node, under the rules of this one. It keeps the tags that
     /// it has there.
-    func adopted(_ draft: ResponseDraft) -> ResponseDraft {
-        var adopted = self.draft(draft.head, in: draft.key, draft.expectedLength, at: draft.storedAt)
-        for tag in draft.tags where !adopted.tags.containsBytes(of: tag) { adopted.tags.append(tag) }
-        return adopted
+    func accepted(_ draft: ResponseDraft) -> ResponseDraft {
+        var accepted = self.draft(draft.head, in: draft.key, draft.expectedLength, at: draft.storedAt)
+        for tag in draft.tags where !accepted.tags.containsBytes(of: tag) { accepted.tags.append(tag) }
+        return accepted
     }
 }
 
@@ -133,7 +133,7 @@ extension PreparedRequest {
     /// The key under which responses of other nodes are of use to this request, and its responses
     /// to them; `nil` if a rule says so, if it is a principal's, has a secret, or its caller
     /// decides about storing.
-    var keyForOthers: CacheKey? {
+    var fleetKey: CacheKey? {
         guard let key, settings?.isForFleet != false, request.body == nil, !request.isProbe,
             request.contentCheck == nil,
             case .byResponse = request.storage,
@@ -145,7 +145,7 @@ extension PreparedRequest {
 
 extension CacheOutcome.ForwardReason {
     /// Whether a response of another node may be as good as the origin's.
-    var mayBeMetElsewhere: Bool {
+    var mayBeMetByPeer: Bool {
         switch self {
         case .uriMiss, .varyMiss, .miss, .stale, .partial: true
         case .bypass, .method, .request: false

@@ -105,20 +105,20 @@ package struct FleetOffer: Sendable {
     /// The names of the fields by which the response is selected, in lower case and sorted.
     package var selectingNames: [String]
     /// ``FleetResponses/position`` before the origin was asked.
-    package var fence: LogPosition
+    package var fencingPosition: LogPosition
     package var lease: FleetLease?
 
     package init(
         response: StoredResponse,
         draft: ResponseDraft,
         selectingNames: [String] = [],
-        fence: LogPosition,
+        fencingPosition: LogPosition,
         lease: FleetLease? = nil
     ) {
         self.response = response
         self.draft = draft
         self.selectingNames = selectingNames
-        self.fence = fence
+        self.fencingPosition = fencingPosition
         self.lease = lease
     }
 }

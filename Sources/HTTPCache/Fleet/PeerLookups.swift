@@ -36,26 +36,26 @@ final class PeerLookups: Sendable {
     }
 
     /// Whether an exchange looks for responses to a key.
-    func isLooking(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
+    func isLookingUp(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
 
     /// Looks up, or waits for the peer lookup of another exchange.
     ///
-    /// - Parameter adopt: looks for a response and stores it here; returns whether it did.
+    /// - Parameter accept: looks for a response and stores it here; returns whether it did.
     /// - Returns: the peer lookup, whether a response is stored here now, and whether another
     ///   exchange looked it up, maybe for another variant.
     func find(
         _ key: CacheKey,
-        _ adopt: @escaping @Sendable (Find) async -> Bool
-    ) async -> (find: Find, isAdopted: Bool, isOthers: Bool) {
+        _ accept: @escaping @Sendable (Find) async -> Bool
+    ) async -> (find: Find, isAccepted: Bool, isOthers: Bool) {
         let (present, isOthers) = running.withLock { running in
             if let present = running[key] { return (present, true) }
             let find = Find()
             // No caller's cancellation reaches it, because others wait for it. It ends by the
             // limits of the tier.
             let end = Task {
-                let isAdopted = await adopt(find)
+                let isAccepted = await accept(find)
                 self.running.withLock { $0[key] = nil }
-                return isAdopted
+                return isAccepted
             }
             let new = Running(find: find, end: end)
             running[key] = new

@@ -27,7 +27,7 @@ package protocol InvalidationLog: Sendable {
     /// A store that was joined to a log of another name forgets its journal and its place.
     ///
     /// - Parameter name: the namespace of the fleet log.
-    func join(_ name: String, at now: Timestamp) async throws -> LogPlace
+    func join(_ name: String, at now: Timestamp) async throws -> LogStart
 
     /// Gives this node's store another name: another process runs on a copy of it.
     ///
@@ -106,7 +106,7 @@ package struct LogCursor: Hashable, Sendable {
 }
 
 /// Where a store stands when it joins a fleet log.
-package struct LogPlace: Hashable, Sendable {
+package struct LogStart: Hashable, Sendable {
     /// The name of this node's store: 16 random bytes, made when it first joined. A folder that was
     /// copied file by file gets a new one.
     package var node: PurgeID

@@ -1,8 +1,8 @@
 import HTTPCache
 
 extension CachingClient {
-    /// Returns the engine's response. If the engine had no place for the request, nothing was sent,
-    /// and the request is tried again after a wait, by the call's policy.
+    /// Returns the engine's response. If the engine had no permit for the request, nothing was
+    /// sent, and the request is tried again after a wait, by the call's policy.
     ///
     /// The wait is not with the retries of sent requests, because a waiting request must not hold a
     /// permit itself.

@@ -203,7 +203,7 @@ public final class CachingClient: Sendable {
                 )
             },
             fleet: member?.fleetResponses,
-            trust: member?.trust,
+            contact: member?.contact,
             policy: CachePolicy(kind: .private),
             // A closed store has no secret any more, and no entry that could be found under one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
@@ -216,7 +216,7 @@ public final class CachingClient: Sendable {
             telemetry: Telemetry(),
             logger: logger
         )
-        EnvironmentSwitch.callLane.report(to: logger)
+        EnvironmentSwitch.callExecutor.report(to: logger)
     }
 
     /// Opens a client with its own store and transport. ``close()`` closes both.
@@ -308,7 +308,7 @@ public final class CachingClient: Sendable {
     }
 
     /// The number of fetches under way, including those that no caller waits for.
-    package var fillCount: Int { engine.fillCount }
+    package var inFlightFetchCount: Int { engine.inFlightFetchCount }
 
     /// How much of the network may be used. A change applies from the next request on.
     public var mode: OfflineMode {

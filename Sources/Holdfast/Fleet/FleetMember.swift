@@ -23,7 +23,7 @@ package final class FleetMember: SharingOperations {
     package var valueCounts: FleetValueCounts? { responses?.counts }
 
     /// From when on, and for how long the engine may serve what is fresh.
-    package let trust: TrustLease
+    package let contact: ContactLease
 
     /// The state, for metrics and health.
     package var status: SharingStatus { sharing.status }
@@ -31,7 +31,7 @@ package final class FleetMember: SharingOperations {
     /// The state for health reports.
     package var condition: FleetCondition {
         var condition = status.condition
-        condition.isStarting = trust.isStarting
+        condition.isStarting = contact.isStarting
         return condition
     }
 
@@ -53,11 +53,11 @@ package final class FleetMember: SharingOperations {
         acknowledgedLevel = file.fleet.acknowledge
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
         // A node hears of purges within a second after its server has returned.
-        var policy = KeeperPolicy()
+        var policy = SupervisorPolicy()
         policy.longestPause = .milliseconds(500)
         let news = FailureNews(logger)
-        let trust = TrustLease(file.fleet.cutOff == .validate ? .whileConfirmed : .fromStart)
-        self.trust = trust
+        let contact = ContactLease(file.fleet.cutOff == .validate ? .whileConfirmed : .fromStart)
+        self.contact = contact
         log = RedisLog(
             connector,
             namespace: namespace,
@@ -67,7 +67,7 @@ package final class FleetMember: SharingOperations {
             onFailure: { error in
                 news.report(error)
                 // A node that starts does not wait for a server that is not there.
-                trust.endStart()
+                contact.endStart()
             }
         )
         let purges = file.fleet.share == .responses ? PurgeView() : nil
@@ -99,7 +99,7 @@ package final class FleetMember: SharingOperations {
             log: store.invalidationLog,
             engine: log,
             sealer: LogSealer(keys: parts.keys, namespace: namespace),
-            settings: Self.settings(file.fleet, parts, version, trust),
+            settings: Self.settings(file.fleet, parts, version, contact),
             purges: purges,
             logger: logger
         )
@@ -109,7 +109,7 @@ package final class FleetMember: SharingOperations {
         _ fleet: HoldfastConfiguration.Configuration.Fleet,
         _ parts: FleetParts,
         _ version: String,
-        _ trust: TrustLease
+        _ contact: ContactLease
     ) -> InvalidationSharing.Settings {
         var settings = InvalidationSharing.Settings(
             namespace: parts.namespace,
@@ -120,7 +120,7 @@ package final class FleetMember: SharingOperations {
             retention: (fleet.retentionTime, fleet.retentionEntries)
         )
         settings.lease = fleet.lease
-        settings.trust = trust
+        settings.contact = contact
         settings.cutOff = fleet.cutOff == .validate ? .validate : .serve
         return settings
     }

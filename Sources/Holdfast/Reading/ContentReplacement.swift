@@ -23,7 +23,7 @@ struct ContentReplacement {
         var whole = encoded
         if !place.isEmpty {
             whole = data
-            guard let range = JSONPlaces(data: data, decoder: decoding.decoder).range(of: place) else {
+            guard let range = JSONLocator(data: data, decoder: decoding.decoder).range(of: place) else {
                 throw failure("there is no JSON value at '\(place)'")
             }
             whole.replaceSubrange(

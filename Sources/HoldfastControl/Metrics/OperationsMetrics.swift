@@ -110,7 +110,7 @@ final class OperationsMetrics: MetricsCollector {
         return [
             gauge("holdfast_origin_up", "0 while an origin is treated as unreachable, else 1.") { $0.isUp ? 1 : 0 },
             gauge("holdfast_origin_in_flight", "Requests to an origin that are under way.") { $0.inFlight },
-            gauge("holdfast_origin_waiting", "Requests that wait for a place at an origin.") { $0.waiting },
+            gauge("holdfast_origin_waiting", "Requests that wait for a permit for an origin.") { $0.waiting },
             MetricFamily(
                 MetricDescription(
                     "holdfast_origin_outage_seconds_total",

@@ -61,9 +61,9 @@ struct PurgeTally: Sendable {
     }
 }
 
-/// Reports the purges of a desk.
+/// Reports the purges of a coordinator.
 struct PurgeMetrics: MetricsCollector {
-    let desk: PurgeDesk
+    let coordinator: PurgeCoordinator
 
-    func families() async -> [MetricFamily] { [await desk.tally.family] }
+    func families() async -> [MetricFamily] { [await coordinator.tally.family] }
 }

@@ -48,7 +48,7 @@ enum SlowClients {
 }
 
 /// Closes a connection whose next head does not come in time, and says what the connection has: a
-/// request that a token opens, or none (``ConnectionPlaces``).
+/// request that a token opens, or none (``ConnectionPermits``).
 ///
 /// It sees parts of requests, so a head that comes byte by byte is nothing until it is whole.
 final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {

@@ -79,7 +79,7 @@ final class BusyHandler: ChannelInboundHandler {
             end: now
         )
         record.requestID = requestID
-        record.place = ExchangeRecord.Place(connection: ConnectionNumber.next(), request: 0)
+        record.ordinal = ExchangeRecord.Ordinal(connection: ConnectionNumber.next(), request: 0)
         record.take(response)
         // It is not sent.
         if isSecure { (record.status, record.sentBytes) = (nil, 0) }

@@ -69,7 +69,7 @@ extension GatewayService {
                 from: exchange.session.client,
                 dropsTrace: exchange.trace.dropsFields
             )
-            request.place = .shared(exchange.session.executor)
+            request.executionContext = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
         // After 'known': these belong to this request alone.

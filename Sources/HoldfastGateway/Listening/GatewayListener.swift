@@ -78,8 +78,8 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The path of a Unix socket with the words of messages.
-    static func place(_ path: String) -> SocketPlace {
-        SocketPlace(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
+    static func place(_ path: String) -> SocketLocation {
+        SocketLocation(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
     }
 }
 

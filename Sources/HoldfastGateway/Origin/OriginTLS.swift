@@ -88,7 +88,7 @@ extension OriginTransport {
     public func reloadCertificates(_ selection: CertificateSelection = .all) {
         for security in routesInUse.withLock({ $0.origins }).securities.values {
             guard let reading = security.reload(selection) else { continue }
-            CertificateDesk.log(reading, logger)
+            CertificateRegistry.log(reading, logger)
         }
     }
 }

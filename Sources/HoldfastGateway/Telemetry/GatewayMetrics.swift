@@ -14,15 +14,15 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private let series = RequestSeries()
     private let labels: RouteLabels
     private let engine: CacheEngine
-    private let certificates: CertificateDesk
-    private let tunnels: TunnelPlaces
+    private let certificates: CertificateRegistry
+    private let tunnels: TunnelPermits
     private let loops = Mutex<[Loop]>([])
 
     init(
         _ labels: RouteLabels,
         _ engine: CacheEngine,
-        _ certificates: CertificateDesk,
-        _ tunnels: TunnelPlaces = TunnelPlaces()
+        _ certificates: CertificateRegistry,
+        _ tunnels: TunnelPermits = TunnelPermits()
     ) {
         self.tunnels = tunnels
         self.labels = labels
@@ -86,9 +86,9 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
 
     private var gauges: [MetricFamily] {
         [
-            gauge("holdfast_fills", "In-flight fetches from origins.", engine.fillCount),
+            gauge("holdfast_in_flight_fetches", "In-flight fetches from origins.", engine.inFlightFetchCount),
             gauge(
-                "holdfast_fill_waiters",
+                "holdfast_in_flight_fetch_waiters",
                 "Requests waiting for the head of an in-flight fetch.",
                 engine.memberCount
             ),

@@ -31,15 +31,15 @@ struct RouteCounters: Sendable {
 
     /// Counts a hit of the hot table.
     ///
-    /// - Parameter isForeseen: whether such hits get an offline forecast: only GET does. Others
+    /// - Parameter isForecast: whether such hits get an offline forecast: only GET does. Others
     ///   take part in no sample, so that a GET does not represent them.
     /// - Returns: see ``takeSample(of:)``.
-    mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForeseen: Bool) -> UInt64? {
+    mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForecast: Bool) -> UInt64? {
         let first = route * Self.width
         cells[first + hit] += 1
         cells[first + hotHit] += 1
         cells[first + cacheBytes] += UInt64(bytes)
-        return isForeseen ? takeSample(of: route) : nil
+        return isForecast ? takeSample(of: route) : nil
     }
 
     /// Of so many hits of a route, at least one is looked at closely, and stands for all.
@@ -72,11 +72,11 @@ struct RouteCounters: Sendable {
     }
 
     /// Counts what an outage would have made of a request.
-    mutating func add(_ foresight: Foresight, of route: RouteLabel, weight: UInt64) {
-        guard let refusal = foresight.refusal.map({ OfflineRefusal($0) ?? .notStored }) else {
+    mutating func add(_ forecast: OfflineForecast, of route: RouteLabel, weight: UInt64) {
+        guard let refusal = forecast.refusal.map({ OfflineRefusal($0) ?? .notStored }) else {
             add(Self.offlineAnswerable, 0, of: route, weight)
-            if foresight.isAnswerableAfterHour { add(Self.answerableLater, 0, of: route, weight) }
-            if foresight.isAnswerableAfterDay { add(Self.answerableLater, 1, of: route, weight) }
+            if forecast.isAnswerableAfterHour { add(Self.answerableLater, 0, of: route, weight) }
+            if forecast.isAnswerableAfterDay { add(Self.answerableLater, 1, of: route, weight) }
             return
         }
         addUnanswerable(refusal, of: route, weight: weight)
@@ -271,14 +271,14 @@ extension ExchangeRecord {
     /// the request for its rules.
     ///
     /// - Parameter now: called only if there is anything to forecast.
-    func countForesight(in counters: inout RouteCounters, at now: () -> Timestamp) {
+    func countForecast(in counters: inout RouteCounters, at now: () -> Timestamp) {
         guard let facts, let ending = facts.ending else { return }
         var weight: UInt64 = 1
         if ending == .hit, request?.method == .get {
             guard let sample = counters.takeSample(of: route) else { return }
             weight = sample
         }
-        facts.foreseeing?.countUses(Int64(weight))
+        facts.forecastSubject?.countUses(Int64(weight))
         guard request?.method == .get else { return }
         switch ending {
         case .hit: break
@@ -286,8 +286,8 @@ extension ExchangeRecord {
         case .staleHit, .validated, .fetched, .collapsed, .bypass: break
         case .refused, .failed: return
         }
-        guard let subject = facts.foreseeing else { return counters.addUnanswerable(.notStored, of: route) }
-        counters.add(subject.foresight(at: now()), of: route, weight: weight)
+        guard let subject = facts.forecastSubject else { return counters.addUnanswerable(.notStored, of: route) }
+        counters.add(subject.forecast(at: now()), of: route, weight: weight)
     }
 }
 

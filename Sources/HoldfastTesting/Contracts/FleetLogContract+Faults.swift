@@ -8,87 +8,91 @@ extension FleetLogContract {
             "After all data are removed, nothing is accepted before a new epoch, which inherits nothing.",
             with: [.flush]
         ) {
-            bench in
-            let (node, epoch) = try await bench.begunNode()
+            tested in
+            let (node, epoch) = try await tested.begunNode()
             let position = try await node.append(1, in: epoch)
-            try await bench.engine.cause(.flush)
-            bench.findings.equal(try await node.rejection(2, in: epoch.number), .wrongEpoch, "an entry")
-            bench.findings.equal(try await node.epoch(), nil, "the epoch")
-            bench.findings.equal(try await node.bounds(), nil, "the ends")
+            try await tested.engine.cause(.flush)
+            tested.findings.equal(try await node.rejection(2, in: epoch.number), .wrongEpoch, "an entry")
+            tested.findings.equal(try await node.epoch(), nil, "the epoch")
+            tested.findings.equal(try await node.bounds(), nil, "the ends")
             let later = try await node.begin(knowing: epoch.number, salt: 1)
-            bench.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
+            tested.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
             let batch = try await node.follow(after: position)
-            bench.findings.equal(batch.atCursor, nil, "the entry at the cursor")
-            bench.findings.equal(batch.epoch, later, "the epoch of the batch")
+            tested.findings.equal(batch.atCursor, nil, "the entry at the cursor")
+            tested.findings.equal(batch.epoch, later, "the epoch of the batch")
             let marker = EpochMarker(name: later.name, inherited: nil)
-            bench.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
+            tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
             let again = try await node.append(1, in: later)
-            bench.findings.equal(again, LogPosition(epoch: later.number, number: 2), "the purge's new place")
+            tested.findings.equal(again, LogPosition(epoch: later.number, number: 2), "the purge's new place")
         },
         Rule("A reader that waits while all data are removed learns of it by the next epoch's marker.", with: [.flush])
         {
-            bench in
-            let (reader, epoch) = try await bench.begunNode()
-            let writer = try await bench.node()
+            tested in
+            let (reader, epoch) = try await tested.begunNode()
+            let writer = try await tested.node()
             let cursor = try await writer.append(1, in: epoch)
-            async let batch = reader.follow(after: cursor, wait: bench.limit)
-            try await bench.engine.cause(.flush)
+            async let batch = reader.follow(after: cursor, wait: tested.limit)
+            try await tested.engine.cause(.flush)
             let later = try await writer.begin(knowing: epoch.number, salt: 1)
             var (entries, present, atCursor) = (
                 try await batch.entries, try await batch.epoch, try await batch.atCursor
             )
             while entries.isEmpty {
-                let next = try await reader.follow(after: cursor, wait: bench.limit)
+                let next = try await reader.follow(after: cursor, wait: tested.limit)
                 (entries, present, atCursor) = (next.entries, next.epoch, next.atCursor)
             }
-            bench.findings.equal(entries.map(\.position), [LogPosition(epoch: later.number, number: 1)], "the entries")
-            bench.findings.equal(present, later, "the epoch")
-            bench.findings.equal(atCursor, nil, "the entry at the cursor")
+            tested.findings.equal(entries.map(\.position), [LogPosition(epoch: later.number, number: 1)], "the entries")
+            tested.findings.equal(present, later, "the epoch")
+            tested.findings.equal(atCursor, nil, "the entry at the cursor")
         },
         Rule("After a restart with its data, a server begins an epoch that inherits the last entry.", with: [.restart])
         {
-            bench in
-            let (node, epoch) = try await bench.begunNode()
+            tested in
+            let (node, epoch) = try await tested.begunNode()
             let last = try await node.append(1, in: epoch)
-            try await bench.engine.cause(.restart)
-            bench.findings.equal(try await node.rejection(2, in: epoch.number), .wrongEpoch, "an entry")
-            bench.findings.equal(try await node.epoch(), nil, "the epoch")
-            bench.findings.equal(try await node.follow(after: last).atCursor?.position, last, "the entry at the cursor")
+            try await tested.engine.cause(.restart)
+            tested.findings.equal(try await node.rejection(2, in: epoch.number), .wrongEpoch, "an entry")
+            tested.findings.equal(try await node.epoch(), nil, "the epoch")
+            tested.findings.equal(
+                try await node.follow(after: last).atCursor?.position,
+                last,
+                "the entry at the cursor"
+            )
             let later = try await node.begin(knowing: epoch.number, salt: 1)
             let batch = try await node.follow(after: last)
             let marker = EpochMarker(name: later.name, inherited: last)
-            bench.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
-            bench.findings.equal(try await node.append(1, in: later), last, "the place of a purge from before")
+            tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
+            tested.findings.equal(try await node.append(1, in: later), last, "the place of a purge from before")
         },
-        Rule("If only the log is evicted, it is lost, and its purges are added again.", with: [.evictLog]) { bench in
-            let (node, epoch) = try await bench.begunNode()
+        Rule("If only the log is evicted, it is lost, and its purges are added again.", with: [.evictLog]) { tested in
+            let (node, epoch) = try await tested.begunNode()
             try await node.append(1, in: epoch)
-            try await bench.engine.cause(.evictLog)
-            bench.findings.equal(try await node.rejection(2, in: epoch.number), .wrongEpoch, "an entry")
-            bench.findings.equal(try await node.epoch(), nil, "the epoch")
+            try await tested.engine.cause(.evictLog)
+            tested.findings.equal(try await node.rejection(2, in: epoch.number), .wrongEpoch, "an entry")
+            tested.findings.equal(try await node.epoch(), nil, "the epoch")
             let later = try await node.begin(knowing: epoch.number, salt: 1)
-            bench.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
+            tested.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
             let marker = EpochMarker(name: later.name, inherited: nil)
-            bench.findings.equal(try await node.follow().entries.map(\.content), [.marker(marker)], "the entries")
+            tested.findings.equal(try await node.follow().entries.map(\.content), [.marker(marker)], "the entries")
             let again = try await node.append(1, in: later)
-            bench.findings.equal(try await node.entry(at: again)?.content, .purge(bench.bytes(1)), "the purge")
+            tested.findings.equal(try await node.entry(at: again)?.content, .purge(tested.bytes(1)), "the purge")
         },
         Rule("Without the names of purges, a purge that is published again is in the log.", with: [.evictNames]) {
-            bench in
-            let (node, epoch) = try await bench.begunNode()
+            tested in
+            let (node, epoch) = try await tested.begunNode()
             try await node.append(1, in: epoch)
-            try await bench.engine.cause(.evictNames)
+            try await tested.engine.cause(.evictNames)
             let again = try await node.append(1, in: epoch)
-            bench.findings.equal(try await node.entry(at: again)?.content, .purge(bench.bytes(1)), "the purge")
+            tested.findings.equal(try await node.entry(at: again)?.content, .purge(tested.bytes(1)), "the purge")
         },
     ]
 
     /// Deadlines.
     static let stalling: [Rule] = [
-        Rule("Every call to an engine that does not reply ends with its deadline.", with: [.stall]) { bench in
-            let (node, epoch) = try await bench.begunNode()
-            let report = try bench.report("gw-1")
-            try await bench.engine.cause(.stall)
+        Rule("Every call to an engine that does not reply ends with its deadline.", with: [.stall]) { tested in
+            let (node, epoch) = try await tested.begunNode()
+            let report = try tested.report("gw-1")
+            try await tested.engine.cause(.stall)
             let (log, cursor) = (node.log, LogPosition(epoch: epoch.number, number: 1))
             let limit = Duration.milliseconds(20)
             let offer = EpochOffer(highestKnown: epoch.number, candidate: epoch)
@@ -99,7 +103,7 @@ extension FleetLogContract {
                 (
                     "append",
                     { () async throws(FleetLogError) in
-                        _ = try await log.append([1], purge: bench.purge(1), in: epoch.number, within: limit)
+                        _ = try await log.append([1], purge: tested.purge(1), in: epoch.number, within: limit)
                     }
                 ),
                 (
@@ -126,8 +130,8 @@ extension FleetLogContract {
                 ("nodes", { () async throws(FleetLogError) in _ = try await log.nodes(within: limit) }),
             ]
             for (name, call) in calls {
-                let error = await bench.error(call)
-                bench.findings.expect(
+                let error = await tested.error(call)
+                tested.findings.expect(
                     error == .timedOut || error == .unreachable,
                     "'\(name)': \(String(describing: error))"
                 )
@@ -140,67 +144,67 @@ extension FleetLogContract {
         Rule(
             "A replica that takes over accepts nothing in the old epoch, although it knows its name.",
             with: [.holdReplication, .failOver]
-        ) { bench in
-            let (node, epoch) = try await bench.begunNode()
+        ) { tested in
+            let (node, epoch) = try await tested.begunNode()
             let kept = try await node.append(1, in: epoch)
-            bench.findings.equal(try await node.confirm(1, in: epoch, wait: bench.limit), 1, "replicas")
-            try await bench.engine.cause(.holdReplication)
+            tested.findings.equal(try await node.confirm(1, in: epoch, wait: tested.limit), 1, "replicas")
+            try await tested.engine.cause(.holdReplication)
             let lost = try await node.append(2, in: epoch)
-            try await bench.engine.cause(.failOver)
+            try await tested.engine.cause(.failOver)
             // Otherwise it would get the place of the lost entry.
-            bench.findings.equal(try await node.rejection(3, in: epoch.number), .wrongEpoch, "an entry")
-            let confirmation = await bench.error { () async throws(FleetLogError) in
-                _ = try await node.log.confirm(replicas: 0, in: epoch.number, wait: .zero, within: bench.limit)
+            tested.findings.equal(try await node.rejection(3, in: epoch.number), .wrongEpoch, "an entry")
+            let confirmation = await tested.error { () async throws(FleetLogError) in
+                _ = try await node.log.confirm(replicas: 0, in: epoch.number, wait: .zero, within: tested.limit)
             }
-            bench.findings.expect(
+            tested.findings.expect(
                 confirmation == .wrongEpoch || confirmation == .unreachable,
                 "a confirmation: \(String(describing: confirmation))"
             )
-            bench.findings.equal(try await node.epoch(), nil, "the epoch")
-            bench.findings.equal(try await node.follow(after: lost).atCursor, nil, "the entry at the cursor")
-            bench.findings.equal(try await node.bounds()?.last, kept, "the last entry")
+            tested.findings.equal(try await node.epoch(), nil, "the epoch")
+            tested.findings.equal(try await node.follow(after: lost).atCursor, nil, "the entry at the cursor")
+            tested.findings.equal(try await node.bounds()?.last, kept, "the last entry")
         },
         Rule(
             "After a failover, the marker inherits the last entry that is left, and lost purges are added again.",
             with: [.holdReplication, .failOver]
-        ) { bench in
-            let (node, epoch) = try await bench.begunNode()
+        ) { tested in
+            let (node, epoch) = try await tested.begunNode()
             let kept = try await node.append(1, in: epoch)
-            bench.findings.equal(try await node.confirm(1, in: epoch, wait: bench.limit), 1, "replicas")
-            try await bench.engine.cause(.holdReplication)
+            tested.findings.equal(try await node.confirm(1, in: epoch, wait: tested.limit), 1, "replicas")
+            try await tested.engine.cause(.holdReplication)
             let lost = try await node.append(2, in: epoch)
-            try await bench.engine.cause(.failOver)
+            try await tested.engine.cause(.failOver)
             let later = try await node.begin(knowing: epoch.number, salt: 1)
-            bench.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
+            tested.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
             let marker = EpochMarker(name: later.name, inherited: kept)
             let batch = try await node.follow(after: kept)
-            bench.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries behind the one kept")
-            bench.findings.equal(try await node.append(1, in: later), kept, "the place of what was kept")
+            tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries behind the one kept")
+            tested.findings.equal(try await node.append(1, in: later), kept, "the place of what was kept")
             let again = try await node.append(2, in: later)
-            bench.findings.expect(again > lost, "the lost purge has its old place")
-            bench.findings.equal(try await node.entry(at: again)?.content, .purge(bench.bytes(2)), "the lost purge")
+            tested.findings.expect(again > lost, "the lost purge has its old place")
+            tested.findings.equal(try await node.entry(at: again)?.content, .purge(tested.bytes(2)), "the lost purge")
         },
         Rule(
             "An old primary that keeps running accepts entries, but no replica confirms them.",
             with: [.holdReplication, .split]
-        ) { bench in
-            let (old, epoch) = try await bench.begunNode()
+        ) { tested in
+            let (old, epoch) = try await tested.begunNode()
             try await old.append(1, in: epoch)
-            bench.findings.equal(try await old.confirm(1, in: epoch, wait: bench.limit), 1, "replicas")
-            try await bench.engine.cause(.holdReplication)
-            try await bench.engine.cause(.split)
-            let new = try await bench.node()
+            tested.findings.equal(try await old.confirm(1, in: epoch, wait: tested.limit), 1, "replicas")
+            try await tested.engine.cause(.holdReplication)
+            try await tested.engine.cause(.split)
+            let new = try await tested.node()
             let later = try await new.begin(knowing: epoch.number, salt: 1)
             let position = try await new.append(2, in: later)
             let stray = try await old.append(3, in: epoch)
-            bench.findings.equal(try await old.confirm(1, in: epoch, wait: .milliseconds(20)), 0, "replicas")
-            bench.findings.equal(try await old.entry(at: position), nil, "the new entry, at the old primary")
-            bench.findings.equal(try await new.entry(at: stray), nil, "the stray entry, at the new primary")
-            bench.findings.equal(try await new.follow(after: stray).atCursor, nil, "the entry at the stray cursor")
-            bench.findings.equal(try await new.rejection(4, in: epoch.number), .wrongEpoch, "the old epoch")
+            tested.findings.equal(try await old.confirm(1, in: epoch, wait: .milliseconds(20)), 0, "replicas")
+            tested.findings.equal(try await old.entry(at: position), nil, "the new entry, at the old primary")
+            tested.findings.equal(try await new.entry(at: stray), nil, "the stray entry, at the new primary")
+            tested.findings.equal(try await new.follow(after: stray).atCursor, nil, "the entry at the stray cursor")
+            tested.findings.equal(try await new.rejection(4, in: epoch.number), .wrongEpoch, "the old epoch")
             // Taken over at the same time, by a node that does not know the new epoch.
             let another = try await old.begin(knowing: epoch.number + 1, salt: 2)
-            bench.findings.expect(another.name != later.name, "two servers have one epoch")
+            tested.findings.expect(another.name != later.name, "two servers have one epoch")
         },
     ]
 }

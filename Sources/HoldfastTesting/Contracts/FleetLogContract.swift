@@ -27,12 +27,12 @@ package struct FleetLogContract: Sendable {
     struct Rule: Sendable {
         var sentence: String
         var faults: Set<FleetLogFault>
-        var check: @Sendable (FleetLogBench) async throws -> Void
+        var check: @Sendable (FleetLogUnderTest) async throws -> Void
 
         init(
             _ sentence: String,
             with faults: Set<FleetLogFault> = [],
-            _ check: @escaping @Sendable (FleetLogBench) async throws -> Void
+            _ check: @escaping @Sendable (FleetLogUnderTest) async throws -> Void
         ) {
             self.sentence = sentence
             self.faults = faults
@@ -74,7 +74,7 @@ package struct FleetLogContract: Sendable {
                 tested += 1
                 found += await findings(of: rule.sentence, timeout: timeout) { findings in
                     try await rule.check(
-                        FleetLogBench(engine: engine, findings: findings, seed: seed, limit: timeout)
+                        FleetLogUnderTest(engine: engine, findings: findings, seed: seed, limit: timeout)
                     )
                 }
             }

@@ -4,73 +4,73 @@ import NIOCore
 extension FleetValuesContract {
     /// Faults.
     static let failing: [Rule] = [
-        Rule("An engine that lost everything starts over.", with: [.flush]) { bench in
-            let node = try await bench.node()
-            let value = bench.value(1, at: try await bench.engine.now())
-            try await node.put(value, as: bench.name())
-            _ = try await node.lead(bench.lease(1))
-            try await bench.engine.cause(.flush)
-            bench.findings.equal(
-                try await node.look(bench.lease(1)),
-                LeaseLook(value: nil, lease: .free),
+        Rule("An engine that lost everything starts over.", with: [.flush]) { tested in
+            let node = try await tested.node()
+            let value = tested.value(1, at: try await tested.engine.now())
+            try await node.put(value, as: tested.name())
+            _ = try await node.lead(tested.lease(1))
+            try await tested.engine.cause(.flush)
+            tested.findings.equal(
+                try await node.readValue(tested.lease(1)),
+                LeaseReading(value: nil, lease: .free),
                 "what is left"
             )
-            bench.findings.expect(try await node.put(value, as: bench.name()), "it was not put again")
-            bench.findings.equal(try await node.lead(bench.lease(2)), .led, "the lease")
+            tested.findings.expect(try await node.put(value, as: tested.name()), "it was not put again")
+            tested.findings.equal(try await node.lead(tested.lease(2)), .led, "the lease")
         },
-        Rule("An engine is used again after a restart.", with: [.restart]) { bench in
-            let node = try await bench.node()
-            let value = bench.value(1, at: try await bench.engine.now())
-            try await node.put(value, as: bench.name())
-            try await bench.engine.cause(.restart)
-            try await node.put(value, as: bench.name())
-            bench.findings.expect(try await node.value(bench.name()) == value, "the value")
-            try await node.putChunks([bench.chunk(2)])
-            bench.findings.expect(try await node.chunks([bench.name(2)]) == [bench.chunk(2).bytes], "the chunk")
+        Rule("An engine is used again after a restart.", with: [.restart]) { tested in
+            let node = try await tested.node()
+            let value = tested.value(1, at: try await tested.engine.now())
+            try await node.put(value, as: tested.name())
+            try await tested.engine.cause(.restart)
+            try await node.put(value, as: tested.name())
+            tested.findings.expect(try await node.value(tested.name()) == value, "the value")
+            try await node.putChunks([tested.chunk(2)])
+            tested.findings.expect(try await node.chunks([tested.name(2)]) == [tested.chunk(2).bytes], "the chunk")
         },
-        Rule("A full engine rejects values and chunks, and a put gives its lease back.", with: [.fill]) { bench in
-            let node = try await bench.node()
-            let value = bench.value(1, at: try await bench.engine.now())
-            bench.findings.equal(try await node.lead(bench.lease(1)), .led, "the lease")
-            try await bench.engine.cause(.fill)
+        Rule("A full engine rejects values and chunks, and a put gives its lease back.", with: [.fill]) { tested in
+            let node = try await tested.node()
+            let value = tested.value(1, at: try await tested.engine.now())
+            tested.findings.equal(try await node.lead(tested.lease(1)), .led, "the lease")
+            try await tested.engine.cause(.fill)
             let errors = [
-                await bench.error { () async throws(FleetLogError) in
+                await tested.error { () async throws(FleetLogError) in
                     _ = try await node.values.put(
                         value,
-                        as: bench.name(),
-                        for: FleetValuesBench.long,
-                        releasing: bench.lease(1),
-                        within: bench.limit
+                        as: tested.name(),
+                        for: FleetValuesUnderTest.long,
+                        releasing: tested.lease(1),
+                        within: tested.limit
                     )
                 },
-                await bench.error { () async throws(FleetLogError) in
+                await tested.error { () async throws(FleetLogError) in
                     try await node.values.putChunks(
-                        [bench.chunk(2)],
-                        for: FleetValuesBench.long,
-                        within: bench.limit
+                        [tested.chunk(2)],
+                        for: FleetValuesUnderTest.long,
+                        within: tested.limit
                     )
                 },
             ]
-            for error in errors { bench.findings.equal(error, .refused("OOM"), "the error") }
-            bench.findings.equal(
-                try await node.look(bench.lease(1)),
-                LeaseLook(value: nil, lease: .free),
+            for error in errors { tested.findings.equal(error, .refused("OOM"), "the error") }
+            tested.findings.equal(
+                try await node.readValue(tested.lease(1)),
+                LeaseReading(value: nil, lease: .free),
                 "what is left"
             )
         },
-        Rule("No call waits longer than its deadline.", with: [.stall]) { bench in
-            let node = try await bench.node()
+        Rule("No call waits longer than its deadline.", with: [.stall]) { tested in
+            let node = try await tested.node()
             let values = node.values
-            let value = bench.value(1, at: try await bench.engine.now())
-            try await bench.engine.cause(.stall)
+            let value = tested.value(1, at: try await tested.engine.now())
+            try await tested.engine.cause(.stall)
             let (name, lease, long, limit) = (
-                bench.name(), bench.lease(1), FleetValuesBench.long, Duration.milliseconds(20)
+                tested.name(), tested.lease(1), FleetValuesUnderTest.long, Duration.milliseconds(20)
             )
             func expectEnd(_ what: String, _ call: () async throws(FleetLogError) -> Void) async {
-                let error = await bench.error(call)
+                let error = await tested.error(call)
                 // Behind some timeouts the engine counts as unreachable.
                 let isRight = error == .timedOut || error == .unreachable
-                bench.findings.expect(isRight, "\(what): \(error.map { "\($0)" } ?? "no error")")
+                tested.findings.expect(isRight, "\(what): \(error.map { "\($0)" } ?? "no error")")
             }
             await expectEnd("values") { () async throws(FleetLogError) in
                 _ = try await values.values([name], within: limit)
@@ -85,13 +85,13 @@ extension FleetValuesContract {
                 _ = try await values.chunks([name], within: limit)
             }
             await expectEnd("putChunks") { () async throws(FleetLogError) in
-                try await values.putChunks([bench.chunk(1)], for: long, within: limit)
+                try await values.putChunks([tested.chunk(1)], for: long, within: limit)
             }
             await expectEnd("lead") { () async throws(FleetLogError) in
                 _ = try await values.lead(lease, for: long, within: limit)
             }
-            await expectEnd("look") { () async throws(FleetLogError) in
-                _ = try await values.look(at: name, lease: lease.name, within: limit)
+            await expectEnd("readValue") { () async throws(FleetLogError) in
+                _ = try await values.readValue(at: name, lease: lease.name, within: limit)
             }
             await expectEnd("renew") { () async throws(FleetLogError) in
                 _ = try await values.renew(lease, for: long, within: limit)
@@ -103,16 +103,16 @@ extension FleetValuesContract {
                 try await values.pass(lease.name, for: long, within: limit)
             }
         },
-        Rule("A cancelled call ends, and others do not.", with: [.stall]) { bench in
-            let values = try await bench.node().values
-            try await bench.engine.cause(.stall)
-            let task = Task { [limit = bench.limit] in
-                await bench.error { () async throws(FleetLogError) in
-                    _ = try await values.values([bench.name()], within: limit)
+        Rule("A cancelled call ends, and others do not.", with: [.stall]) { tested in
+            let values = try await tested.node().values
+            try await tested.engine.cause(.stall)
+            let task = Task { [limit = tested.limit] in
+                await tested.error { () async throws(FleetLogError) in
+                    _ = try await values.values([tested.name()], within: limit)
                 }
             }
             task.cancel()
-            bench.findings.equal(await task.value, .cancelled, "the error")
+            tested.findings.equal(await task.value, .cancelled, "the error")
         },
     ]
 }

@@ -29,12 +29,12 @@ package struct FleetValuesContract: Sendable {
     struct Rule: Sendable {
         var sentence: String
         var faults: Set<FleetValuesFault>
-        var check: @Sendable (FleetValuesBench) async throws -> Void
+        var check: @Sendable (FleetValuesUnderTest) async throws -> Void
 
         init(
             _ sentence: String,
             with faults: Set<FleetValuesFault> = [],
-            _ check: @escaping @Sendable (FleetValuesBench) async throws -> Void
+            _ check: @escaping @Sendable (FleetValuesUnderTest) async throws -> Void
         ) {
             self.sentence = sentence
             self.faults = faults
@@ -70,7 +70,7 @@ package struct FleetValuesContract: Sendable {
                 tested += 1
                 found += await findings(of: rule.sentence, timeout: timeout) { findings in
                     try await rule.check(
-                        FleetValuesBench(engine: engine, findings: findings, seed: seed, limit: timeout)
+                        FleetValuesUnderTest(engine: engine, findings: findings, seed: seed, limit: timeout)
                     )
                 }
             }

@@ -50,7 +50,7 @@ package final class InMemoryFleetValues: FleetValues {
         _ value: ByteBuffer,
         as name: ValueName,
         for lifetime: Duration,
-        releasing lease: FillLease?,
+        releasing lease: FetchLease?,
         within limit: Duration
     ) async throws(FleetLogError) -> Bool {
         guard value.readableBytes <= ValueLimits.longestValue, let header = ValueHeader(value) else {
@@ -103,7 +103,7 @@ package final class InMemoryFleetValues: FleetValues {
     // MARK: Leases
 
     package func lead(
-        _ lease: FillLease,
+        _ lease: FetchLease,
         for duration: Duration,
         within limit: Duration
     ) async throws(FleetLogError) -> LeaseAnswer {
@@ -118,20 +118,20 @@ package final class InMemoryFleetValues: FleetValues {
         }
     }
 
-    package func look(
+    package func readValue(
         at value: ValueName,
         lease: ValueName,
         within limit: Duration
-    ) async throws(FleetLogError) -> LeaseLook {
+    ) async throws(FleetLogError) -> LeaseReading {
         try await perform(within: limit) { table throws(FleetLogError) in
             let there = table[lease].map { String(buffer: $0) }
-            let state: LeaseLook.State = there == nil ? .free : there == LeaseToken.pass ? .pass : .held
-            return LeaseLook(value: table[value], lease: state)
+            let state: LeaseReading.State = there == nil ? .free : there == LeaseToken.pass ? .pass : .held
+            return LeaseReading(value: table[value], lease: state)
         }
     }
 
     package func renew(
-        _ lease: FillLease,
+        _ lease: FetchLease,
         for duration: Duration,
         within limit: Duration
     ) async throws(FleetLogError) -> Bool {
@@ -141,7 +141,7 @@ package final class InMemoryFleetValues: FleetValues {
         }
     }
 
-    package func release(_ lease: FillLease, within limit: Duration) async throws(FleetLogError) -> Bool {
+    package func release(_ lease: FetchLease, within limit: Duration) async throws(FleetLogError) -> Bool {
         try await perform(within: limit) { table throws(FleetLogError) in
             guard table.holds(lease) else { return false }
             table.remove(lease.name)
@@ -162,7 +162,7 @@ package final class InMemoryFleetValues: FleetValues {
 }
 
 extension ValueTable {
-    fileprivate func holds(_ lease: FillLease) -> Bool {
+    fileprivate func holds(_ lease: FetchLease) -> Bool {
         self[lease.name].map { String(buffer: $0) } == lease.token.description
     }
 }

@@ -17,9 +17,9 @@ package enum DatabaseOpening {
         var secrets: StoreSecrets
         var nextID: Int64 = 0
         var sequence: Int64 = 0
-        var logFloor: Int64 = 0
-        var responseFloor: Int64 = 0
-        var objectFloor: Int64 = 0
+        var logLowWaterMark: Int64 = 0
+        var responseLowWaterMark: Int64 = 0
+        var objectLowWaterMark: Int64 = 0
         var responseRemoved: Int64 = 0
         var objectRemoved: Int64 = 0
         var recency: Int64 = 0
@@ -237,9 +237,9 @@ package enum DatabaseOpening {
             secrets: StoreSecrets(key: statement.bytes(0), credential: statement.bytes(1)),
             nextID: statement.integer(2),
             sequence: statement.integer(3),
-            logFloor: statement.integer(6),
-            responseFloor: statement.integer(4),
-            objectFloor: statement.integer(5),
+            logLowWaterMark: statement.integer(6),
+            responseLowWaterMark: statement.integer(4),
+            objectLowWaterMark: statement.integer(5),
             responseRemoved: statement.integer(7),
             objectRemoved: statement.integer(8),
             recency: recency,

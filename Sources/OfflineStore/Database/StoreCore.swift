@@ -41,7 +41,7 @@ final class StoreCore: Sendable {
     let evictedEntries = Atomic<Int>(0)
     let evictedBytes = Atomic<Int64>(0)
     /// Makes operators' pins one after another: no two are checked against the same free space.
-    let pinTurns = TurnQueue(places: 1, waitingLimit: .max)
+    let pinTurns = Limiter(permits: 1, waitingLimit: .max)
 
     private let sidecar: SequenceSidecar?
     /// Watches the commits of another process; `nil` in the process that writes.
@@ -165,8 +165,8 @@ final class StoreCore: Sendable {
             // Concurrent reads see different snapshots, so an older one must not lower these
             // numbers.
             sequence.max(statement.integer(0), ordering: .releasing)
-            database.state.responseFloor.max(statement.integer(1), ordering: .releasing)
-            database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
+            database.state.responseLowWaterMark.max(statement.integer(1), ordering: .releasing)
+            database.state.objectLowWaterMark.max(statement.integer(2), ordering: .releasing)
             database.state.responseRemoved.max(statement.integer(3), ordering: .releasing)
             database.state.objectRemoved.max(statement.integer(4), ordering: .releasing)
         }
@@ -315,8 +315,8 @@ final class StoreCore: Sendable {
     private func distrustIfBehind(_ database: StoreDatabase, last: Int64) throws {
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
         if let known, known <= last { return }
-        database.state.responseFloor.max(.max, ordering: .releasing)
-        database.state.objectFloor.max(.max, ordering: .releasing)
+        database.state.responseLowWaterMark.max(.max, ordering: .releasing)
+        database.state.objectLowWaterMark.max(.max, ordering: .releasing)
         logger.warning(
             "the database may have lost invalidations; every entry in it is treated as invalidated",
             metadata: ["store.path": "\(database.path)"]

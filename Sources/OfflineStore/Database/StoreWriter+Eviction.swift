@@ -5,14 +5,14 @@ import Synchronization
 
 /// An entry that is evicted to free space.
 struct EvictionVictim {
-    var place: EntryPlace
+    var place: EntryRows
     var size: Int64
 
     /// The columns that make a victim.
     static let columns = "id, body_id, body_length, size"
 
     init(_ statement: SQLStatement) {
-        place = EntryPlace(statement)
+        place = EntryRows(statement)
         size = statement.integer(3)
     }
 }

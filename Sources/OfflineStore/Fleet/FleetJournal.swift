@@ -22,7 +22,7 @@ package struct FleetJournal: Sendable, Hashable {
     /// The number of the last invalidation in this store.
     package var sequence: Int64
     /// Responses that were stored before this invalidation are validated before use.
-    package var floor: Int64
+    package var lowWaterMark: Int64
     /// How many invalidations wait to be published.
     package var unpublishedCount = 0
     /// How many are in the log, which has not confirmed that it keeps them.
@@ -75,7 +75,7 @@ extension Connection {
             node: node,
             cursor: cursor,
             sequence: try integer("SELECT sequence FROM store WHERE id = 1") ?? 0,
-            floor: try integer("SELECT response_floor FROM store WHERE id = 1") ?? 0
+            lowWaterMark: try integer("SELECT response_floor FROM store WHERE id = 1") ?? 0
         )
         let counts = try prepare(
             "SELECT epoch IS NULL, settled_at IS NULL, count(*), max(settled_at) FROM shared_invalidation GROUP BY 1, 2"

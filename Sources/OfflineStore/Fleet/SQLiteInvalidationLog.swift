@@ -16,7 +16,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
 
     func additions() -> AsyncStream<Void> { core.journalAdditions.listen() }
 
-    func join(_ name: String, at now: Timestamp) async throws -> LogPlace {
+    func join(_ name: String, at now: Timestamp) async throws -> LogStart {
         let database = try core.database()
         let replacesAnother = database.number > 1
         let (node, notes) = try NodeFile(core.folder).make()

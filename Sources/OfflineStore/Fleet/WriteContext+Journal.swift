@@ -129,7 +129,7 @@ extension WriteContext {
     ///   - node: the name of this store among the nodes.
     ///   - replacesAnother: whether the database replaced a damaged one, which may have
     ///     had a journal.
-    func join(_ name: String, as node: PurgeID, replacesAnother: Bool, at now: Timestamp) throws -> LogPlace {
+    func join(_ name: String, as node: PurgeID, replacesAnother: Bool, at now: Timestamp) throws -> LogStart {
         let statement = try connection.prepare("SELECT name FROM shared_log")
         let isKnown = try statement.step() && statement.bytes(0) == Array(name.utf8)
         statement.reset()
@@ -158,7 +158,7 @@ extension WriteContext {
     }
 
     /// Where the store stands in the fleet log.
-    private func place() throws -> LogPlace {
+    private func place() throws -> LogStart {
         let row = try connection.prepare("SELECT node, epoch, number FROM shared_log")
         defer { row.reset() }
         guard try row.step(), let node = PurgeID(row.bytes(0)) else { throw Self.missingRow }
@@ -169,7 +169,7 @@ extension WriteContext {
         while try epochs.step() {
             cursor.epochs[UInt64(bitPattern: epochs.integer(0))] = UInt64(bitPattern: epochs.integer(1))
         }
-        return LogPlace(node: node, cursor: cursor, unpublished: try connection.waitingCount())
+        return LogStart(node: node, cursor: cursor, unpublished: try connection.waitingCount())
     }
 
     /// Writes how far the log was read.

@@ -180,10 +180,10 @@ extension CacheManager {
                 "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1 AND sequence >= ?2"
             )
             statement.bind(1, hash)
-            statement.bind(2, context.removalFloor(.object))
-            var places: [EntryPlace] = []
+            statement.bind(2, context.removalLowWaterMark(.object))
+            var places: [EntryRows] = []
             while try statement.step() {
-                if statement.withBytes(3, { $0.elementsEqual(bytes) }) { places.append(EntryPlace(statement)) }
+                if statement.withBytes(3, { $0.elementsEqual(bytes) }) { places.append(EntryRows(statement)) }
             }
             statement.reset()
             if places.isEmpty { return false }

@@ -101,7 +101,7 @@ extension CacheManager {
             core: core,
             database: database,
             draft: response.draft,
-            fence: nil,
+            fencingNumber: nil,
             reserved: room
         )
         try await writer.append(response.body)

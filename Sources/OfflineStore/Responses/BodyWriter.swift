@@ -187,19 +187,21 @@ final class BodyWriter: Sendable {
     }
 
     private func makePendingWrite(_ draft: EntryDraft, _ visibility: Visibility) -> PendingWrite? {
-        let fence: Int64?
+        let fencingNumber: Int64?
         switch visibility {
         case .committed: return nil
-        case .pending: fence = nil
-        case .fenced(let number): fence = number
+        case .pending: fencingNumber = nil
+        case .fenced(let number): fencingNumber = number
         }
-        guard let entry = draft.memoryEntry?(fence ?? core.sequence.load(ordering: .acquiring)) else { return nil }
+        guard let entry = draft.memoryEntry?(fencingNumber ?? core.sequence.load(ordering: .acquiring)) else {
+            return nil
+        }
         return PendingWrite(
             writes: database.state.pending,
             entry: entry,
             hash: draft.keyHash,
             token: draft.id,
-            fence: fence
+            fencingNumber: fencingNumber
         )
     }
 

@@ -161,12 +161,12 @@ final class RedisChannelHandler: ChannelInboundHandler {
         endingError = error
         timer?.cancel()
         let submitted = list.end(error)
-        let places = pipeline.end()
+        let pending = pipeline.end()
         budget.release(
-            submitted.reduce(places.byteCount) { $0 + $1.byteCount },
-            commands: places.count + submitted.count
+            submitted.reduce(pending.byteCount) { $0 + $1.byteCount },
+            commands: pending.count + submitted.count
         )
-        for completion in places.waiting + submitted.map(\.completion) { completion(.failure(error)) }
+        for completion in pending.waiting + submitted.map(\.completion) { completion(.failure(error)) }
         context?.close(promise: nil)
         ending?.succeed(error)
         ending = nil

@@ -4,8 +4,8 @@ import NIOPosix
 /// A pipelined connection to a server: commands are sent without waiting for replies, and replies
 /// arrive in the same order.
 ///
-/// Any thread may use it. It does not reconnect: see ``ConnectionKeeper``. Close it when you are
-/// done.
+/// Any thread may use it. It does not reconnect: see ``ConnectionSupervisor``. Close it when you
+/// are done.
 package final class RedisConnection: RedisLink {
     /// The event loop on which completions are called.
     package let eventLoop: any EventLoop

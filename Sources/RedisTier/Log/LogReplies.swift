@@ -61,7 +61,7 @@ enum LogReplies {
     }
 
     /// The reply of ``RedisScript/look``.
-    static func look(_ reply: RESPValue) throws(FleetLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
+    static func peek(_ reply: RESPValue) throws(FleetLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
         guard case .array(let parts) = reply, parts.count == 3, let number = parts[0].text, let name = parts[1].text
         else { throw .malformed("the epoch") }
         let entry = try range(parts[2]).first

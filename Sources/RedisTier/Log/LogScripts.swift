@@ -48,7 +48,7 @@ extension RedisScript {
     /// The epoch, and the entry at a cursor.
     ///
     /// KEYS: log, epoch. ARGV: cursor.
-    static let look = RedisScript(
+    static let peek = RedisScript(
         common + """
             local epoch, name = present()
             return {epoch or '', name or '', redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])}

@@ -30,12 +30,12 @@ extension RedisLog {
     /// - Throws: also for an error reply to any of them.
     func perform(
         _ commands: [RedisCommand],
-        on keeper: ConnectionKeeper,
+        on supervisor: ConnectionSupervisor,
         within time: TimeAmount
     ) async throws(FleetLogError) -> [RESPValue] {
         let replies: [RESPValue]
         do throws(RedisTierError) {
-            replies = try await keeper.execute(commands, within: time)
+            replies = try await supervisor.execute(commands, within: time)
         } catch {
             if case .limit = error.code { readsLittle.store(true, ordering: .relaxed) }
             throw FleetLogError(error)

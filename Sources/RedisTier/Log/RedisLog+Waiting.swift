@@ -19,7 +19,7 @@ extension RedisLog {
         let most = readsLittle.load(ordering: .relaxed) ? min(count, Self.fewEntries) : count
         arguments += ["COUNT", .integer(most), "STREAMS", keys.log, .position(cursor)]
         let read = RedisCommand("XREAD", arguments)
-        let look = RedisScript.look.command(
+        let peek = RedisScript.peek.command(
             isLoaded: false,
             keys: [keys.log, keys.epoch],
             [.position(cursor)]
@@ -27,13 +27,13 @@ extension RedisLog {
         let replies: [RESPValue]
         do throws(FleetLogError) {
             // Both go to the same server, the second after the first has ended.
-            replies = try await perform([read, look], on: reader, within: TimeAmount(max(wait, .zero) + limit))
+            replies = try await perform([read, peek], on: reader, within: TimeAmount(max(wait, .zero) + limit))
         } catch {
             // The next batch must not wait behind this call.
             if error == .cancelled { reader.reconnect() }
             throw error
         }
-        let (epoch, atCursor) = try LogReplies.look(replies[1])
+        let (epoch, atCursor) = try LogReplies.peek(replies[1])
         return LogBatch(entries: try LogReplies.read(replies[0]), epoch: epoch, atCursor: atCursor)
     }
 

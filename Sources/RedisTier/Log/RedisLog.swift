@@ -9,9 +9,9 @@ import Synchronization
 /// BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
 package final class RedisLog: FleetLog {
     let keys: LogKeys
-    let commands: ConnectionKeeper
-    let reader: ConnectionKeeper
-    let confirmer: ConnectionKeeper
+    let commands: ConnectionSupervisor
+    let reader: ConnectionSupervisor
+    let confirmer: ConnectionSupervisor
     /// Whether the last batch exceeded a limit of the connection.
     let readsLittle = Atomic(false)
     private let nameLifetime: Int
@@ -31,10 +31,10 @@ package final class RedisLog: FleetLog {
         namespace: FleetNamespace,
         nameLifetime: Int = 3600,
         pollInterval: Duration = .seconds(2),
-        policy: KeeperPolicy = KeeperPolicy(),
+        policy: SupervisorPolicy = SupervisorPolicy(),
         clock: C,
         random: @escaping @Sendable () -> Double,
-        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
+        onChange: @escaping @Sendable (SupervisorState) -> Void = { _ in },
         onFailure: @escaping @Sendable (RedisTierError) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.nameLifetime = nameLifetime
@@ -43,8 +43,8 @@ package final class RedisLog: FleetLog {
         let connector = connector.following(keys.slot)
         self.connector = connector
         sleep = { try await clock.sleep(for: pollInterval) }
-        func keeper(_ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
-            ConnectionKeeper(policy: policy, clock: clock, random: random, onChange: onChange) {
+        func supervisor(_ onChange: @escaping @Sendable (SupervisorState) -> Void) -> ConnectionSupervisor {
+            ConnectionSupervisor(policy: policy, clock: clock, random: random, onChange: onChange) {
                 () throws(RedisTierError) in
                 do throws(RedisTierError) {
                     return try await connector.connect()
@@ -54,15 +54,15 @@ package final class RedisLog: FleetLog {
                 }
             }
         }
-        commands = keeper(onChange)
-        reader = keeper { _ in }
-        confirmer = keeper { _ in }
+        commands = supervisor(onChange)
+        reader = supervisor { _ in }
+        confirmer = supervisor { _ in }
     }
 
     /// Connects until its task is cancelled. Call it once.
     package func run() async {
         await withTaskGroup { group in
-            for keeper in [commands, reader, confirmer] { group.addTask { await keeper.run() } }
+            for supervisor in [commands, reader, confirmer] { group.addTask { await supervisor.run() } }
             group.addTask { await self.connector.watch(every: self.sleep) { self.reconnect() } }
         }
     }
@@ -71,7 +71,7 @@ package final class RedisLog: FleetLog {
     package var isReady: Bool { commands.state == .ready && reader.state == .ready }
 
     func reconnect() {
-        for keeper in [commands, reader, confirmer] { keeper.reconnect() }
+        for supervisor in [commands, reader, confirmer] { supervisor.reconnect() }
     }
 
     // MARK: Epochs
@@ -91,8 +91,8 @@ package final class RedisLog: FleetLog {
     }
 
     package func epoch(within limit: Duration) async throws(FleetLogError) -> LogEpoch? {
-        let reply = try await run(.look, keys: [keys.log, keys.epoch], [.position(.zero)], within: limit)
-        return try LogReplies.look(reply).epoch
+        let reply = try await run(.peek, keys: [keys.log, keys.epoch], [.position(.zero)], within: limit)
+        return try LogReplies.peek(reply).epoch
     }
 
     // MARK: Entries

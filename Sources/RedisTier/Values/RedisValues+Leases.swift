@@ -3,7 +3,7 @@ import NIOCore
 
 extension RedisValues {
     package func lead(
-        _ lease: FillLease,
+        _ lease: FetchLease,
         for duration: Duration,
         within limit: Duration
     ) async throws(FleetLogError) -> LeaseAnswer {
@@ -29,23 +29,23 @@ extension RedisValues {
         }
     }
 
-    package func look(
+    package func readValue(
         at value: ValueName,
         lease: ValueName,
         within limit: Duration
-    ) async throws(FleetLogError) -> LeaseLook {
+    ) async throws(FleetLogError) -> LeaseReading {
         let found = try await values([value, lease], within: limit)
-        let state: LeaseLook.State =
+        let state: LeaseReading.State =
             switch found[1].map({ String(buffer: $0) }) {
             case nil: .free
             case LeaseToken.pass: .pass
             default: .held
             }
-        return LeaseLook(value: found[0], lease: state)
+        return LeaseReading(value: found[0], lease: state)
     }
 
     package func renew(
-        _ lease: FillLease,
+        _ lease: FetchLease,
         for duration: Duration,
         within limit: Duration
     ) async throws(FleetLogError) -> Bool {
@@ -60,7 +60,7 @@ extension RedisValues {
         )
     }
 
-    package func release(_ lease: FillLease, within limit: Duration) async throws(FleetLogError) -> Bool {
+    package func release(_ lease: FetchLease, within limit: Duration) async throws(FleetLogError) -> Bool {
         try ValueReplies.flag(
             try await run(
                 .release,

@@ -27,10 +27,10 @@ package final class RedisValues: FleetValues {
     package init<C: Clock>(
         _ connector: RedisConnector,
         pollInterval: Duration = .seconds(2),
-        policy: KeeperPolicy = KeeperPolicy(),
+        policy: SupervisorPolicy = SupervisorPolicy(),
         clock: C,
         random: @escaping @Sendable () -> Double,
-        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
+        onChange: @escaping @Sendable (SupervisorState) -> Void = { _ in },
         onFailure: @escaping @Sendable (RedisTierError) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.connector = connector
@@ -64,7 +64,7 @@ package final class RedisValues: FleetValues {
     }
 
     /// Whether values and leases are available right now.
-    package var state: KeeperState {
+    package var state: SupervisorState {
         switch home {
         case .server(let node): node.small.state
         case .cluster(let cluster): cluster.state
@@ -101,7 +101,7 @@ package final class RedisValues: FleetValues {
         _ value: ByteBuffer,
         as name: ValueName,
         for lifetime: Duration,
-        releasing lease: FillLease?,
+        releasing lease: FetchLease?,
         within limit: Duration
     ) async throws(FleetLogError) -> Bool {
         guard value.readableBytes <= ValueLimits.longestValue, ValueHeader(value) != nil else { throw .limit("value") }

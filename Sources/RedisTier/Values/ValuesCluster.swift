@@ -5,7 +5,7 @@ import Synchronization
 /// The primaries of a cluster with their connections. A connection is opened when it is first
 /// needed and closed when the map no longer lists its node.
 final class ValuesCluster: Sendable {
-    typealias MakeNode = @Sendable (RedisConnector, Bool, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
+    typealias MakeNode = @Sendable (RedisConnector, Bool, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
 
     private struct State {
         var isRunning = false
@@ -19,7 +19,7 @@ final class ValuesCluster: Sendable {
     private let pollInterval: Duration
     private let sleep: @Sendable (Duration) async throws -> Void
     private let onFailure: @Sendable (RedisTierError) -> Void
-    private let makeNode: @Sendable (RedisEndpoint, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
+    private let makeNode: @Sendable (RedisEndpoint, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
     /// Rings when the map may be outdated.
     private let bell = Bell()
     private let shared = Mutex(State())
@@ -29,7 +29,7 @@ final class ValuesCluster: Sendable {
         pollInterval: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
         onFailure: @escaping @Sendable (RedisTierError) -> Void,
-        makeNode: @escaping @Sendable (RedisEndpoint, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
+        makeNode: @escaping @Sendable (RedisEndpoint, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
     ) {
         self.directory = directory
         self.pollInterval = pollInterval
@@ -42,7 +42,7 @@ final class ValuesCluster: Sendable {
     var places: Set<RedisEndpoint> { shared.withLock { Set($0.nodes.keys) } }
 
     /// Ready if the location of values is known, even if a node is unreachable.
-    var state: KeeperState {
+    var state: SupervisorState {
         guard shared.withLock({ $0.isRunning }) else { return .unreachable }
         return directory.map == nil ? .unreachable : .ready
     }

@@ -54,7 +54,7 @@ struct FleetAudit: AsyncParsableCommand {
     var since: Instant?
 
     @Option(help: "Output format; json prints one JSON object per line.")
-    var format = GatewayPlace.Format.text
+    var format = GatewayLocation.Format.text
 
     /// For all that a node is asked at one time.
     private static let nodeLimit = TimeAmount.seconds(10)

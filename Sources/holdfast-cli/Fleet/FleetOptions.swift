@@ -16,7 +16,7 @@ struct FleetOptions: ParsableArguments {
     var file: String?
 
     @Option(help: "Output format; json prints one JSON object per line.")
-    var format = GatewayPlace.Format.text
+    var format = GatewayLocation.Format.text
 
     /// The fleet that the file names.
     ///
@@ -44,7 +44,7 @@ struct FleetOptions: ParsableArguments {
 
 /// Lines on standard output: in words, or as JSON objects.
 struct ReportLines {
-    let format: GatewayPlace.Format
+    let format: GatewayLocation.Format
 
     /// - Throws: `StandardStream.Closed` if the reader needs no more.
     func write(_ report: some Encodable, _ words: @autoclosure () -> String) throws {

@@ -15,7 +15,7 @@ struct FleetStatus: AsyncParsableCommand {
             Asks a running gateway through its control socket. If none runs here, asks the server of 'fleet.url' in the file of '--config'. \
             The first line says whether all is well. A node is silent if it has not reported for 10 s; its row is removed after 7 days. Identities distinguish nodes with the same name.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, unopened (entries sealed with another secret), nodes (name, identity, version, seenSeconds, behind, waiting, unopened) and, \
             from the server, history (epoch, name, beganAt, inherited: the epochs that the log still has).
@@ -28,13 +28,13 @@ struct FleetStatus: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     /// For one call of the server.
     private static let callLimit = Duration.seconds(5)
 
     func run() async throws {
-        try place.write(try await report(), \.text)
+        try location.write(try await report(), \.text)
     }
 
     private func report() async throws -> FleetReport {
@@ -50,15 +50,15 @@ struct FleetStatus: AsyncParsableCommand {
 
     /// `nil` if none runs, and a file names the server.
     private func runningGateway() throws -> ControlClient? {
-        if place.socket != nil || file == nil { return try place.gateway() }
+        if location.socket != nil || file == nil { return try location.gateway() }
         // The file needs not name a store.
-        guard let store = try? place.namedStore() else { return nil }
-        return ControlSocket.inStore(store.folder).reach == .nobody ? nil : try place.gateway()
+        guard let store = try? location.namedStore() else { return nil }
+        return ControlSocket.inStore(store.folder).reach == .nobody ? nil : try location.gateway()
     }
 
     private var file: String? {
-        place.file
-            ?? (place.store == nil && place.origin == nil
+        location.file
+            ?? (location.store == nil && location.origin == nil
                 ? ServeVariable.config.value(in: ProcessInfo.processInfo.environment) : nil)
     }
 

@@ -16,7 +16,7 @@ struct Inspect: AsyncParsableCommand {
             The page is served on the gateway's port ('control.listen' in its file). Without that setting, the gateway has only a Unix socket, which browsers cannot reach. In that case, \
             this command listens on a free local port and relays to the socket until Ctrl-C.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys url, code and expiresAt.
 
@@ -28,7 +28,7 @@ struct Inspect: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     @Flag(help: "Open the page in the browser (xdg-open, or open on macOS).")
     var open = false
@@ -46,16 +46,16 @@ struct Inspect: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let report: InspectionReport = try await gateway.send(.POST, "/v1/inspections", [String: String]())
         if let url = report.url {
-            try place.write(report) { _ in url }
+            try location.write(report) { _ in url }
             if open { try BrowserPage.open(url) }
             return
         }
         // Before anyone can connect: a signal ends it in order.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let (place, open) = (place, open)
+        let (location, open) = (location, open)
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .critical
         let relay = ControlRelay(
@@ -69,7 +69,7 @@ struct Inspect: AsyncParsableCommand {
                 try await relay.run { url in
                     var report = InspectionReport()
                     report.url = url
-                    try? place.write(report) { _ in url }
+                    try? location.write(report) { _ in url }
                     StandardStream.error.line("holdfast relays to '\(gateway.name)' until Ctrl-C")
                     guard open else { return }
                     do {

@@ -16,7 +16,7 @@ struct Mode: AsyncParsableCommand {
 
             The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured one.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys mode, configured, until, since, reason and by.
 
@@ -35,7 +35,7 @@ struct Mode: AsyncParsableCommand {
 
     @OptionGroup var temporary: TemporaryOptions
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws {
         if mode == nil, temporary.isAnyNamed {
@@ -46,7 +46,7 @@ struct Mode: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let report: ModeReport
         if let mode {
             let request = ModeRequest(
@@ -59,7 +59,7 @@ struct Mode: AsyncParsableCommand {
         } else {
             report = try await gateway.get("/v1/mode")
         }
-        try place.write(report, Self.text)
+        try location.write(report, Self.text)
     }
 
     /// One line for people.

@@ -11,7 +11,7 @@ struct Origins: AsyncParsableCommand {
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
             line: address or URL, responses, failures, and whether the server is set aside after failures.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object with the key origins, a list of objects with the keys origin, state, since, nextProbe, failedProbes, inFlight and waiting, \
             and servers (server, aside, responses, failures) if the origin has settings of its own; and the key more, true if there are more than 1,000.
@@ -24,11 +24,11 @@ struct Origins: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func run() async throws {
-        let report: OriginsReport = try await place.gateway().get("/v1/origins")
-        try place.write(report, Self.text)
+        let report: OriginsReport = try await location.gateway().get("/v1/origins")
+        try location.write(report, Self.text)
     }
 
     /// Lines for people.

@@ -13,7 +13,7 @@ struct Pin: AsyncParsableCommand {
             Pins may take up to half of the store's budget; a command that would exceed this is rejected as a whole. Without a running gateway, the budget is known \
             only with '--config'.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys changed, dryRun, matched, pinned and pins.
 
@@ -28,7 +28,7 @@ struct Pin: AsyncParsableCommand {
     )
 
     @OptionGroup var selectors: SelectorOptions
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
-    func run() async throws { try await PinChange(selectors: selectors, pinned: true).perform(at: place) }
+    func run() async throws { try await PinChange(selectors: selectors, pinned: true).perform(at: location) }
 }

@@ -11,7 +11,7 @@ struct Reload: AsyncParsableCommand {
             Does the same as SIGHUP, and prints the result: which settings changed, and which need a restart. An invalid file is rejected as a whole; its errors \
             go to standard error, with line numbers. No connection is closed. A mode set with 'holdfast mode' stays until its end.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys outcome, at, by, findings, changed and kept.
 
@@ -23,12 +23,12 @@ struct Reload: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", [String: String]())
-        try place.write(result, Self.text)
+        try location.write(result, Self.text)
     }
 
     /// Lines for people.

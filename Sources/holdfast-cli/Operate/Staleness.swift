@@ -17,7 +17,7 @@ struct Staleness: AsyncParsableCommand {
 
             \(TemporaryOptions.help)
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys staleness, seconds, until, since, reason and by.
 
@@ -41,7 +41,7 @@ struct Staleness: AsyncParsableCommand {
 
     @OptionGroup var temporary: TemporaryOptions
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws {
         if configured, length != nil || temporary.isAnyNamed {
@@ -60,7 +60,7 @@ struct Staleness: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let report: StalenessReport
         if let length {
             let request = StalenessRequest(
@@ -75,7 +75,7 @@ struct Staleness: AsyncParsableCommand {
         } else {
             report = try await gateway.get("/v1/staleness")
         }
-        try place.write(report, Self.text)
+        try location.write(report, Self.text)
     }
 
     /// One line for people.

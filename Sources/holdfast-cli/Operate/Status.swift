@@ -10,7 +10,7 @@ struct Status: AsyncParsableCommand {
             The first line says whether the gateway serves, which origins are unreachable, and what else is wrong. The following lines show mode, store, \
             configuration and version.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
             fleet and configuration.
@@ -23,11 +23,11 @@ struct Status: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func run() async throws {
-        let report: StatusReport = try await place.gateway().get("/v1/status")
-        try place.write(report, Self.text)
+        let report: StatusReport = try await location.gateway().get("/v1/status")
+        try location.write(report, Self.text)
     }
 
     /// Lines about the nodes that share their purges.

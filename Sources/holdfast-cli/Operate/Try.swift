@@ -14,7 +14,7 @@ struct Try: AsyncParsableCommand {
             resolves to; the gateway treats them like any client's. The first line says whether the second request was served from the store, 'why' says why the \
             response is not stored, and 'next' says how another request would be served.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus), why, next and notes.
 
@@ -29,12 +29,12 @@ struct Try: AsyncParsableCommand {
     @Argument(help: "Absolute http or https URL, as clients request it.")
     var url: String
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws { _ = try target() }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let status: StatusReport = try await gateway.get("/v1/status")
         guard let address = status.listening else {
             throw CommandFailure("The gateway is not listening for clients yet. Try again in a moment.")
@@ -44,7 +44,7 @@ struct Try: AsyncParsableCommand {
         let value = url.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url
         let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
         let report = TryReport(requests, explained)
-        try place.write(report, \.text)
+        try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
     }
 

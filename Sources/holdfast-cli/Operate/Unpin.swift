@@ -8,7 +8,7 @@ struct Unpin: AsyncParsableCommand {
             Removes the pins of the selected responses, whether 'holdfast pin' or a rule set them. A rule with 'store: {pin: true}' pins a response again when it is \
             stored again. No response is removed.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys changed, dryRun, matched, pinned and pins.
 
@@ -22,7 +22,7 @@ struct Unpin: AsyncParsableCommand {
     )
 
     @OptionGroup var selectors: SelectorOptions
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
-    func run() async throws { try await PinChange(selectors: selectors, pinned: false).perform(at: place) }
+    func run() async throws { try await PinChange(selectors: selectors, pinned: false).perform(at: location) }
 }

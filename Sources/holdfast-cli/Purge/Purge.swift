@@ -22,7 +22,7 @@ struct Purge: AsyncParsableCommand {
             'replicated' (on as many replicas as 'fleet.quorum' requires) or 'everywhere' (in force on every node). With '--wait LEVEL', the command waits for a level, at most '--within TIME'. \
             The purge is in force at this gateway before the wait, and keeps spreading to other nodes after it.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys action, dryRun, matched, refreshing and sequence, and, if the gateway shares its purges, reached, position, replicas, nodes and note.
 
@@ -77,7 +77,7 @@ struct Purge: AsyncParsableCommand {
     )
     var within: String?
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws {
         if let within {
@@ -118,16 +118,16 @@ struct Purge: AsyncParsableCommand {
             guard Confirmation.ask(question) else { throw CommandFailure("Nothing was removed.") }
         }
         let result = try await perform(purge)
-        try place.write(result, Self.text)
+        try location.write(result, Self.text)
         selectors.noteMatched(result.matched.responses)
         try checkReached(result)
     }
 
     private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
-        if let socket = place.socket {
+        if let socket = location.socket {
             return try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
         }
-        let store = try place.namedStore()
+        let store = try location.namedStore()
         return try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
             .purge(purge)
     }

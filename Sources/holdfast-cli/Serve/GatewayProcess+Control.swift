@@ -82,7 +82,7 @@ extension GatewayProcess {
     }
 
     /// The tokens of the file, or the one in the store's folder; `nil` if nothing needs a token.
-    private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenDesk? {
+    private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenVerifier? {
         guard settings.needsTokens else { return nil }
         var tokens = try settings.file.controlTokens.map { token in
             try TokenFile(path: absolute(token.file)).read(name: token.name, scope: ControlScope(token.scope))
@@ -93,13 +93,13 @@ extension GatewayProcess {
             tokens = [try file.read(name: "standard", scope: .operate)]
             StandardStream.error.line("holdfast control token in \(file.path)")
         }
-        return try TokenDesk(tokens)
+        return try TokenVerifier(tokens)
     }
 
     /// The control plane's port, if the file names one.
     private static func makeNetwork(
         _ settings: ServeSettings,
-        _ tokens: TokenDesk,
+        _ tokens: TokenVerifier,
         _ logger: Logger
     ) throws -> ControlNetwork? {
         guard let listen = settings.file.control.listen else { return nil }

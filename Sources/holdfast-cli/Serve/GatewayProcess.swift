@@ -93,7 +93,7 @@ struct GatewayProcess: Sendable {
             store: store.responses,
             transport: transport,
             fleet: member?.fleetResponses,
-            trust: member?.trust,
+            contact: member?.contact,
             policy: CachePolicy(kind: .shared),
             credentialSecret: store.credentialSecret,
             mode: settings.mode,

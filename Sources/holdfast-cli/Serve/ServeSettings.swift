@@ -17,11 +17,11 @@ struct ServeSettings: Sendable {
     let mode: OfflineMode
     /// `nil`: one for each processor.
     let threads: Int?
-    let control: ControlPlace
+    let control: ControlAddress
     let accessLog: AccessLog.Settings
 
     /// Where the control plane listens.
-    enum ControlPlace: Sendable, Hashable {
+    enum ControlAddress: Sendable, Hashable {
         case nowhere
         /// In the folder that the service manager or the store has.
         case standard

@@ -100,7 +100,7 @@ struct ExplainedCase: CustomStringConvertible {
                 isUsableStale: true,
                 storedAt: entry.head.responseTime
             )
-            let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
+            let writer = try #require(try await store.beginWrite(draft, fencingNumber: store.invalidationSequence))
             try await writer.append(ByteBuffer(string: entry.body))
             _ = try await writer.finish()
             if index + 1 == invalidated {

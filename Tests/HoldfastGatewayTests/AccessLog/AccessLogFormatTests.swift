@@ -77,7 +77,7 @@ import Testing
                 (entry.duration, entry.firstByte) = (.nanoseconds(Int64(duration)), .nanoseconds(Int64(duration)))
                 let client = GatewayClient(address: address, tlsVersion: time < 0 ? "1.3" : nil)
                 (entry.scheme, entry.tlsVersion) = (client.scheme, client.tlsVersion)
-                let place = time < 0 ? nil : ExchangeRecord.Place(connection: 7, request: Int64(duration))
+                let place = time < 0 ? nil : ExchangeRecord.Ordinal(connection: 7, request: Int64(duration))
                 (entry.connectionID, entry.connectionRequests) = (place?.connection, place?.request)
                 let values = AccessLogTemplate.Values(
                     client: client,

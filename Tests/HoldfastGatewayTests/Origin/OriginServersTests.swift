@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test("A reload with the same settings keeps how the servers stand; with others connections are new")
-    func reloadKeepsStandings() async throws {
+    func reloadKeepsHealth() async throws {
         try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
             let url = "http://127.0.0.1:1"
             var settings = Self.settings(url, mirrors: [mirror.url])

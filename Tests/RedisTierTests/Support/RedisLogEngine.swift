@@ -157,7 +157,7 @@ extension RedisLog {
 
     static func forTests(_ connector: RedisConnector, namespace: String) -> RedisLog {
         guard let namespace = FleetNamespace(namespace) else { fatalError("'\(namespace)' is no namespace") }
-        var policy = KeeperPolicy()
+        var policy = SupervisorPolicy()
         policy.shortestPause = .milliseconds(1)
         policy.longestPause = .milliseconds(50)
         policy.probeTime = .seconds(1200)

@@ -100,7 +100,7 @@ extension RedisValues {
 extension RedisValues {
     /// Values that try again at once, and look for a server that has moved often.
     static func forTests(_ connector: RedisConnector) -> RedisValues {
-        var policy = KeeperPolicy()
+        var policy = SupervisorPolicy()
         policy.shortestPause = .milliseconds(1)
         policy.longestPause = .milliseconds(50)
         policy.probeTime = .seconds(1200)

@@ -61,7 +61,7 @@ func logReplies(_ input: UnsafeBufferPointer<UInt8>) {
                 require(sealed.count <= LogEntry.longestSealed, "a record has \(sealed.count) bytes")
             }
         }
-        _ = try? LogReplies.look(reply)
+        _ = try? LogReplies.peek(reply)
         do throws(FleetLogError) {
             _ = try LogReplies.begin(reply)
         } catch {

@@ -35,7 +35,7 @@ export function badge(state, words) {
   return h("span", { class: `badge ${tone}`, title: notes[state] }, h("span", { class: "shape", "aria-hidden": "true" }, shape), h("span", {}, shown(words ?? name)));
 }
 
-const standings = {
+const responseSources = {
   origin: { shape: "●", tone: "good", title: "Standing on its origins" },
   mixed: { shape: "▲", tone: "warn", title: "Partly standing on its store" },
   store: { shape: "▲", tone: "bad", title: "Standing on its store" },
@@ -43,6 +43,6 @@ const standings = {
   ending: { shape: "◐", tone: "plain", title: "Ending" },
 };
 
-export function standing(name) {
-  return standings[name] ?? { shape: "○", tone: "plain", title: name };
+export function responsesFrom(name) {
+  return responseSources[name] ?? { shape: "○", tone: "plain", title: name };
 }

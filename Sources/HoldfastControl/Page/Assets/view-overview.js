@@ -1,6 +1,6 @@
 // The first view: does the service stand on its origins or on its store?
 import { get } from "./api.js";
-import { badge, standing } from "./badges.js";
+import { badge, responsesFrom } from "./badges.js";
 import { chart } from "./chart.js";
 import { controlArguments, curl, modeDialog } from "./changes.js";
 import { copyButtons } from "./copy.js";
@@ -28,10 +28,10 @@ function bar(value, tone = "") {
 }
 
 function banner(now) {
-  const { shape, tone, title } = standing(now.standing);
+  const { shape, tone, title } = responsesFrom(now.responsesFrom);
   return [
-    h("span", { class: `standing-shape ${tone}`, "aria-hidden": "true" }, shape),
-    h("div", { class: "standing-words" }, h("p", { class: `standing-title ${tone}` }, title), h("p", { class: "sentence" }, shown(now.summary))),
+    h("span", { class: `source-shape ${tone}`, "aria-hidden": "true" }, shape),
+    h("div", { class: "source-words" }, h("p", { class: `source-title ${tone}` }, title), h("p", { class: "sentence" }, shown(now.summary))),
   ];
 }
 
@@ -213,7 +213,7 @@ function curves() {
 
 export function open() {
   const parts = {
-    banner: h("div", { class: "standing" }),
+    banner: h("div", { class: "source" }),
     mode: h("div", {}),
     tiles: h("div", { class: "tiles" }),
     origins: h("div", {}),
@@ -226,7 +226,7 @@ export function open() {
   const content = h(
     "div",
     { class: "overview" },
-    h("section", { class: "panel standing-panel", "aria-label": "How it stands" }, parts.banner, h("div", { class: "standing-mode" }, parts.mode, change)),
+    h("section", { class: "panel source-panel", "aria-label": "How it stands" }, parts.banner, h("div", { class: "source-mode" }, parts.mode, change)),
     h("section", { "aria-label": "Figures" }, parts.tiles),
     h(
       "div",

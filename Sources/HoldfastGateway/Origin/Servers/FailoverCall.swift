@@ -115,7 +115,7 @@ final class FailoverCall: TransportCall {
             request.headTimeout = .nanoseconds(share)
         }
         if attempt.isLastChance {
-            request.headTimeout = min(request.headTimeout ?? ServerStanding.lastChance, ServerStanding.lastChance)
+            request.headTimeout = min(request.headTimeout ?? ServerHealth.lastChance, ServerHealth.lastChance)
         }
         if let fields = server.mirrorFields {
             request.mayBeRelayed = false
