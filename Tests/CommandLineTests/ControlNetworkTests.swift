@@ -257,8 +257,7 @@ struct ControlNetworkTests {
                 "POST /v1/purges \(place)\(wrong)\(content){", "GET /page/app.js \(place)\(content){",
             ]
             var stalled: [LoopbackConnection] = []
-            // Of each kind more than there are permits.
-            for number in 0..<280 {
+            for number in 0..<120 {
                 let connection = try LoopbackConnection(port: network.port)
                 connection.send(halves[number % halves.count])
                 stalled.append(connection)

@@ -98,6 +98,14 @@ import Testing
         #expect(status(entryPoint, wrong) == 429 && status(entryPoint, right) == 200)
     }
 
+    /// Any other connection makes room for a new one.
+    @Test func onlyAValidTokenKeepsAConnection() throws {
+        let entryPoint = ControlEntryPoint.network(try entryPoint())
+        let wrong = [[], [""], ["Bearer x"], ["Basic " + Self.secret], ["Bearer \(Self.secret)x"]]
+        for credentials in wrong { #expect(!entryPoint.opens(presenting: credentials), "\(credentials)") }
+        #expect(entryPoint.opens(presenting: ["Bearer " + Self.secret]))
+    }
+
     /// A text that is longer than any token is judged without a digest of it.
     @Test func longTextIsAWrongToken() throws {
         let long = String(repeating: "a", count: 60_000)
