@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20)), .serialized) struct LookupCostTests {
     /// As many variants as a key may have, each as large as it may be.
     @Test(arguments: [("selecting fields", 59_000, 0, 100), ("fields", 10, 59_000, 100), ("content", 10, 0, 1 << 20)])
-    func lookupOfManyLargeVariantsIsShort(_ what: String, _ selecting: Int, _ fields: Int, _ content: Int) async throws {
+    func lookupOfManyLargeVariantsIsShort(_ what: String, _ selecting: Int, _ fields: Int, _ content: Int) async throws
+    {
         let folder = try TemporaryFolder()
         let clock = ManualClock()
         let keys = try (0..<4).map { try cacheKey("/\($0)") }

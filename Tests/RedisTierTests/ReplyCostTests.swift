@@ -4,8 +4,8 @@ import Testing
 
 @testable import RedisTier
 
-/// No reply holds an event loop for longer than ``ProcessorTime/limit`` at a time, whatever a server
-/// sends within the limits.
+/// No reply holds an event loop for longer than ``ProcessorTime/limit`` at a time, whatever a
+/// server sends within the limits.
 @Suite(.timeLimit(.minutes(20)), .serialized) struct ReplyCostTests {
     private static let limits = RESPLimits()
 
@@ -13,7 +13,8 @@ import Testing
     private static func nested(_ mark: Character, of value: String, values: Int) -> String {
         let inner = 65_000 / (mark == "%" ? 2 : 1)
         let count = limits.valueCount / (inner * values + 1)
-        return "*\(count)\r\n" + String(repeating: "\(mark)\(inner)\r\n" + String(repeating: value, count: inner), count: count)
+        return "*\(count)\r\n"
+            + String(repeating: "\(mark)\(inner)\r\n" + String(repeating: value, count: inner), count: count)
     }
 
     static let replies: [(String, String)] = [
