@@ -158,7 +158,7 @@ import Testing
             }
             let envelope = ResponseEnvelope(
                 draft,
-                fencingNumber: .zero,
+                fencingPosition: .zero,
                 body: .chunks(try chunker.finish()),
                 EngineOffset(milliseconds: 0)
             )
