@@ -60,7 +60,7 @@ enum LogReplies {
         return .marker(EpochMarker(name: name, inherited: position))
     }
 
-    /// The reply of ``RedisScript/look``.
+    /// The reply of ``RedisScript/peek``.
     static func peek(_ reply: RESPValue) throws(FleetLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
         guard case .array(let parts) = reply, parts.count == 3, let number = parts[0].text, let name = parts[1].text
         else { throw .malformed("the epoch") }
