@@ -86,15 +86,22 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         _ overload: OriginRegistry.Overload,
         _ options: EngineOptions
     ) -> ExchangeError {
-        let why =
+        let (why, setting) =
             switch overload {
-            case .full: "\(options.waitingLimit) requests are already waiting for '\(request.head.origin)'"
+            case .full:
+                (
+                    "\(options.waitingLimit) requests are already waiting for '\(request.head.origin)'",
+                    "limits.waiting-per-origin"
+                )
             case .waited(let limit):
-                "none of the \(options.inFlightLimit) requests in flight to '\(request.head.origin)' finished within \(limit)"
+                (
+                    "none of the \(options.inFlightLimit) requests in flight to '\(request.head.origin)' finished within \(limit)",
+                    "limits.in-flight-per-origin"
+                )
             }
         return ExchangeError(
             code: .overloaded,
-            message: "'\(request.redactedTarget)' was not sent: \(why). Try again later, or raise 'inFlightLimit'.",
+            message: "'\(request.redactedTarget)' was not sent: \(why). Try again later, or raise '\(setting)'.",
             status: 503,
             outcome: CacheOutcome(forward: .uriMiss, detail: .overloaded)
         )

@@ -22,11 +22,18 @@ extension StorageRefusal {
         case .authorization: "The request has credentials, and the response does not allow sharing."
         case .setCookie: "It sets a cookie, so it may be meant for one client only."
         case .varyAny: "It has 'Vary: *' or a malformed 'Vary'."
-        case .notExplicit, .statusProvoked: "It states no lifetime. The rule setting 'freshness.lifetime' can set one."
+        case .notExplicit:
+            "It states no lifetime. The rule setting 'freshness.lifetime', or 'freshness.errors' for a status from 400 on, can set one."
+        case .statusProvoked:
+            "A malformed request can cause this status. The rule setting 'store.statuses' can allow it."
         case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest: "Responses with this status are not stored."
         case .partialContent: "It is partial content."
         case .method: "Responses to this method are not stored."
-        case .rule, .bypass, .storedSuccess, .guarded, .bodyLength: "A rule excludes it."
+        case .rule: "The rule setting 'store.statuses' does not list its status."
+        case .bypass: "The request bypasses the store, because of a rule or of a request field."
+        case .storedSuccess: "It is an error, which does not replace a stored success."
+        case .guarded: "It looks wrong compared with the stored response ('guard')."
+        case .bodyLength: "Its body is longer or shorter than a rule allows."
         case .tags:
             "It has more than 64 tags, a tag of more than 1,024 bytes, or a directive that forbids storing its tags."
         case .endless: "An event stream has no end, so it is not stored."

@@ -62,14 +62,14 @@ extension Configuration.Origin {
             report(
                 "verify",
                 "Without verification anyone on the way can read and change what passes. Name the certificate's issuer with 'ca', "
-                    + "or write 'insecure: true' beside it."
+                    + "or add 'insecure: true' to this origin."
             )
         }
         if !isInsecure, let mirror = unprotectedMirrors.first {
             report(
                 "mirrors",
                 "'\(mirror)' has no TLS, and the origin has: anyone on the way could change what is stored for it. "
-                    + "Name an https URL, or write 'insecure: true' beside it."
+                    + "Use an https URL, or add 'insecure: true' to this origin."
             )
         }
         if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Leave it out.") }

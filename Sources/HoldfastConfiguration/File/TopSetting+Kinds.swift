@@ -12,7 +12,7 @@ extension TopSetting {
             name,
             read: { (value, configuration) throws(Refusal) in
                 let size = try Readers.size(value)
-                guard size >= least else { throw Refusal("\(value.shown) is less than \(least) B.") }
+                guard size >= least else { throw Refusal("\(value.shown) is too small; the minimum is \(least) B.") }
                 configuration[keyPath: path] = size
             },
             written: { Quantity.written(bytes: $0[keyPath: path] ?? standard) }

@@ -183,7 +183,9 @@ struct TopSetting: Sendable {
             "limits.response-memory",
             read: { (value, configuration) throws(Refusal) in
                 let size = Int(clamping: try Readers.size(value))
-                guard size >= leastResponseMemory else { throw Refusal("\(value.shown) is less than 1 MiB.") }
+                guard size >= leastResponseMemory else {
+                    throw Refusal("\(value.shown) is too small; the minimum is 1 MiB.")
+                }
                 configuration.options.responseMemory = size
                 configuration.limits.responseMemory = size
             },
