@@ -88,8 +88,8 @@ public final class FaultyResponseStore: ResponseStore {
         state.withLock { $0.chance = chance }
     }
 
-    /// From now on these operations wait for a gate before they begin; those of earlier calls no
-    /// longer do.
+    /// Makes these operations wait at a gate before they begin. Replaces the operations of earlier
+    /// calls.
     public func hold(_ operations: Set<Operation>, at gate: Gate) {
         state.withLock { state in
             state.gates = [:]

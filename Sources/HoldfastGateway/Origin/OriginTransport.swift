@@ -36,7 +36,7 @@ public final class OriginTransport: Transport {
         public var limitsConnecting = false
         /// The time for the origin to read more of a request's content. 60 s
         public var sendTimeout = Duration.seconds(60)
-        /// The time from the last byte sent to the first byte of a response. 60 s
+        /// The time from the last byte sent to the end of a response's head. 60 s
         public var firstByteTimeout = Duration.seconds(60)
         /// The time between bytes of a response that a caller waits for. 60 s
         public var readTimeout = Duration.seconds(60)

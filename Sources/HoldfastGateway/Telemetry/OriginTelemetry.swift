@@ -170,7 +170,7 @@ final class OriginTelemetry: MetricsCollector {
     private static let duration = MetricDescription(
         "http_client_request_duration_seconds",
         .histogram(bounds: MetricDescription.durationBounds),
-        "Duration of requests to origins, until the head of the response."
+        "Time from request to response head, for requests to origins."
     )
 }
 

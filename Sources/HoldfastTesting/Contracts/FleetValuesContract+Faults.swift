@@ -4,7 +4,7 @@ import NIOCore
 extension FleetValuesContract {
     /// Faults.
     static let failing: [Rule] = [
-        Rule("An engine that lost everything starts over.", with: [.flush]) { tested in
+        Rule("A server that lost its data accepts new values and leases.", with: [.flush]) { tested in
             let node = try await tested.node()
             let value = tested.value(1, at: try await tested.engine.now())
             try await node.put(value, as: tested.name())

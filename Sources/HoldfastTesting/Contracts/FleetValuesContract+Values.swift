@@ -157,7 +157,7 @@ extension FleetValuesContract {
             try await node.put(second, as: tested.name(), for: FleetValuesUnderTest.short)
             try await tested.wait { try await node.value(tested.name()) == nil }
         },
-        Rule("A value from more than a minute ahead of the engine's clock is replaced.") { tested in
+        Rule("A value stamped more than a minute ahead of the engine's clock is replaced.") { tested in
             let node = try await tested.node()
             let now = try await tested.engine.now()
             let present = tested.value(1, at: now)
