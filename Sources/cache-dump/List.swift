@@ -133,7 +133,7 @@ extension StoreEntry.Partition {
     /// Whose it is, in a sentence.
     var word: String {
         switch self {
-        case .shared: "everyone"
+        case .common: "everyone"
         case .principal: "one principal"
         case .credentials: "the request's credentials"
         }
