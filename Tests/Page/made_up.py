@@ -288,7 +288,7 @@ def configuration():
 
     return {
         "file": "/etc/holdfast.yaml", "version": 1,
-        "precedence": "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; then a route's mode and tags, then the settings above, then the response itself.",
+        "precedence": "The first matching rule that has a setting decides it, independently for each setting; then a route's mode and tags, then the settings above, then the response itself.",
         "settings": [setting("listen", "0.0.0.0:8080", 2), setting("mode", "automatic"), setting("store.path", "/var/lib/holdfast/store", 3), setting("store.budget", "1 GiB", 3), setting("fleet.url"), setting("timeouts.client", "1 m")],
         "routes": [{"name": "api", "line": 7, "conditions": [setting("host", "api.local", 7)], "settings": [setting("origin", ORIGINS[0], 7), setting("preserve-host", "false")]}],
         "rules": [{"name": "catalogue", "line": 12, "conditions": [setting("match.url", "[https://api.example.com/v1/catalogue/**]", 13)], "settings": [setting("freshness.lifetime", "5 m", 14)]}],
