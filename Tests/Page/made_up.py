@@ -87,7 +87,7 @@ def overview(scenario):
         value |= {
             "responsesFrom": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
             "summary": "Serving. https://api.example.com has been unreachable for 12 min; 3,410 responses came from the "
-            "store, 6 were refused; the oldest was 4 h 0 min old.",
+            "store, 6 requests were rejected; the oldest was 4 h 0 min old.",
             "outage": {"since": instant(-720), "fromStore": 3410, "refused": 6, "oldestSeconds": 14400},
         }
     if scenario in ("store", "hostile"):
@@ -99,8 +99,8 @@ def overview(scenario):
             },
             "staleness": {"staleness": "2d", "seconds": 172800, "until": instant(2640)},
             "summary": "Serving. 3 origins are unreachable, https://api.example.com for 12 min; 48,210 responses came from "
-            "the store, 96 were refused; the oldest was 4 h 0 min old. The last reload was rejected; the configuration "
-            "before it is in force.",
+            "the store, 96 requests were rejected; the oldest was 4 h 0 min old. The last reload was rejected; the previous configuration "
+            "is in force.",
         }
         value["configuration"]["lastReload"] = {"outcome": "rejected", "at": instant(-300), "by": "SIGHUP", "findings": 2, "kept": []}
         value["store"] |= {"condition": "readOnly", "bytes": 1063741824, "damaged": 2, "evicted": 4101}
