@@ -441,7 +441,7 @@ struct ControlNetworkTests {
                 #expect(readable.status == 1 && readable.error.contains("chmod 600 "), "\(readable)")
                 try write("too-short", token)
                 let short = try await serve(named)
-                #expect(short.status == 1 && short.error.contains("the least is 32"), "\(short)")
+                #expect(short.status == 1 && short.error.contains("the minimum is 32"), "\(short)")
                 #expect(!short.error.contains("too-short"))
 
                 let taken = try await serve("control: {listen: \"\(origin.authority)\"}")

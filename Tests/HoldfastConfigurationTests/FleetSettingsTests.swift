@@ -45,10 +45,10 @@ import Testing
         ("{namespace: shop}", "It has no effect without 'fleet.url'"),
         ("{url: \"redis://a\", namespace: shop}", "'fleet.secret' is missing"),
         ("{url: \"redis://a\", secret: {env: A}}", "'fleet.namespace' is missing"),
-        ("{url: \"http://a\", namespace: s, secret: {env: A}}", "does not begin with 'redis://'"),
+        ("{url: \"http://a\", namespace: s, secret: {env: A}}", "must begin with 'redis://'"),
         ("{url: \"redis://u:hidden@a\", namespace: s, secret: {env: A}}", "'fleet.password: {file: PATH}'"),
-        ("{url: \"redis://a\", namespace: s, secret: hidden}", "A secret must not stand in this file"),
-        ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is no name"),
+        ("{url: \"redis://a\", namespace: s, secret: hidden}", "A secret must not be in this file"),
+        ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is not a name"),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, tls: {ca: x}}", "does not begin with 'rediss'"),
         ("{url: \"rediss://a\", namespace: s, secret: {env: A}, tls: {key: x}}", "belong together"),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, share: all}", "invalidations"),
@@ -56,10 +56,10 @@ import Testing
             "{url: \"redis://a\", namespace: s, secret: {env: A}, share: responses, longest: 25h}",
             "an hour shorter than 'fleet.retention'"
         ),
-        ("{url: \"redis://a\", namespace: s, secret: {env: A}, largest-body: 1GiB}", "is not within 1B and 256MiB"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, largest-body: 1GiB}", "must be from 1B to 256MiB"),
         (
             "{url: \"redis://a\", namespace: s, secret: {env: A}, collapse: {lease: 100ms}}",
-            "is not within 500ms and 1m"
+            "must be from 500ms to 1m"
         ),
     ])
     func faultsAreReportedWithoutSecrets(_ text: String, _ message: String) {

@@ -218,7 +218,7 @@ import Testing
         }
         #expect(details.filter { $0.contains("Nothing was purged") }.count == 2)
         #expect(details.filter { $0.contains("may be in force") }.count == 1)
-        #expect(log.count(.warning, "The gateway ends before a purge is done; a part of it may be in force") == 1)
+        #expect(log.count(.warning, "Shutting down before a purge is complete; part of it may be in force") == 1)
         #expect(await problem { try await coordinator.purge(purge("x"), by: "c") } == "503 ending")
         store.open()
     }
@@ -250,7 +250,10 @@ import Testing
             // It has waited, and the one before it has left.
             let problem = await #expect(throws: ControlProblem.self) { try await coordinator.perform(purge, by: "c") }
             #expect(problem?.status == 503 && problem?.code == "ending")
-            #expect(problem?.detail == "The gateway is ending. Nothing was purged: repeat it at the next one.")
+            #expect(
+                problem?.detail
+                    == "The gateway is shutting down. Nothing was purged. Repeat the purge after the restart."
+            )
         }
         #expect(store.invalidationSequence.number == 1)
         let page = await coordinator.purges(after: 0, atMost: 100)
@@ -267,7 +270,7 @@ import Testing
         store.open()
         #expect(try await task.value.sequence == 1)
         await end.value
-        #expect(log.count(.warning, "The gateway ends before a purge is done; a part of it may be in force") == 0)
+        #expect(log.count(.warning, "Shutting down before a purge is complete; part of it may be in force") == 0)
     }
 
     @Test func keyStandsOnceAndIsNeitherEmptyNorLong() throws {

@@ -116,24 +116,24 @@ class Nodes(FleetTest):
             look.show("overview")
             look.show("nodes")
             expect(look.page.locator(".facts")).not_to_contain_text("following")
-            expect(look.page.locator(".facts div", has_text="Purges that wait here")).to_contain_text("1")
+            expect(look.page.locator(".facts div", has_text="Unsent purges")).to_contain_text("1")
             look.show("overview")
-            expect(look.page.locator(".sentence")).to_contain_text("Purges of other nodes are not heard of")
+            expect(look.page.locator(".sentence")).to_contain_text("Purges of other nodes are not received")
             look.axe()
 
 
 class Scopes(FleetTest):
     """Tokens of the port, typed by hand. Nothing is offered that the gateway would reject."""
 
-    OPERATE = ["Change mode", "Reload", "Pin", "Unpin", "Compare with the origin", "Pin all that match"]
-    PURGE = ["Expire", "Remove", "Fetch again", "Expire all that match", "Remove all that match"]
+    OPERATE = ["Change mode", "Reload", "Pin", "Unpin", "Compare with the origin", "Pin all matches"]
+    PURGE = ["Expire", "Remove", "Fetch again", "Expire all matches", "Remove all matches"]
 
     @contextlib.contextmanager
     def session(self, token, expected=()):
         gateway = self.gateways[0]
         with self.look(f"{gateway.origin}/#", expected) as look:
             look.page.goto(gateway.origin + "/")
-            look.page.get_by_label("Or a token").fill(gateway.tokens[token])
+            look.page.get_by_label("Or use a control-plane token").fill(gateway.tokens[token])
             look.page.get_by_role("button", name="Open").click()
             look.page.locator(".source").wait_for()
             yield look
@@ -170,7 +170,7 @@ class Scopes(FleetTest):
                 self.assertEqual([], self.offered(look, self.OPERATE + self.PURGE))
                 look.go("#/stored?tag=all")
                 expect(look.page.locator("tbody tr")).to_have_count(2)
-                matching = ["Expire all that match", "Remove all that match"] if purging else []
+                matching = ["Expire all matches", "Remove all matches"] if purging else []
                 self.assertEqual(matching, self.offered(look, self.PURGE))
 
     def test_the_gateway_rejects_what_the_page_does_not_offer(self):
@@ -191,7 +191,7 @@ class Scopes(FleetTest):
         self.assertEqual(["fresh", "fresh"], [self.state(index, end) for index in range(2)])
         with self.session("deploy") as look:
             look.go("#/stored?tag=all")
-            look.page.get_by_role("button", name="Expire all that match").click()
+            look.page.get_by_role("button", name="Expire all matches").click()
             dialog = look.page.get_by_role("dialog")
             dialog.get_by_role("button", name="Expire", exact=True).click()
             expect(dialog).to_contain_text("Expired 1 response")

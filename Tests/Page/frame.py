@@ -27,7 +27,7 @@ class Session(PageTest):
         with self.look(expected=["status of 401"]) as look:
             other = look.context.new_page()
             other.goto(f"{look.origin}/#code={'a' * 32}")
-            expect(other.get_by_role("alert")).to_contain_text("The code is not valid any more.")
+            expect(other.get_by_role("alert")).to_contain_text("The code is wrong, already used, or older than 60 s.")
             expect(other.locator("pre")).to_have_text("holdfast inspect")
 
     def test_a_wrong_token_is_rejected_and_not_kept(self):
@@ -35,9 +35,9 @@ class Session(PageTest):
             look.page.get_by_role("button", name="End session").click()
             self.assertIn(("DELETE", "/v1/sessions", {}), self.world.requests)
             look.axe()
-            look.page.get_by_label("Or a token").fill("wrong")
+            look.page.get_by_label("Or use a control-plane token").fill("wrong")
             look.page.get_by_role("button", name="Open").click()
-            expect(look.page.get_by_role("alert")).to_contain_text("A token is needed.")
+            expect(look.page.get_by_role("alert")).to_contain_text("A token is required.")
             self.assertEqual(None, look.page.evaluate("sessionStorage.getItem('holdfast.token')"))
 
     def test_the_end_of_the_session_leads_to_the_beginning(self):
@@ -191,7 +191,7 @@ class Frame(PageTest):
         with self.look(expected=["ERR_FAILED"]) as look:
             look.page.route("**/page/format.js", lambda route: route.abort())
             look.page.reload()
-            expect(look.page.get_by_role("alert")).to_have_text("A part of the page could not be loaded. Load it again.")
+            expect(look.page.get_by_role("alert")).to_have_text("Part of the page could not be loaded. Reload the page.")
 
     def test_a_view_that_waits_says_so(self):
         with self.look() as look:

@@ -108,25 +108,25 @@ extension Configuration {
         if fleet.share == .responses, fleet.longest > fleet.retentionTime - .seconds(3600) {
             report(
                 "fleet.longest",
-                "It must be an hour shorter than 'fleet.retention' keeps purges, because a response is judged "
-                    + "by the purges since it was fetched."
+                "It must be at least an hour shorter than 'fleet.retention' keeps purges, because a response is checked "
+                    + "against all purges since it was fetched."
             )
         }
         if fleet.secret == nil {
             report(
                 "fleet.url",
-                "'fleet.secret' is missing: the secret that all nodes share, 32 bytes or more. "
-                    + "Write '{file: PATH}' or '{env: NAME}', such as a file made by 'openssl rand -hex 32'."
+                "'fleet.secret' is missing. All nodes need the same secret of 32 bytes or more. "
+                    + "Create one with 'openssl rand -hex 32', and write '{file: PATH}' or '{env: NAME}'."
             )
         }
         if fleet.namespace == nil {
-            report("fleet.url", "'fleet.namespace' is missing: the fleet's name on the server, such as 'shop'.")
+            report("fleet.url", "'fleet.namespace' is missing. Set the fleet's name on the server, such as 'shop'.")
         }
         if fleet.tls != Fleet.TLS(), !url.hasPrefix("rediss"), !url.hasPrefix("valkeys") {
             report("fleet.tls", "It has no effect: 'fleet.url' does not begin with 'rediss'.")
         }
         if (fleet.tls.certificate == nil) != (fleet.tls.key == nil) {
-            report("fleet.tls", "'certificate' and 'key' belong together. Name both, or none.")
+            report("fleet.tls", "'certificate' and 'key' belong together. Set both or neither.")
         }
         return findings
     }
@@ -168,7 +168,7 @@ extension Configuration {
                         line: lines[setting],
                         setting: setting,
                         message: "The secret has \(secret.utf8.count) bytes. "
-                            + "It needs at least \(Self.shortestFleetSecret), such as 'openssl rand -hex 32' makes."
+                            + "It needs at least \(Self.shortestFleetSecret). Create one with 'openssl rand -hex 32'."
                     )
                 ])
             }

@@ -54,7 +54,7 @@ struct FileReader {
                 version.line,
                 nil,
                 "version",
-                "\(version.value.shown) is not understood here. This program understands version \(Configuration.version)."
+                "\(version.value.shown) is not supported. This program supports version \(Configuration.version)."
             )
         }
         for entry in entries {
@@ -184,7 +184,7 @@ extension FileReader {
         let url = recordingRefusal(entry.line, nil, "origins") { () throws(Refusal) in
             let url = try OriginReader.url(entry)
             guard !known.contains(where: { $0.url == url }) else {
-                throw Refusal("'\(url)' stands there twice.")
+                throw Refusal("'\(url)' is listed twice.")
             }
             return url
         }
@@ -251,7 +251,12 @@ extension FileReader {
             )
         else { return }
         if entries.isEmpty {
-            report(entry.line, subject, "match", "There is no condition. Leave it out for a rule about everything.")
+            report(
+                entry.line,
+                subject,
+                "match",
+                "It has no conditions. Remove 'match' if the rule is for all requests."
+            )
         }
         for inner in entries {
             let setting = known.contains(inner.key) ? "match.\(inner.key)" : "match"

@@ -64,7 +64,7 @@ extension TopSetting {
             read: { (value, configuration) throws(Refusal) in
                 let bytes = try Readers.size(value)
                 guard (1...(256 << 20)).contains(bytes) else {
-                    throw Refusal("\(value.shown) is not within 1B and 256MiB.")
+                    throw Refusal("\(value.shown) must be from 1B to 256MiB.")
                 }
                 configuration.fleet.largestBody = bytes
             },
@@ -84,7 +84,7 @@ extension TopSetting {
                     case "lease":
                         let lease = try Readers.duration(entry.value)
                         guard (.milliseconds(500)...(.seconds(60))).contains(lease) else {
-                            throw Refusal("\(entry.value.shown) is not within 500ms and 1m.", line: entry.line)
+                            throw Refusal("\(entry.value.shown) must be from 500ms to 1m.", line: entry.line)
                         }
                         configuration.fleet.collapseLease = lease
                     default: throw Readers.unknown(entry, of: ["wait", "lease"])
@@ -130,7 +130,7 @@ extension TopSetting {
                     case "time":
                         let time = try Readers.duration(entry.value)
                         guard time >= .seconds(60) else {
-                            throw Refusal("\(entry.value.shown) is too short. The least is 1m.", line: entry.line)
+                            throw Refusal("\(entry.value.shown) is too short. The minimum is 1m.", line: entry.line)
                         }
                         configuration.fleet.retentionTime = time
                     case "entries":
@@ -156,14 +156,14 @@ extension TopSetting {
         // The rest may be a password, and is not repeated.
         guard schemes.contains(where: { text.lowercased().hasPrefix($0) }) else {
             throw Refusal(
-                "It does not begin with 'redis://', 'redis+sentinel://' or 'redis+cluster://', nor with 'rediss'. "
+                "It must begin with 'redis://', 'redis+sentinel://' or 'redis+cluster://', or with 'rediss' for TLS. "
                     + "Write an address such as 'redis://cache.internal:6379'."
             )
         }
         let authority = text.split(separator: "@", omittingEmptySubsequences: false)
         guard authority.count < 2 || !authority[0].drop(while: { $0 != "/" }).contains(":") else {
             throw Refusal(
-                "It holds a password, which must not stand in this file. Name it by 'fleet.password: {file: PATH}' or '{env: NAME}'."
+                "It contains a password, which must not be in this file. Use 'fleet.password: {file: PATH}' or '{env: NAME}'."
             )
         }
         return text
@@ -177,7 +177,7 @@ extension TopSetting {
             return .file(try sources[0].value.text("the path of a file"))
         default:
             // The value may be the secret.
-            throw Refusal("A secret must not stand in this file. Write '{env: NAME}' or '{file: PATH}'.")
+            throw Refusal("A secret must not be in this file. Write '{env: NAME}' or '{file: PATH}'.")
         }
     }
 
@@ -217,7 +217,7 @@ extension TopSetting {
         }
         guard isPlain, (1...64).contains(name.utf8.count) else {
             throw Refusal(
-                "\(value.shown) is no name: it has 1 to 64 letters, digits and '\(others)'.",
+                "\(value.shown) is not a name. A name has 1 to 64 letters, digits and '\(others)'.",
                 line: value.line
             )
         }

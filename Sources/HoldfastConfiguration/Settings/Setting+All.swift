@@ -167,7 +167,7 @@ extension Setting {
             worksWithBypass: true,
             read: { value throws(Refusal) in
                 if case .mapping = value {
-                    throw Refusal("In a rule it is on or off. Set how breakers work at the file's top level.")
+                    throw Refusal("In a rule, it is on or off. Configure breakers at the top level of the file.")
                 }
                 return try value.flag()
             },

@@ -61,7 +61,7 @@ extension ControlEntryPoint {
         guard case .network(let entryPoint) = self else {
             throw ControlProblem(
                 .invalidRequest,
-                "Here no session is needed, and its token would open nothing. Exchange the code on the port of 'control.listen'.",
+                "No session is needed here, and its token would not be accepted. Exchange the code on the port of 'control.listen'.",
                 field: "code"
             )
         }

@@ -77,7 +77,7 @@ public struct ControlNetwork: Sendable {
             let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
             throw Refusal(
                 description:
-                    "The control plane cannot listen on '\(address)': \(why). Name another address with '\(setting)'."
+                    "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
             )
         }
     }

@@ -22,13 +22,13 @@ extension ControlResponder {
         guard entryPoint.sessionEnd(presenting: request.headers[values: .authorization]) == nil else {
             throw ControlProblem(
                 .scopeTooSmall,
-                "A session makes no codes for further sessions. Run 'holdfast inspect', or use a token of 'control.tokens'.",
+                "A session cannot create codes for other sessions. Run 'holdfast inspect', or use a token of 'control.tokens'.",
                 field: "Authorization"
             )
         }
         guard let place = page.place() else { return try Self.response(.ok, InspectionReport()) }
         let code = try page.sessions.makeCode(for: context.client)
-        logger.notice("Code for the page made", metadata: ["control.client": "\(context.client.name)"])
+        logger.notice("Status page code created", metadata: ["control.client": "\(context.client.name)"])
         return try Self.response(.ok, InspectionReport(place, code))
     }
 
@@ -76,7 +76,7 @@ enum SessionRoute: CaseIterable, Sendable {
         case .begin:
             let json = try await ControlResponder.content(of: request, within: SlowClients.openContentLimit)
             let session = try entryPoint.beginSession(try SessionRequest(json: json).code)
-            logger.notice("Page opened", metadata: ["control.client": "\(session.client.name)"])
+            logger.notice("Status page opened", metadata: ["control.client": "\(session.client.name)"])
             return try ControlResponder.response(.ok, SessionReport(session))
         case .show:
             let end = entryPoint.sessionEnd(presenting: credentials)
@@ -110,7 +110,7 @@ struct SessionRequest {
         guard let code = try members.text("code") else {
             throw ControlProblem(
                 .invalidRequest,
-                "'code' is missing. 'holdfast inspect' prints it behind '#code='.",
+                "'code' is missing. 'holdfast inspect' prints it after '#code='.",
                 field: "code"
             )
         }

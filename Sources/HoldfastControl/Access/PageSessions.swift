@@ -72,7 +72,7 @@ final class PageSessions: Sendable {
         let secret = secret(text, of: client, for: Self.codeLife)
         let now = self.now()
         guard state.withLock({ $0.codes.append(secret, atMost: Self.maximumCodes, at: now) }) else {
-            throw Self.full("codes wait")
+            throw Self.full("unused codes exist")
         }
         return Code(text: text, expiresAt: secret.expiresAt)
     }
@@ -80,7 +80,7 @@ final class PageSessions: Sendable {
     private static func full(_ what: String) -> ControlProblem {
         ControlProblem(
             .tooManySessions,
-            "\(maximumOfAll) \(what), which is the limit for all clients together. Close a page that is no longer used, or use the Unix socket.",
+            "\(maximumOfAll) \(what), the limit for all clients together. Close unused pages, or use the Unix socket.",
             limit: maximumOfAll
         )
     }
@@ -95,7 +95,7 @@ final class PageSessions: Sendable {
         if let session = try begin(code: code) { return session }
         throw ControlProblem(
             .codeNotValid,
-            "The code is wrong, was used, or is older than \(Self.codeLife.nanoseconds / 1_000_000_000) s. Run 'holdfast inspect' again.",
+            "The code is wrong, already used, or older than \(Self.codeLife.nanoseconds / 1_000_000_000) s. Run 'holdfast inspect' again.",
             field: "code"
         )
     }

@@ -14,12 +14,14 @@ public final class TokenVerifier: Sendable {
         _ tokens: [ControlToken],
         now: @escaping @Sendable () -> NIODeadline = { .now() }
     ) throws(ControlToken.Refusal) {
-        guard !tokens.isEmpty else { throw ControlToken.Refusal(description: "There is no token.") }
+        guard !tokens.isEmpty else {
+            throw ControlToken.Refusal(description: "No token is configured. Set 'control.tokens'.")
+        }
         for (index, token) in tokens.enumerated() {
             guard let twin = tokens[..<index].first(where: { $0.digest == token.digest }) else { continue }
             throw ControlToken.Refusal(
                 description:
-                    "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Make another one for one of them."
+                    "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Create another one with 'openssl rand -hex 32'."
             )
         }
         self.tokens = TokenTable(tokens)
@@ -40,7 +42,7 @@ public final class TokenVerifier: Sendable {
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyFailedTries,
-                "The token is wrong, and so were \(FailedTries.limit) others from this address within a minute. Send a token of 'control.tokens', which is accepted at once, or use the Unix socket.",
+                "The token is wrong, and so were \(FailedTries.limit) others from this address within a minute. Send a token of 'control.tokens', which is accepted immediately, or use the Unix socket.",
                 limit: FailedTries.limit
             )
         }
@@ -98,7 +100,7 @@ public final class TokenVerifier: Sendable {
     /// The same for a missing token and a wrong one.
     private static let unauthorized = ControlProblem(
         .unauthorized,
-        "A token is expected: 'Authorization: Bearer TOKEN', once, with a token of 'control.tokens'.",
+        "A token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens'.",
         field: "Authorization"
     )
 

@@ -48,7 +48,7 @@ extension ControlResponder {
         guard let window = TrafficHistory.Window(rawValue: text) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'window' is '\(ControlProblem.shown(text))', and 'hour' or 'day' is expected.",
+                "'window' must be 'hour' or 'day', not '\(ControlProblem.shown(text))'.",
                 field: "window",
                 value: text
             )

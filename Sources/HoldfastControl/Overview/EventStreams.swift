@@ -63,7 +63,7 @@ final class EventStreams: Sendable {
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyStreams,
-                "\(EventStreams.limit) streams of events may be open, and the last quarter is for clients with less than a quarter. Close a page, or read '/v1/overview' now and then.",
+                "The limit is \(EventStreams.limit) event streams; the last quarter is reserved for clients that have less than a quarter of them. Close a page, or poll '/v1/overview'.",
                 limit: EventStreams.limit
             )
         }
@@ -149,11 +149,11 @@ extension EventStreams: MetricsCollector {
         let (open, total) = state.withLock { ($0.permits.count, $0.total) }
         return [
             MetricFamily(
-                MetricDescription("holdfast_event_streams", .gauge, "Streams of events that pages read."),
+                MetricDescription("holdfast_event_streams", .gauge, "Event streams that status pages are reading."),
                 [MetricSeries(.integer(Int64(open)))]
             ),
             MetricFamily(
-                MetricDescription("holdfast_event_streams_total", .counter, "Streams of events that were opened."),
+                MetricDescription("holdfast_event_streams_total", .counter, "Event streams opened."),
                 [MetricSeries(.integer(total))]
             ),
         ]

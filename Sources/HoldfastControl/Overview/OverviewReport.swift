@@ -193,7 +193,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
         let instead = past.recent.map { $0.totals[.errorServed] } ?? 0
         if instead > 0, status.phase == "serving" {
             summary +=
-                " \(Self.count(instead)) of the last minute came from the store because origins responded with errors."
+                " \(Self.count(instead)) in the last minute came from the store because origins responded with errors."
         }
         responsesFrom = ResponsesFrom(
             phase: status.phase,

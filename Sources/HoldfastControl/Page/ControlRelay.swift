@@ -134,7 +134,7 @@ struct RelayResponder: HTTPResponder {
         } catch {
             throw ControlProblem(
                 .gatewayGone,
-                "The gateway does not respond: \(error). Look at its log, and run 'holdfast inspect' again."
+                "The gateway does not respond: \(error). Check its log, then run 'holdfast inspect' again."
             )
         }
         var fields = HTTPFields()

@@ -130,7 +130,7 @@ actor PurgeCoordinator {
 
     private static let endingBefore = ControlProblem(
         .ending,
-        "The gateway is ending. Nothing was purged: repeat it at the next one."
+        "The gateway is shutting down. Nothing was purged. Repeat the purge after the restart."
     )
 
     private func count(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
@@ -218,12 +218,12 @@ actor PurgeCoordinator {
         if await operations.storeCondition() == .readOnly {
             return ControlProblem(
                 .storeReadOnly,
-                "The store is read-only, so nothing was purged: \(error) Purge through the process that writes it."
+                "The store is read-only, so nothing was purged: \(error) Purge through the process that writes to it."
             )
         }
         return ControlProblem(
             .storeFailed,
-            "The purge is not acknowledged, and a part of it may be in force: \(error) Repeat it; purging twice does no harm."
+            "The purge was not completed, but part of it may be in force: \(error) Repeat it; purging twice does no harm."
         )
     }
 
@@ -271,12 +271,12 @@ actor PurgeCoordinator {
         underWay = nil
         let problem = ControlProblem(
             .ending,
-            "The gateway is ending before the purge is done. A part of it may be in force: repeat it at the next gateway; purging twice does no harm."
+            "The gateway is shutting down before the purge is complete, so part of it may be in force. Repeat the purge after the restart; purging twice does no harm."
         )
         tally.add(abandoned.purge, .failed)
         history.append(failed(abandoned.purge, problem, by: abandoned.client))
         logger.warning(
-            "The gateway ends before a purge is done; a part of it may be in force",
+            "Shutting down before a purge is complete; part of it may be in force",
             metadata: [
                 "control.client": "\(abandoned.client)", "purge.action": "\(abandoned.purge.action.rawValue)",
                 "purge.selectors": "\(abandoned.purge.select.count)",
@@ -296,8 +296,8 @@ actor PurgeCoordinator {
         fileprivate static func tooMany(seconds: Int) -> Wait {
             let problem = ControlProblem(
                 .tooManyPurges,
-                "More than \(Int(PurgeRate.perSecond)) purges a second have come; the limit at once is \(Int(PurgeRate.burst)). "
-                    + "Try again in \(seconds) s, or put several selectors into one purge.",
+                "Purges exceed the limit of \(Int(PurgeRate.perSecond)) per second and \(Int(PurgeRate.burst)) at once. "
+                    + "Try again in \(seconds) s, or combine several selectors in one purge.",
                 limit: Int(PurgeRate.perSecond)
             )
             return Wait(seconds: seconds, problem: problem)
@@ -307,8 +307,8 @@ actor PurgeCoordinator {
             let kind = purge.dryRun ? "dry runs" : "purges"
             let problem = ControlProblem(
                 .busy,
-                "\(waitingLimit) \(kind) are waiting, which is the limit. Nothing was changed. "
-                    + "Try again in a moment, or put several selectors into one purge.",
+                "\(waitingLimit) \(kind) are waiting, the limit. Nothing was changed. "
+                    + "Try again in a moment, or combine several selectors in one purge.",
                 limit: waitingLimit
             )
             return Wait(seconds: 1, problem: problem)

@@ -56,7 +56,7 @@ struct PurgeTally: Sendable {
                 }
             }
         }
-        let help = "Purges through this process, by what they select, their action and their result."
+        let help = "Purges through this process, by selector, action and result."
         return MetricFamily(MetricDescription("holdfast_purges_total", .counter, help), series)
     }
 }

@@ -58,7 +58,7 @@ struct ControlResponder: HTTPResponder {
             if client.scope >= scope { return }
             throw ControlProblem(
                 .scopeTooSmall,
-                "The scope of the token '\(client.name)' is '\(client.scope.rawValue)', and \(method) '\(path)' needs "
+                "The scope of the token '\(client.name)' is '\(client.scope.rawValue)', but \(method) '\(path)' needs "
                     + "'\(scope.rawValue)'. Use another token, or set the scope in 'control.tokens'.",
                 field: "Authorization"
             )
@@ -200,7 +200,7 @@ struct ControlResponder: HTTPResponder {
     private func notFound(_ path: String) -> ControlProblem {
         ControlProblem(
             .notFound,
-            "'\(ControlProblem.shown(path))' is not known. Known are \(Set(served.map(\.path)).sorted().joined(separator: ", ")).",
+            "'\(ControlProblem.shown(path))' is unknown. Known paths: \(Set(served.map(\.path)).sorted().joined(separator: ", ")).",
             field: "path",
             value: path
         )
@@ -211,7 +211,7 @@ struct ControlResponder: HTTPResponder {
         let method = request.method.rawValue
         let problem = ControlProblem(
             .methodNotAllowed,
-            "The method is '\(ControlProblem.shown(method))', and '\(request.uri.path)' has \(list).",
+            "'\(request.uri.path)' does not support '\(ControlProblem.shown(method))'. Use \(list).",
             field: "method",
             value: method
         )

@@ -155,7 +155,7 @@ public final class ControlServer: Service {
         } catch {
             if !Task.isShuttingDownGracefully, !Task.isCancelled {
                 logger.error(
-                    "The control plane has ended",
+                    "Control plane stopped",
                     metadata: ["control.socket": "\(socket.path)", "error": "\(error)"]
                 )
                 try? await gracefulShutdown()
@@ -185,7 +185,7 @@ public final class ControlServer: Service {
                 try claim.publish()
             } catch {
                 // Clients cannot find it. The gateway serves all the same.
-                logger.error("There is no control socket", metadata: ["control.error": "\(error)"])
+                logger.error("Control socket is not available", metadata: ["control.error": "\(error)"])
                 return
             }
             if !claim.link(fromStore: store) {

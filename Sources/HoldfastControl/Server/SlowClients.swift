@@ -35,7 +35,7 @@ enum SlowClients {
             if let content = try await group.next() ?? nil { return content }
             throw ControlProblem(
                 .tooSlow,
-                "The content did not come within \(time.components.seconds) s, which is the limit. Repeat the request.",
+                "The content did not arrive within the limit of \(time.components.seconds) s. Repeat the request.",
                 limit: Int(time.components.seconds)
             )
         }

@@ -72,8 +72,8 @@ extension ServiceStatus {
         switch store {
         case .usable: break
         case .readOnly: parts.append("store read-only")
-        case .notWritable: parts.append("disk accepts no writes")
-        case .unreadable: parts.append("store cannot be read")
+        case .notWritable: parts.append("disk not writable")
+        case .unreadable: parts.append("store unreadable")
         }
         if let temporary = mode.temporary {
             parts.append("mode \(temporary.value.rawValue) until \(clockText(temporary.until, at: now, in: zone))")

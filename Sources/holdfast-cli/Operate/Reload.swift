@@ -33,7 +33,7 @@ struct Reload: AsyncParsableCommand {
 
     /// Lines for people.
     static func text(_ result: ReloadResult) -> String {
-        var lines = [result.changed.isEmpty ? "Reloaded. Nothing has changed." : "Reloaded."]
+        var lines = [result.changed.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."]
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
         lines += result.kept.map {
             "  \($0.setting) is still \($0.from ?? "unset"); '\($0.to ?? "unset")' needs a restart"

@@ -118,7 +118,7 @@ function showLink(word, error) {
   const element = document.getElementById("live");
   element.dataset.state = word;
   const isOld = word === "broken";
-  const figures = isOld && state.overview ? `; figures of ${moment(state.overview.at, true)}` : "";
+  const figures = isOld && state.overview ? `; data from ${moment(state.overview.at, true)}` : "";
   document.getElementById("live-words").textContent = (liveWords[word] ?? word) + figures;
   element.title = plain(error?.message ?? "");
   document.body.classList.toggle("is-old", isOld);
@@ -137,7 +137,7 @@ function announceLink(isOld, words) {
   else if (isLost) {
     settling = setTimeout(() => {
       isLost = false;
-      say("Connected again.");
+      say("Reconnected.");
     }, settledTime);
   }
 }
