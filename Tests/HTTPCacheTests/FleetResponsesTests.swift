@@ -220,7 +220,7 @@ import Testing
         node.others.state.withLock { $0.position = LogPosition(epoch: 1, number: 9) }
         gate.open()
         _ = try await done
-        #expect(node.offers.map(\.fencingNumber) == [LogPosition(epoch: 1, number: 5)])
+        #expect(node.offers.map(\.fencingPosition) == [LogPosition(epoch: 1, number: 5)])
         #expect(node.offers.first?.response == node.store.all.first)
     }
 

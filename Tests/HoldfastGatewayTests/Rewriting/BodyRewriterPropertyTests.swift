@@ -217,7 +217,7 @@ struct BodyRewriterPropertyTests {
         while place < page.count {
             let found = Self.patterns
                 .filter { pattern in
-                    texts[place].map { isReplaced(pattern, page, at: ordinal, behind: $0) } ?? false
+                    texts[place].map { isReplaced(pattern, page, at: place, behind: $0) } ?? false
                 }
                 .max { $0.start.count + $0.path.count < $1.start.count + $1.path.count }
             result += found?.replacement ?? [page[place]]
