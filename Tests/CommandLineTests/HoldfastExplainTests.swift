@@ -84,7 +84,7 @@ struct HoldfastExplainTests {
                                 common; cache-dump calls it ID
 
                     stored
-                      → N  200, stored 1 m 40 s earlier, 2 bytes, shared: the only one stored
+                      → N  200, stored 1 m 40 s earlier, 2 bytes, common: the only one stored
 
                     freshness, in seconds (RFC 9111 §4.2)
                       apparent_age           0           response_time - date_value (no valid Date; time of receipt used)
@@ -154,7 +154,7 @@ struct HoldfastExplainTests {
             #expect(outcome.status == 0 && outcome.error.isEmpty)
             #expect(outcome.text.split(separator: "\n").first.map(String.init) == verdict)
             if setting.contains("directives") {
-                #expect(outcome.text.contains("503, which 'stale.on-error' (rule 'feed', line 7) allows."))
+                #expect(outcome.text.contains("503, as 'stale.on-error' (rule 'feed', line 7) allows."))
                 #expect(outcome.text.contains(": end of stale.on-error\n"))
                 #expect(outcome.text.contains("its staleness exceeds 'stale.on-error' (rule 'feed', line 7)."))
             }

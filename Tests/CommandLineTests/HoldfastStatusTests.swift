@@ -98,7 +98,7 @@ struct HoldfastStatusTests {
             }
             let stored = try await explain("http://a.test/news/1")
             #expect(summary(stored).contains("from the store"), "\(stored.text)")
-            #expect((stored.json["notes"] as? [String])?.first?.contains("which a route leads to") == true)
+            #expect((stored.json["notes"] as? [String])?.first?.contains("a route forwards it to") == true)
             #expect(summary(try await explain("\(origin.baseURL)/news/1")).contains("from the store"))
             let before = origin.requestCount(path: "/missing")
             let missing = try await explain("http://a.test/missing?token=secret")

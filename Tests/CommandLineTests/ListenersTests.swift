@@ -115,7 +115,7 @@ struct ListenersTests {
             }
             let many = Array(repeating: ["--listen", "127.0.0.1:0"], count: 17).flatMap { $0 }
             let outcome = try await Tool("holdfast").run(arguments: ["serve", "--config", folder.file] + many)
-            #expect(outcome.status == 64 && outcome.error.contains("names 17 listeners. The limit is 16."))
+            #expect(outcome.status == 64 && outcome.error.contains("sets 17 listeners. The limit is 16."))
         }
     }
 

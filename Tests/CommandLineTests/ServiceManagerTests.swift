@@ -38,7 +38,7 @@ struct ServiceManagerTests {
             await socket.wait(for: "STATUS=Serving")
             for _ in 0..<3 { await socket.wait(for: "WATCHDOG=1") }
             server.signal(SIGTERM)
-            await socket.wait(for: "STATUS=Ending")
+            await socket.wait(for: "STATUS=Stopping")
             #expect(await socket.nextState() == "STOPPING=1")
         }
     }
@@ -75,7 +75,7 @@ struct ServiceManagerTests {
             server.signal(SIGTERM)
             var all: [String] = []
             while all.last != "STOPPING=1" { all.append(await socket.next()) }
-            #expect(all == ["STATUS=Ending", "STOPPING=1"])
+            #expect(all == ["STATUS=Stopping", "STOPPING=1"])
         }
     }
 }

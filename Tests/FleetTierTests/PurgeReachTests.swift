@@ -448,7 +448,7 @@ import Testing
         try await first.sharing.publish()
         try await second.follow()
         #expect(second.sharing.status.unopened == 1 && second.sharing.status.condition.isFollowing == false)
-        #expect(second.sharing.status.condition.detail.contains("another secret"))
+        #expect(second.sharing.status.condition.detail.contains("a different secret"))
         #expect(second.log.current == before)
         let reach = await first.sharing.reach(.everywhere, within: .milliseconds(50))
         #expect(reach.level == .replicated && reach.nodes?.waiting.first?.unopened == 1, "\(reach)")

@@ -78,7 +78,7 @@ import Testing
         let origin = try Self.origin("{verify: false, insecure: true, mirrors: [\"http://m.example\"]}")
         #expect(origin.warnings.count == 2)
         #expect(origin.warnings[0].contains("'https://a.example' is not verified"))
-        #expect(origin.warnings[1].contains("'http://m.example' of 'https://a.example' has no TLS"))
+        #expect(origin.warnings[1].contains("'http://m.example' of 'https://a.example' does not use TLS"))
         // An http origin has nothing to lose.
         #expect(try Self.origin("{mirrors: [\"http://m.example\"]}", "http://a.example").warnings.isEmpty)
     }
@@ -91,7 +91,7 @@ import Testing
                 "verify: Without verification, anyone on the network path can read and change the traffic."
             ),
             ("insecure: true", "insecure: It has no effect"),
-            ("mirrors: [\"http://m.example\"]", "mirrors: 'http://m.example' has no TLS, and the origin has"),
+            ("mirrors: [\"http://m.example\"]", "mirrors: 'http://m.example' does not use TLS, but the origin does"),
             ("{verify: false, insecure: true, ca: ca.pem}", "ca: It has no effect with 'verify: false'."),
             ("certificate: c.pem", "certificate: It needs 'key'"), ("key: c.key", "key: It needs 'certificate'"),
             ("server-name: 10.0.0.7", "server-name: '10.0.0.7' is an IP address"),
@@ -154,7 +154,7 @@ import Testing
         }
         #expect(shown == ["false", "true"])
         let found = findings(Self.routed + "  https://a.example: {credentials: true}")
-        #expect(found.count == 1 && found[0].contains("credentials: It has no effect: no origin names it"), "\(found)")
+        #expect(found.count == 1 && found[0].contains("credentials: It has no effect: no origin lists this one"), "\(found)")
         #expect(findings(mirror + "  https://m.example: {credentials: perhaps}").count == 1)
         // Where rules set fields, a note says that mirrors do not get them.
         func notes(_ text: String) throws -> [String] {

@@ -93,7 +93,7 @@ import Testing
         sentence.withLock { $0 = "Serving; more" }
         clock.advance(by: ServiceStatus.interval)
         await clock.sleepers(atLeast: 1)
-        #expect(socket.received() == ["STATUS=Ending"], "the end is said once, and it is the last word")
+        #expect(socket.received() == ["STATUS=Stopping"], "the end is said once, and it is the last word")
         task.cancel()
         await task.value
     }

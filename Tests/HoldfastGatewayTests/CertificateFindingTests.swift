@@ -39,7 +39,7 @@ import Testing
     @Test(
         arguments: [
             (75, nil, ""), (77, false, "expires in 12 days"), (89, false, "expires in less than a day"),
-            (92, true, "has expired 2 days ago"), (-2, true, "is not valid yet"),
+            (92, true, "expired 2 days ago"), (-2, true, "is not valid yet"),
         ] as [(Int64, Bool?, String)]
     )
     func expiryIsReported(days: Int64, isError: Bool?, message: String) async throws {

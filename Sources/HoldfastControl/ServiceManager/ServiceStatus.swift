@@ -39,7 +39,7 @@ package final class ServiceStatus: Sendable {
         state.withLock { state in
             guard !state.isEnding else { return false }
             state.isEnding = true
-            manager.notify(.status("Ending"))
+            manager.notify(.status("Stopping"))
             return true
         }
     }
