@@ -10,7 +10,7 @@ struct Check: AsyncParsableCommand {
         abstract: "Checks a configuration file and shows its effective settings.",
         discussion: """
             Reads the configuration file and every file that it names: the certificates of 'listen[].tls' (order of the chain, matching key, expiry, names of the routes' hosts), those \
-            of 'origins', and the secrets of 'shared'. Sends nothing over the network.
+            of 'origins', and the secrets of 'fleet'. Sends nothing over the network.
 
             An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, and the responses that its \
             routes cannot serve offline because of a directive that no rule lifts: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the stored responses \
