@@ -310,7 +310,8 @@ struct HoldfastFleetTests {
             #expect(purge.status == 0 && purge.error.contains("shares no purges"), "\(purge)")
             #expect(try purge.objects().first?["reached"] == nil)
             for (arguments, words) in [
-                (["--wait", "all"], "'--wait <level>'"), (["--within", "2m"], "'--within' must be a time of at most 1m"),
+                (["--wait", "all"], "'--wait <level>'"),
+                (["--within", "2m"], "'--within' must be a time of at most 1m"),
             ] {
                 let wrong = try await gateway.purge(["--all"] + arguments)
                 #expect(wrong.status == 64 && wrong.error.contains(words), "\(wrong)")
