@@ -42,7 +42,7 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/headers``.
     public var headers: Headers { Headers(base: base.headers) }
     /// See ``Endpoint/principal``.
-    public var principal: String? { base.principal }
+    public var principal: String? { base.principal.asOptional }
     /// See ``Endpoint/secrets``.
     public var secrets: Secrets { base.secrets }
     /// See ``Endpoint/isMutation``.

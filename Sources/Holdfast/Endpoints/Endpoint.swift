@@ -30,6 +30,8 @@ public protocol Endpoint: Sendable {
     associatedtype EndpointPath: URLPathConvertible = String
     /// The type of ``headers``: `HTTPFields` or `[String: String]`.
     associatedtype EndpointHeaders: HTTPFieldsConvertible = HTTPFields
+    /// The type of ``principal``: `String` or `String?`.
+    associatedtype EndpointPrincipal: OptionalConvertible<String> = String?
 
     // MARK: The request
 
@@ -65,7 +67,12 @@ public protocol Endpoint: Sendable {
     var headers: EndpointHeaders { get }
     /// The principal of this request, if it is not the client's ``RequestDefaults/principal``. A
     /// principal does not see the stored responses of another one.
-    var principal: String? { get }
+    ///
+    /// ```swift
+    /// let principal: String
+    /// var principal: String? { session?.userID }
+    /// ```
+    var principal: EndpointPrincipal { get }
     /// The secrets of this request, in addition to the client's ``RequestDefaults/secrets``.
     var secrets: Secrets { get }
     /// Whether the request changes something at the origin. A mutation is not served from the
