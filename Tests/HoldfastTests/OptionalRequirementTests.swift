@@ -84,4 +84,79 @@ import Testing
             #expect(principals == ["cem", "cem", "ada", "ada"])
         }
     }
+
+    private struct AllPlain: Endpoint {
+        typealias Response = String
+        let baseURL = "https://a.example"
+        let path = "/me"
+        let principal = "ada"
+        let rule = RuleSettings { $0.freshness.lifetime = .minutes(5) }
+        let offlineReads = OfflineReads.despiteDirectives
+        let maximumBodyBytes = 7
+        let timeout = Duration.seconds(3)
+        let retry = RetryPolicy(limit: 2, delay: .zero)
+        let sampleResponse = SampleResponse(json: "{}")
+    }
+
+    private enum AllComputed: Endpoint {
+        case plain
+        var path: String { "/me" }
+        var principal: String { "ada" }
+        var rule: RuleSettings { RuleSettings { $0.freshness.lifetime = .minutes(5) } }
+        var offlineReads: OfflineReads { .despiteDirectives }
+        var maximumBodyBytes: Int { 7 }
+        var timeout: Duration { .seconds(3) }
+        var retry: RetryPolicy { RetryPolicy(limit: 2, delay: .zero) }
+        var sampleResponse: SampleResponse { SampleResponse(json: "{}") }
+    }
+
+    private struct AllOptional: Endpoint {
+        let path = "/me"
+        var principal: String? = "ada"
+        var rule: RuleSettings? = RuleSettings { $0.freshness.lifetime = .minutes(5) }
+        var offlineReads: OfflineReads? = .despiteDirectives
+        var maximumBodyBytes: Int? = 7
+        var timeout: Duration? = .seconds(3)
+        var retry: RetryPolicy? = RetryPolicy(limit: 2, delay: .zero)
+        var sampleResponse: SampleResponse? = SampleResponse(json: "{}")
+    }
+
+    @Test(arguments: [AllPlain(), AllComputed.plain, AllOptional()] as [any Endpoint])
+    func everyOptionalRequirementIsHonored(endpoint: any Endpoint) {
+        for endpoint in [endpoint, AnyEndpoint(endpoint)] as [any Endpoint] {
+            #expect(endpoint.principal.asOptional == "ada" && endpoint.offlineReads.asOptional == .despiteDirectives)
+            #expect(endpoint.rule.asOptional?.freshness.lifetime == .minutes(5))
+            #expect(endpoint.maximumBodyBytes.asOptional == 7 && endpoint.timeout.asOptional == .seconds(3))
+            #expect(endpoint.retry.asOptional?.limit == 2)
+            #expect(endpoint.sampleResponse.asOptional == SampleResponse(json: "{}"))
+        }
+    }
+
+    @Test(arguments: [Omitted(), Optionally(principal: nil)] as [any Endpoint])
+    func omittedRequirementsAreNil(endpoint: any Endpoint) {
+        for endpoint in [endpoint, AnyEndpoint(endpoint)] as [any Endpoint] {
+            #expect(endpoint.principal.asOptional == nil && endpoint.offlineReads.asOptional == nil)
+            #expect(endpoint.rule.asOptional == nil && endpoint.maximumBodyBytes.asOptional == nil)
+            #expect(endpoint.timeout.asOptional == nil && endpoint.retry.asOptional == nil)
+            #expect(endpoint.sampleResponse.asOptional == nil)
+        }
+    }
+
+    @Test func settingsOfPlainTypesApplyToACall() async throws {
+        try await withTestClient { test in
+            test.transport.script(
+                Self.url,
+                .status(.serviceUnavailable),
+                .status(.serviceUnavailable),
+                .ok("{\"a\": 1}")
+            )
+            let error = await failure { _ = try await test.client.fetch(AllPlain()) }
+            #expect(error?.code == .bodyTooLarge && test.transport.requests.count == 3)
+        }
+        try await withTestClient { test in
+            try test.transport.script(samplesOf: AllPlain())
+            let sample = try await test.client.fetch(AllPlain()).value
+            #expect(sample == "{}")
+        }
+    }
 }

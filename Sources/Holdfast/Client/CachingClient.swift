@@ -342,9 +342,10 @@ public final class CachingClient: Sendable {
         var request = try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
         let secrets = configuration.defaults.secrets.union(endpoint.secrets)
         if !secrets.isEmpty { request.name(secrets) }
-        let endpointReads = endpoint.offlineReads
-        if endpoint.rule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
-            var rule = endpoint.rule ?? RuleSettings()
+        let endpointReads = endpoint.offlineReads.asOptional
+        let endpointRule = endpoint.rule.asOptional
+        if endpointRule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
+            var rule = endpointRule ?? RuleSettings()
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
             // A rule that bypasses the store has nothing to state about reads from it.
             if rule.bypass != true {

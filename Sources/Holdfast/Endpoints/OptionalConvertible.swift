@@ -1,3 +1,5 @@
+public import HoldfastConfiguration
+
 /// A type for an optional requirement of ``Endpoint``: the value's own type, or an optional of it.
 ///
 /// ```swift
@@ -24,4 +26,34 @@ extension Optional: OptionalConvertible {
 extension String: OptionalConvertible {
     /// The text.
     public var asOptional: String? { self }
+}
+
+extension Int: OptionalConvertible {
+    /// The number.
+    public var asOptional: Int? { self }
+}
+
+extension Duration: OptionalConvertible {
+    /// The duration.
+    public var asOptional: Duration? { self }
+}
+
+extension RuleSettings: OptionalConvertible {
+    /// The settings.
+    public var asOptional: RuleSettings? { self }
+}
+
+extension OfflineReads: OptionalConvertible {
+    /// The choice.
+    public var asOptional: OfflineReads? { self }
+}
+
+extension RetryPolicy: OptionalConvertible {
+    /// The policy.
+    public var asOptional: RetryPolicy? { self }
+}
+
+extension SampleResponse: OptionalConvertible {
+    /// The sample.
+    public var asOptional: SampleResponse? { self }
 }
