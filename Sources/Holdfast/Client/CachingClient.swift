@@ -138,6 +138,7 @@ public final class CachingClient: Sendable {
     let recent: RecentExchanges
     private let overrides = RuleOverrides()
     let unreadable = UnreadableEndpoints()
+    let checked = CheckedEndpoints()
     let clock: any WallClock
     let sleeper: any Clock<Duration>
     private let lastNumber = Atomic<UInt64>(0)
@@ -339,6 +340,7 @@ public final class CachingClient: Sendable {
         softTimeout: Duration?,
         offlineReads: OfflineReads?
     ) throws -> CacheRequest {
+        noteIgnoredProperties(of: endpoint)
         var request = try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
         let secrets = configuration.defaults.secrets.union(endpoint.secrets)
         if !secrets.isEmpty { request.name(secrets) }
