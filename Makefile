@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -119,8 +119,8 @@ benchmark-rules: ## Measure the time to find the rules of a request
 benchmark-layer: ## Measure the request layer beside plain AsyncHTTPClient
 	@scripts/benchmark-layer
 
-benchmark-shared: ## Measure gateways that share purges, against their limits
-	@Benchmarks/shared.sh
+benchmark-fleet: ## Measure gateways that share purges, against their limits
+	@Benchmarks/fleet.sh
 
 benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 	@scripts/benchmark-store

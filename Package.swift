@@ -106,7 +106,7 @@ let package = Package(
         ),
 
         // The modules. Each imports only modules above it, except two: Holdfast also imports
-        // SharedTier and RedisTier, and HoldfastGateway also imports HoldfastMetrics. The layers
+        // FleetTier and RedisTier, and HoldfastGateway also imports HoldfastMetrics. The layers
         // are in docs/architecture.md.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
@@ -159,29 +159,29 @@ let package = Package(
             name: "Holdfast",
             dependencies: [
                 "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
-                "HoldfastConfiguration", "SharedTier", "RedisTier", httpTypes, nioCore, nioPosix, crypto, logging,
+                "HoldfastConfiguration", "FleetTier", "RedisTier", httpTypes, nioCore, nioPosix, crypto, logging,
             ],
             swiftSettings: settings
         ),
         // The log of purges that the nodes of a fleet share.
         .target(
-            name: "SharedTier",
+            name: "FleetTier",
             dependencies: ["HTTPCache", "HTTPCacheSemantics", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastTesting",
             dependencies: [
-                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "SharedTier", httpTypes, nioCore,
+                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "FleetTier", httpTypes, nioCore,
                 nioPosix, logging,
             ],
             swiftSettings: settings
         ),
 
-        // A client of Redis, and the shared log that is kept there.
+        // A client of Redis, and the fleet log that is kept there.
         .target(
             name: "RedisTier",
-            dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .target(name: "LocalSockets", swiftSettings: settings),
@@ -223,7 +223,7 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "OfflineStore", "SharedTier", "HoldfastConfiguration",
+                "CommandLineSupport", "Holdfast", "OfflineStore", "FleetTier", "HoldfastConfiguration",
                 "HoldfastGateway", "HoldfastControl",
                 "LocalSockets", "HoldfastMetrics", "HoldfastTracing", "HTTPCacheExplaining", argumentParser,
                 asyncHTTPClient, crypto, logging, nioCore,
@@ -347,7 +347,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", "SharedTier", "CZlib", httpTypes, nioCore, crypto, logging,
+                "SampleOrigin", "FleetTier", "CZlib", httpTypes, nioCore, crypto, logging,
             ],
             swiftSettings: settings
         ),
@@ -415,7 +415,7 @@ let package = Package(
             name: "FailureTests",
             dependencies: [
                 "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
-                "SharedTier",
+                "FleetTier",
             ],
             swiftSettings: settings
         ),
@@ -444,14 +444,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "SharedTierTests",
-            dependencies: ["SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore],
+            name: "FleetTierTests",
+            dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+                "RedisTier", "FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
                 nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
@@ -461,7 +461,7 @@ let package = Package(
             name: "FuzzReplayTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "RedisTier", "SharedTier", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "FleetTier", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             // A link to the fuzzers' target functions; these two belong to their process.
             exclude: ["Targets/main.swift", "Targets/Require.swift"],
@@ -475,7 +475,7 @@ let package = Package(
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "SharedTier", "OfflineStore", "HoldfastTesting", httpTypes,
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastTesting", httpTypes,
                 nioCore, logging,
             ],
             swiftSettings: settings

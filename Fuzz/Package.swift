@@ -91,13 +91,13 @@ let package = Package(
         .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
-            name: "SharedTier",
+            name: "FleetTier",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
         .target(
             name: "RedisTier",
-            dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .target(
@@ -111,7 +111,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "RedisTier", "SharedTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "FleetTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings
         ),

@@ -304,7 +304,7 @@ class Cases:
             self.results.held(name, f"{got} after {took * 1000:.0f} ms, '{said}'", is_so)
 
         body = body_of("/stale", 5000)
-        check("Origin killed: stored, stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        check("Origin killed: stored, stale", stale, 200, ["holdfast; hit", "detail=unreachable"], body=body)
         check("Origin killed: stored, fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
         check("Origin killed: not stored", "/unknown", 504, ["holdfast;", "detail="])
         check("Origin killed: not stored, again", "/unknown", 504, ["holdfast;", "detail="])
@@ -318,7 +318,7 @@ class Cases:
         mine.stop(signal.SIGKILL)
         self.running[-1].stop(signal.SIGKILL)
         mine.start()
-        check("Gateway killed and started, origin gone: stored, stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        check("Gateway killed and started, origin gone: stored, stale", stale, 200, ["holdfast; hit", "detail=unreachable"], body=body)
         check("Gateway killed and started, origin gone: stored, fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
 
     @staticmethod

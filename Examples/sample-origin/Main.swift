@@ -7,30 +7,30 @@ import SampleOrigin
 struct SampleOriginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample-origin",
-        abstract: "A small HTTP server with a JSON API worth caching, for experiments and tests.",
+        abstract: "A small HTTP server with a cacheable JSON API, for experiments and tests.",
         discussion: """
-            Prints one line on standard output when it accepts connections,
+            When it accepts connections, it prints one line on standard output:
 
               sample-origin listening on http://127.0.0.1:PORT
 
-            and ends, with status 0, on SIGINT (Ctrl-C) or SIGTERM. Requests are logged to standard error, without \
-            their queries. Every response carries 'X-Origin-Request', the number of its request. The same requests \
-            in the same order get the same responses.
+            SIGINT (Ctrl-C) or SIGTERM stops it with exit status 0. It logs requests to standard error, without their \
+            queries. Every response carries 'X-Origin-Request', the number of its request. The same requests in the \
+            same order get the same responses.
 
             \(SampleOrigin.routes)
             """
     )
 
-    @Option(help: "The address to listen on.")
+    @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "The port to listen on; 0 selects a free one.")
+    @Option(help: "Port to listen on; 0 selects a free port.")
     var port = 0
 
-    @Option(help: "How long the feed is fresh, in seconds: the 'max-age' of its Cache-Control.")
+    @Option(help: "Freshness lifetime of the feed in seconds ('max-age').")
     var maxAge = 60
 
-    @Flag(name: .shortAndLong, help: "Log no requests.")
+    @Flag(name: .shortAndLong, help: "Do not log requests.")
     var quiet = false
 
     func run() async throws {

@@ -6,7 +6,7 @@ import Tracing
 /// The cache: takes requests and returns responses, from its store or from the network.
 ///
 /// RFC 9111, the request's preference and the mode decide which. The embedded request layer and the
-/// gateway both use this type. It decides nothing itself: `ExchangeMachine` and `FillDecision`
+/// gateway both use this type. It decides nothing itself: `ReuseMachine` and `FetchDecision`
 /// are values that decide, and the engine performs what they return.
 ///
 /// **Serving a request.** Three entries, all of which let an `ExchangeFlow` decide.
@@ -16,18 +16,18 @@ import Tracing
 ///   alone. Then `respond(to:)` continues.
 /// - `revalidateHit(_:at:)` confirms that a hit may be repeated as it was.
 ///
-/// **Storing a response.** `Fetcher` receives the origin's response, and `FillDecision` decides
-/// whether it is stored. `Fetcher` then calls ``ResponseStore/beginWrite(_:fence:)`` with the head,
-/// key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each piece of the
-/// body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which makes one
-/// entry visible in one commit. With ``EngineOptions/usesNoVarySearch`` a second, empty entry holds
-/// the path's `No-Vary-Search` rule. A 304 writes only a new head:
-/// ``ResponseStore/freshen(_:with:fence:)``.
+/// **Storing a response.** `Fetcher` receives the origin's response, and `FetchDecision` decides
+/// whether it is stored. `Fetcher` then calls ``ResponseStore/beginWrite(_:fencingNumber:)`` with
+/// the head, key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each
+/// piece of the body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which
+/// makes one entry visible in one commit. With ``EngineOptions/usesNoVarySearch`` a second, empty
+/// entry holds the path's `No-Vary-Search` rule. A 304 writes only a new head:
+/// ``ResponseStore/freshen(_:with:fencingNumber:)``.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
     /// ``ResponseStore/blockingLookup`` of the store.
     let blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])?
-    let readingPace = WorkPlace.ReadingPace()
+    let readingPace = ExecutionContext.ReadingPace()
     let transport: any Transport
     /// ``Transport/callbacks`` of the transport.
     let callbacks: TransportCallbacks?
@@ -35,17 +35,17 @@ public final class CacheEngine: Sendable {
     package let clock: any WallClock
     let logger: Logger
     let telemetry: Telemetry
-    let fills = FillRegistry()
+    let inFlightFetches = InFlightFetches()
     let refreshes = RefreshRegistry()
     /// Looks for responses of other nodes; `nil` if none are shared.
-    let finder: SharedFinder?
+    let finder: PeerLookups?
     /// For how long fresh responses are served without validation; `nil` if always.
-    let trustLease: TrustLease?
+    let contactLease: ContactLease?
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
     /// The memory for stored content of responses under way.
-    package let contentPlaces: ContentPlaces
+    package let contentPermits: ContentPermits
     package let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
     let deadlines: Deadlines
@@ -91,8 +91,8 @@ public final class CacheEngine: Sendable {
         self.init(
             store: store,
             transport: transport,
-            shared: nil,
-            trust: nil,
+            fleet: nil,
+            contact: nil,
             policy: policy,
             credentialSecret: credentialSecret,
             mode: mode,
@@ -109,13 +109,13 @@ public final class CacheEngine: Sendable {
     /// Creates an engine whose responses other nodes share.
     ///
     /// - Parameters:
-    ///   - shared: where the responses of other nodes are found; `nil` if none are shared.
-    ///   - trust: for how long fresh responses are served without validation; `nil` if always.
+    ///   - fleet: where the responses of other nodes are found; `nil` if none are shared.
+    ///   - contact: for how long fresh responses are served without validation; `nil` if always.
     package init(
         store: any ResponseStore,
         transport: any Transport,
-        shared: (any SharedResponses)?,
-        trust: TrustLease? = nil,
+        fleet: (any FleetResponses)?,
+        contact: ContactLease? = nil,
         policy: CachePolicy = CachePolicy(kind: .private),
         credentialSecret: [UInt8],
         mode: OfflineMode = .automatic,
@@ -127,20 +127,20 @@ public final class CacheEngine: Sendable {
         telemetry: Telemetry = Telemetry(),
         logger: Logger
     ) {
-        precondition(credentialSecret.count >= 16, "A credential secret has at least 16 bytes.")
-        precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
+        precondition(credentialSecret.count >= 16, "A credential secret must have at least 16 bytes.")
+        precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         self.store = store
         self.blockingLookup = store.blockingLookup
         self.transport = transport
         self.callbacks = transport.callbacks
-        self.finder = shared.map { SharedFinder($0) }
-        trustLease = trust
+        self.finder = fleet.map { PeerLookups($0) }
+        contactLease = contact
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
         self.currentSettings = Mutex(Settings(options: options, rules: rules))
         self.hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
-        contentPlaces = ContentPlaces(bytes: options.responseMemory)
+        contentPermits = ContentPermits(bytes: options.responseMemory)
         self.origins = OriginRegistry(options: options, labels: telemetry.origins.labels)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
@@ -206,16 +206,16 @@ public final class CacheEngine: Sendable {
     /// A request under way keeps its rules, and may see the old or the new options.
     /// `usesCacheGroups` and `usesNoVarySearch` apply to responses that are stored from now on.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
-        precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
+        precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         currentSettings.withLock { $0 = Settings(options: options, rules: rules) }
         hasRulesWithPaths.store(rules?.havePaths ?? false, ordering: .releasing)
         origins.reconfigure(options)
-        contentPlaces.reconfigure(bytes: options.responseMemory)
+        contentPermits.reconfigure(bytes: options.responseMemory)
         throttle.reconfigure(duration: options.failureThrottle)
         settingsChanged()
     }
 
-    /// Makes every ``ResidentHit`` so far invalid. Call it after a change to anything that decides
+    /// Makes every ``ImmediateHit`` so far invalid. Call it after a change to anything that decides
     /// about responses.
     package func settingsChanged() { changes.add(1, ordering: .releasing) }
 
@@ -254,7 +254,7 @@ public final class CacheEngine: Sendable {
             if let key = flow.prepared.key {
                 var exchange = Exchange(flow, key: key, on: self)
                 response = try await exchange.run(from: beginning)
-                response.foreseeing = exchange.flow.foreseeing
+                response.forecastSubject = exchange.flow.forecastSubject
             } else {
                 response = try await forward(flow.prepared)
             }
@@ -268,7 +268,7 @@ public final class CacheEngine: Sendable {
     public func shutDown() async {
         await refreshes.close()
         await origins.close()
-        await fills.close()
+        await inFlightFetches.close()
         deadlines.close()
         settingsChanged()
     }
@@ -279,14 +279,14 @@ public final class CacheEngine: Sendable {
     func originNumbers(with others: [String]) -> [OriginNumbers] { origins.numbers(with: others, at: clock.now()) }
 
     /// Fetches under way, including those without a waiting caller.
-    package var fillCount: Int { fills.count }
+    package var inFlightFetchCount: Int { inFlightFetches.count }
 
     /// Callers that wait for shared fetches, for metrics. Tests use it to see that a caller has
     /// joined.
-    package var memberCount: Int { fills.memberCount }
+    package var memberCount: Int { inFlightFetches.memberCount }
 
     /// The key under which a request's response is looked up. It is stored under this key too, or
-    /// under the shared key if every user may have it.
+    /// under the common key if every user may have it.
     ///
     /// `nil` if the request has no `http` or `https` target, or if its method, its content or a
     /// rule allows no stored response.

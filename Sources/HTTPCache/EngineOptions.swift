@@ -10,9 +10,9 @@ public struct EngineOptions: Sendable {
     /// How long an origin may take to send a response's head. After that time the request fails
     /// with a timeout. `nil` leaves the limit to the transport.
     ///
-    /// The time begins when the request's content has been sent, however long that took. A request
-    /// that waits for a permit waits no longer than this either; then it is
-    /// rejected with 503.
+    /// The time begins when the request's content has been sent, however long that took; without
+    /// content, it begins with the request and includes connecting. A request that waits for a
+    /// permit waits no longer than this either; then it is rejected with 503.
     public var hardTimeout: Duration? = .seconds(60)
     /// The share of its freshness lifetime, from 0 to 1, after which a requested stored response is
     /// validated in the background. `nil`: not before it is stale.
@@ -27,7 +27,7 @@ public struct EngineOptions: Sendable {
     /// Requests under way to one origin at a time, including those whose bodies are being stored.
     /// More requests wait.
     ///
-    /// A gateway shares the places out: the last quarter is for clients that hold less than a
+    /// A gateway shares the permits out: the last quarter is for clients that hold less than a
     /// quarter.
     public var inFlightLimit = 256
     /// Requests that wait for one origin. One more is rejected with 503.

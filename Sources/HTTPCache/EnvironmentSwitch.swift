@@ -31,16 +31,20 @@ package struct EnvironmentSwitch: Sendable {
     /// Whether the gateway writes to sockets itself, past the channel.
     package static let socketWriter = EnvironmentSwitch("HOLDFAST_SOCKET_WRITER")
     /// Whether a call of the request layer begins on its caller's thread.
-    package static let callLane = EnvironmentSwitch("HOLDFAST_CALL_LANE")
+    package static let callExecutor = EnvironmentSwitch("HOLDFAST_CALL_EXECUTOR")
 
     /// Logs that the part is turned off, or that the variable has an unknown value.
     package func report(to logger: Logger) {
         switch value {
         case nil, "on": break
-        case "off": logger.info("A part is turned off", metadata: ["environment.variable": "\(name)"])
+        case "off":
+            logger.info(
+                "An environment variable turns off an optimization",
+                metadata: ["environment.variable": "\(name)"]
+            )
         default:
             logger.warning(
-                "An environment variable is ignored: its value is neither 'on' nor 'off'",
+                "Ignoring an environment variable: its value must be 'on' or 'off'",
                 metadata: ["environment.variable": "\(name)"]
             )
         }

@@ -12,7 +12,7 @@ extension CacheEngine {
     /// ```swift
     /// let explanation = try await engine.explain(CacheRequest(head: head))
     /// print(explanation.now.summary)
-    /// // Would be answered from the store: fresh for another 3 m 20 s (max-age=300).
+    /// // Would be served from the store: fresh for another 3 m 20 s (max-age=300).
     /// ```
     ///
     /// - Parameter instant: the time to explain for; `nil` for the engine's clock. The present

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A dry run of an exchange: it asks ``ExchangeMachine`` the same questions as ``Exchange``, in the
+/// A dry run of an exchange: it asks ``ReuseMachine`` the same questions as ``Exchange``, in the
 /// same order, and performs nothing.
 ///
 /// It decides nothing itself: each result is one of the machine's.
@@ -25,10 +25,10 @@ struct DryRun {
     }
 
     enum Course: Sendable {
-        case serve(ExchangeMachine.Serve)
-        case fetch(ExchangeMachine.Fetch)
+        case serve(ReuseMachine.Serve)
+        case fetch(ReuseMachine.Fetch)
         /// The origin's error goes to the caller.
-        case pass(ExchangeMachine.Fetch, status: HTTPResponse.Status)
+        case pass(ReuseMachine.Fetch, status: HTTPResponse.Status)
         case refuse(ExchangeError)
     }
 
@@ -63,12 +63,12 @@ struct DryRun {
     func outcome(in situation: Situation, at now: Timestamp) -> Outcome {
         guard prepared.key != nil else { return forwarding(in: situation, at: now) }
         let mode = situation == .offline ? OfflineMode.offline : nil
-        var machine = ExchangeMachine(prepared, mode: mode, now: now, eagerRefresh: eagerRefresh)
+        var machine = ReuseMachine(prepared, mode: mode, now: now, eagerRefresh: eagerRefresh)
         var rest = candidates
-        var action = machine.lookedUp(rest)
+        var action = machine.decide(on: rest)
         while case .serve(let serve) = action, gone.contains(serve.stored.id) {
             rest.removeAll { $0.id == serve.stored.id }
-            action = machine.lookedUp(rest)
+            action = machine.decide(on: rest)
         }
         let (course, stage) = follow(action, machine, situation, now)
         var outcome = Outcome(
@@ -90,8 +90,8 @@ struct DryRun {
     }
 
     private func follow(
-        _ action: ExchangeMachine.Action,
-        _ machine: ExchangeMachine,
+        _ action: ReuseMachine.Action,
+        _ machine: ReuseMachine,
         _ situation: Situation,
         _ now: Timestamp
     ) -> (Course, Stage) {
@@ -110,8 +110,8 @@ struct DryRun {
     }
 
     private func course(
-        of fetch: ExchangeMachine.Fetch,
-        _ machine: ExchangeMachine,
+        of fetch: ReuseMachine.Fetch,
+        _ machine: ReuseMachine,
         _ situation: Situation
     ) -> Course {
         switch situation {
@@ -135,7 +135,7 @@ struct DryRun {
     /// response, or the caller wants none.
     private func forwarding(in situation: Situation, at now: Timestamp) -> Outcome {
         let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
-        let fetch = ExchangeMachine.Fetch(forwarding: request)
+        let fetch = ReuseMachine.Fetch(forwarding: request)
         var course = Course.fetch(fetch)
         if let refusal = prepared.refusalToForward(mode: mode) {
             course = .refuse(refusal)

@@ -6,7 +6,7 @@ extension Explanation {
     public struct Variant: Sendable, Hashable, Codable {
         /// The store's number for the response.
         public var id: Int64
-        /// Its partition: `shared`, `principal` or `credentials`.
+        /// Its partition: `common`, `principal` or `credentials`.
         public var partition: String
         /// Its status.
         public var status: Int

@@ -88,11 +88,11 @@ extension Explanation {
 
     /// The key under which the request is looked up.
     public struct Key: Sendable, Hashable, Codable {
-        /// `shared`; `principal` for a named principal, `credentials` for one that only an HMAC
+        /// `common`; `principal` for a named principal, `credentials` for one that only an HMAC
         /// identifies.
         public var partition: String
-        /// Whether the shared partition is looked in after the principal's.
-        public var looksInShared: Bool
+        /// Whether the common partition is looked in after the principal's.
+        public var looksInCommon: Bool
         /// GET stands for HEAD too.
         public var method: String
         /// Redacted.

@@ -170,15 +170,15 @@ struct ExplanationBuilder {
             return dryRun.candidates.count == 1
                 ? "the only one stored" : "the only one that matches the request's fields"
         }
-        return "the best of \(matching.count) that match: the principal's own before shared ones, fresh before stale, "
-            + "a success before an error, then the most recent by Date"
+        return "the best of \(matching.count) that match (the principal's own before shared, fresh before stale, "
+            + "success before error, then the latest Date)"
     }
 
     private func describe(_ key: CacheKey) -> Explanation.Key {
         let components = key.components
         return Explanation.Key(
             partition: components.partition.kindWord,
-            looksInShared: prepared.lookupKeys.count > 1,
+            looksInCommon: prepared.lookupKeys.count > 1,
             method: components.method.rawValue,
             target: components.target.redacted,
             content: components.content.map { $0.sha256.hexadecimal }
@@ -219,7 +219,7 @@ extension CacheKey.Partition {
     /// The kind of the partition; never its owner.
     var kindWord: String {
         switch self {
-        case .shared: "shared"
+        case .common: "common"
         case .principal: "principal"
         case .credentials: "credentials"
         }

@@ -14,25 +14,25 @@ extension PreparedRequest.Change {
     fileprivate var words: (setting: String, summary: String) {
         switch self {
         case .droppedParameter(let name):
-            ("normalize.drop-parameters", "parameter '\(name)' is taken out: neither in the key nor sent")
-        case .sortedParameters: ("normalize.sort-parameters", "parameters stand in the order of their names")
-        case .ignoredParameter(let name): ("ignore.parameters", "parameter '\(name)' is sent, and not in the key")
+            ("normalize.drop-parameters", "parameter '\(name)' is removed: not in the key and not sent")
+        case .sortedParameters: ("normalize.sort-parameters", "parameters are sorted by name")
+        case .ignoredParameter(let name): ("ignore.parameters", "parameter '\(name)' is sent, but is not in the key")
         case .removedField(let name):
-            ("to-origin.remove", "field '\(name.rawName)' is taken out: neither counted nor sent")
-        case .setField(let name): ("to-origin.set", "field '\(name.rawName)' is set towards the origin")
+            ("to-origin.remove", "field '\(name.rawName)' is removed: not considered and not sent")
+        case .setField(let name): ("to-origin.set", "field '\(name.rawName)' is set for the origin")
         case .ignoredField(let name):
-            ("ignore.fields", "field '\(name.rawName)' is sent, and makes no difference to what is looked up")
+            ("ignore.fields", "field '\(name.rawName)' is sent, but does not affect the lookup")
         case .normalizedAcceptEncoding(let value):
-            ("normalize.accept-encoding", "'Accept-Encoding' counts and is sent as '\(value)'")
+            ("normalize.accept-encoding", "'Accept-Encoding' is treated and sent as '\(value)'")
         case .secretParameter(let name):
-            ("secret", "parameter '\(name)' is sent, and counts as a credential: it is not in the key's target")
+            ("secret", "parameter '\(name)' is sent, and is treated as a credential: not in the key's target")
         case .keyedContent: ("store.content", "the content is part of the key")
         case .principal(.field(let name)):
-            ("store.per", "stored only for its principal, which the field '\(name.rawName)' identifies")
+            ("store.per", "stored only for the principal that the field '\(name.rawName)' identifies")
         case .principal(.cookie(let name)):
-            ("store.per", "stored only for its principal, which the cookie '\(name)' identifies")
-        case .bypassed: ("bypass", "goes past the store")
-        case .methodNotStored: ("store.methods", "goes past the store: its method is none of those that are stored")
+            ("store.per", "stored only for the principal that the cookie '\(name)' identifies")
+        case .bypassed: ("bypass", "bypasses the store")
+        case .methodNotStored: ("store.methods", "bypasses the store: its method is not in 'store.methods'")
         }
     }
 }

@@ -7,39 +7,39 @@ extension DryRun.Outcome {
     func summary(_ wording: Wording) -> String {
         switch course {
         case .serve(let serve):
-            "Would be answered from the store: \(servedSentence(serve, wording))\(liftedClause(serve, wording))."
+            "Would be served from the store: \(servedSentence(serve, wording))\(liftedClause(serve, wording))."
         case .fetch(let fetch) where fetch.validating != nil:
-            "The origin would be asked whether the stored response is still good: \(fetchClause(fetch, wording))."
+            "Would be validated with the origin: \(fetchClause(fetch, wording))."
         case .fetch(let fetch) where fetch.completing != nil:
-            "The origin would be asked for the rest of the stored response: the stored part is not the requested one."
+            "Would be completed from the origin: the stored part is not the requested part."
         case .fetch(let fetch):
             "Would be forwarded to the origin: \(fetchClause(fetch, wording))."
         case .pass(_, let status):
-            "The origin's \(status.code) would be passed on: \(passedOnReason(wording))."
+            "Would return the origin's \(status.code): \(passedOnReason(wording))."
         case .refuse(let refusal):
-            "Would be answered \(refusal.status): \(rejectedReason(refusal, wording))."
+            "Would fail with \(refusal.status): \(rejectedReason(refusal, wording))."
         }
     }
 
     // MARK: Served
 
-    private func servedSentence(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+    private func servedSentence(_ serve: ReuseMachine.Serve, _ wording: Wording) -> String {
         let state = state(serve.stored, serve.freshness)
         switch reason {
         case .fresh:
-            let refreshed = isRefreshed ? ", and renewed in the background already" : ""
+            let refreshed = isRefreshed ? ", and already being renewed in the background" : ""
             return "\(state) (\(wording.lifetime(of: serve.stored.head)))\(refreshed)"
         case .maxStale: return "\(state), which the request's 'max-stale' allows"
         case .staleWhileRevalidate:
             return "\(state), which 'stale-while-revalidate' allows\(wording.rule(of: ["stale.while-revalidate"]))"
                 + (isRefreshed ? ", and renewed in the background" : "")
         case .recent:
-            return "\(state), because it came or was validated within the time in which the caller accepts it unasked"
+            return "\(state), because it was received or validated recently enough for the caller"
         case .staleIfError:
-            return "\(state), in place of the origin's 503, which \(errorPermission(wording)) allows"
+            return "\(state), instead of the origin's 503, as \(errorPermission(wording)) allows"
         case .unreachable: return "\(state), because the origin cannot be reached"
-        case .breakerOpen: return "\(state), because the origin's circuit breaker is open, so it is not asked"
-        case .recentFailure: return "\(state), because the origin failed a moment ago and is not asked again yet"
+        case .breakerOpen: return "\(state), because the origin's circuit breaker is open"
+        case .recentFailure: return "\(state), because the origin failed moments ago and is not retried yet"
         case .storedOnly where mode == .offline: return "\(state), because \(wording.mode(mode))"
         case .storedOnly: return "\(state), because only the store may be used"
         default:
@@ -51,61 +51,66 @@ extension DryRun.Outcome {
     /// The directive, the rule or the operator that allows a stale response in place of an error.
     private func errorPermission(_ wording: Wording) -> String {
         guard let (stored, reuse) = considered else { return "'stale-if-error'" }
-        if reuse.isExtendedOnError { return "an operator's extension for a time ('holdfast staleness')" }
+        if reuse.isExtendedOnError { return "a temporary extension by an operator ('holdfast staleness')" }
         let isRules = wording.coversErrors(stored.head, reuse.freshness)
         return isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
     }
 
-    private func liftedClause(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
-        serve.liftedDirective.map { "; '\($0)' would forbid that\(wording.rule(of: ["stale.despite"]))" } ?? ""
+    private func liftedClause(_ serve: ReuseMachine.Serve, _ wording: Wording) -> String {
+        serve.liftedDirective.map { "; '\($0)' is lifted\(wording.rule(of: ["stale.ignore"]))" } ?? ""
     }
 
     private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
         if stored.head.isInvalidated { return "invalidated" }
         guard freshness.isFresh else { return staleness(freshness, "stale for", orElse: "just stale") }
         return freshness.lifetime.milliseconds == .max
-            ? "fresh for ever" : "fresh for another \(Words.duration(freshness.timeToLive))"
+            ? "fresh forever" : "fresh for another \(Words.duration(freshness.timeToLive))"
     }
 
     // MARK: Asked for
 
-    private func fetchClause(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchClause(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
         let why = fetchReason(fetch, wording)
         guard fetch.validating == nil, fetch.selected != nil, fetch.completing == nil, reason != .partial else {
             return why
         }
-        return why + "; it has no validator that could be sent along"
+        return why + "; it has no validator"
     }
 
-    private func fetchReason(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchReason(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
         let count = wording.candidateCount
         switch reason {
         case .uriMiss:
             let passingBy = count > 0 ? wording.rule(of: ["store.statuses"]) : ""
             return "nothing is stored for this target"
-                + (passingBy.isEmpty ? "" : " with a status that is stored by the rules\(passingBy)")
+                + (passingBy.isEmpty ? "" : " with a status that the rules allow to be stored\(passingBy)")
         case .varyMiss:
             return count == 1
-                ? "the stored responses are for other requests (Vary)"
+                ? "the stored response does not match the request's fields (Vary)"
                 : "none of the \(count) stored responses matches the request's fields (Vary)"
-        case .partial: return "the stored part is not the requested one"
-        case .method: return "the method or its content allows no stored response"
+        case .partial: return "the stored part is not the requested part"
+        case .method: return "the method or the content rules out a stored response"
         case .bypass:
-            return "neither stored nor answered from the store\(wording.rule(of: ["bypass", "store.methods"]))"
-        case .invalidated: return "it was invalidated"
-        case .responseNoCache: return "its own fields ask for that before each use"
-        case .requestNoCache: return "the request's 'no-cache' asks for that"
-        case .requestMaxAge: return "it is older than the request's 'max-age' allows"
-        case .requestMinFresh: return "it is fresh for less than the request's 'min-fresh'"
+            return "the request bypasses the store\(wording.rule(of: ["bypass", "store.methods"]))"
+        case .invalidated: return "the stored response was invalidated"
+        case .responseNoCache: return "the fields of the stored response require validation before each use"
+        case .requestNoCache: return "the request has 'no-cache'"
+        case .requestMaxAge: return "the stored response is older than the request's 'max-age' allows"
+        case .requestMinFresh: return "the stored response is fresh for less than the request's 'min-fresh'"
         case .requestCredentials:
-            return "the request has a 'Cookie', and the response is not marked as shareable"
+            return "the request has a 'Cookie', and the stored response is not marked as shareable"
         case .responseCredentials:
-            return "it came to a request with credentials, and a rule lifts the directive that shares it"
-        case .networkFirst: return "the caller wants the origin to be asked"
+            return
+                "the stored response was fetched with credentials, and a rule lifts the directive that permits sharing it"
+        case .networkFirst: return "the caller prefers the network"
         default: break
         }
         guard let (stored, reuse) = considered else { return "nothing usable is stored" }
-        let since = staleness(reuse.freshness, "it has been stale for", orElse: "it has just become stale")
+        let since = staleness(
+            reuse.freshness,
+            "the stored response has been stale for",
+            orElse: "the stored response has just become stale"
+        )
         return "\(since) (\(wording.lifetime(of: stored.head)))\(notServedFirstClause(stored, reuse, wording))"
     }
 
@@ -117,10 +122,10 @@ extension DryRun.Outcome {
             return ", and \(wording.prohibition(name))"
         }
         if let directive = reuse.liftedDirective {
-            return ", and '\(directive)' applies while the origin can be asked: it is lifted only if that fails"
-                + wording.rule(of: ["stale.despite"])
+            return ", and '\(directive)' applies as long as the origin is reachable"
+                + wording.rule(of: ["stale.ignore"])
         }
-        return stored.head.status.code >= 400 ? ", and it is an error" : ""
+        return stored.head.status.code >= 400 ? ", and is an error" : ""
     }
 
     // MARK: Not served
@@ -132,19 +137,19 @@ extension DryRun.Outcome {
             return wording.prohibition(name)
         }
         if stored.head.isInvalidated { return "the stored response was invalidated" }
-        if stored.head.status.code >= 400 { return "the stored response is an error itself" }
+        if stored.head.status.code >= 400 { return "the stored response is an error, too" }
         if preference == .networkOnly { return "the caller wants only the origin's response" }
         let rule = wording.rule(of: ["stale.on-error"])
         return rule.isEmpty
-            ? "no 'stale-if-error' covers how stale the stored response is"
-            : "it is staler than 'stale.on-error' allows\(rule)"
+            ? "no 'stale-if-error' permits a response this stale"
+            : "its staleness exceeds 'stale.on-error'\(rule)"
     }
 
     private func rejectedReason(_ refusal: ExchangeError, _ wording: Wording) -> String {
         switch refusal.code {
         case .staleForbidden: return forbiddenBy.map(wording.prohibition) ?? refusal.message
         case .offlineMiss:
-            let why = mode == .offline ? wording.mode(mode) : "only the store may be asked"
+            let why = mode == .offline ? wording.mode(mode) : "only the store may be used"
             return "\(nothingUsable), and \(why)"
         case .originUnreachable where stage == .breakerOpen:
             return "\(nothingUsable), and the origin's circuit breaker is open"
@@ -156,11 +161,11 @@ extension DryRun.Outcome {
     private var nothingUsable: String {
         guard let considered else {
             return cacheOutcome.forward == .varyMiss
-                ? "the stored responses are for other requests (Vary)" : "nothing is stored for this request"
+                ? "no stored response matches the request's fields (Vary)" : "nothing is stored for this request"
         }
         if preference == .networkOnly { return "the caller wants only the origin's response" }
         return considered.stored.head.status.code >= 400
-            ? "the stored response is an error that is not fresh" : "the stored response may not be used"
+            ? "the stored response is a stale error" : "the stored response may not be used"
     }
 
     /// A response that became stale less than a second ago is called just stale.

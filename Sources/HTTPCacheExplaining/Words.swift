@@ -13,9 +13,9 @@ struct Wording {
     func lifetime(of stored: StoredResponseHead) -> String {
         let lifetime = policy.freshnessLifetime(of: stored)
         let seconds = lifetime.milliseconds / 1000
-        if policy.freshnessGrounds(of: stored).isCapped { return "an error lives \(seconds) s at most" }
+        if policy.freshnessGrounds(of: stored).isCapped { return "errors stay fresh for at most \(seconds) s" }
         return switch lifetime.source {
-        case .explicitExpiry: "as the caller set it"
+        case .explicitExpiry: "set by the caller"
         case .rule:
             stored.status.code < 400
                 ? setting("freshness.lifetime", lifetime) : setting("freshness.errors", lifetime)
@@ -23,8 +23,8 @@ struct Wording {
         case .sMaxage: "s-maxage=\(seconds)"
         case .maxAge: "max-age=\(seconds)"
         case .expires: "Expires"
-        case .heuristic: "guessed from Last-Modified"
-        case .none: "the origin states no lifetime"
+        case .heuristic: "estimated from Last-Modified"
+        case .none: "the origin sets no lifetime"
         }
     }
 
@@ -37,12 +37,12 @@ struct Wording {
     /// The reason that forbids stale use.
     func prohibition(_ name: String) -> String {
         if name == "credentials" {
-            return "it came to a request with credentials, and a rule lifts the directive that shares it"
+            return "it was fetched with credentials, and a rule lifts the directive that permits sharing it"
         }
         if name == "cookie" { return "the request has a 'Cookie', and the stored response was made for others" }
-        if name == "invalidated" { return "a success of an unsafe method invalidated it" }
-        if name.hasPrefix("stale.") { return "it is staler than '\(name)' allows\(rule(of: [name]))" }
-        return "'\(name)' forbids its use without validation"
+        if name == "invalidated" { return "a successful unsafe method invalidated it" }
+        if name.hasPrefix("stale.") { return "its staleness exceeds '\(name)'\(rule(of: [name]))" }
+        return "'\(name)' forbids use without validation"
     }
 
     /// Whether a rule's `stale.on-error` allows a response this stale. If no rule does, the

@@ -22,8 +22,8 @@ public struct CacheOutcome: Sendable, Hashable {
     public var notStored: StorageRefusal?
     /// The response came from a fetch that another request started. RFC 9211 §2.6
     public var isCollapsed: Bool
-    /// A word from a fixed set, for people and programs: `offline`, `stale-if-error`, … RFC 9211
-    /// §2.8
+    /// A word from a fixed set, for people and programs: `unreachable`, `stale-if-error`, …
+    /// RFC 9211 §2.8
     public var detail: Detail?
     /// A stored response is served in place of an error with which the origin responded, now or a
     /// moment ago. ``detail`` may name the directive that a rule overrides for it, as in an outage;
@@ -36,8 +36,10 @@ public struct CacheOutcome: Sendable, Hashable {
         public let description: String
         /// Makes a detail. Give a token of RFC 9110 §5.6.2, so that it needs no quotes.
         public init(_ token: StaticString) { description = "\(token)" }
-        /// The mode is `offline`, or the origin is unreachable.
+        /// The mode is `offline`.
         public static let offline = Detail("offline")
+        /// The origin is unreachable.
+        public static let unreachable = Detail("unreachable")
         /// A success of an unsafe method invalidated the stored response, and an operator allows it
         /// to be served while the origin is unreachable. RFC 9111 §4.4
         public static let invalidated = Detail("invalidated")
@@ -66,8 +68,8 @@ public struct CacheOutcome: Sendable, Hashable {
         self.notStored = notStored
     }
 
-    /// This outcome as one member of `Cache-Status`: `holdfast; hit; ttl=-3600; detail=offline`.
-    /// RFC 9211 §2
+    /// This outcome as one member of `Cache-Status`:
+    /// `holdfast; hit; ttl=-3600; detail=unreachable`. RFC 9211 §2
     ///
     /// It contains either `hit` or `fwd`, and `hit` takes precedence. `fwd-status`, `stored` and
     /// `collapsed` appear only with `fwd`. A name or detail that is not a token is written as a

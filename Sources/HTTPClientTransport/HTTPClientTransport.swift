@@ -114,7 +114,7 @@ public final class HTTPClientTransport: Transport {
         guard let target = request.target ?? TargetURI(request: request.head) else {
             throw TransportError(
                 code: .invalidRequest,
-                message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'."
+                message: "The request has no http or https target. Set ':scheme', ':authority' and ':path'."
             )
         }
         // AsyncHTTPClient passes URLs through Foundation, which re-encodes some bytes and loses

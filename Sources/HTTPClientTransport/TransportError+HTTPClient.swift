@@ -31,7 +31,7 @@ extension TransportError {
 
     private static let outOfDescriptors: (Code, String) = (
         .outOfDescriptors,
-        "No descriptor is left for a connection; raise the limit of open files (ulimit -n) to reach"
+        "No file descriptor is left for a connection; raise the limit of open files (ulimit -n) to reach"
     )
 
     private static func classify(_ error: any Error) -> (Code, String) {
@@ -48,19 +48,19 @@ extension TransportError {
             if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
                 return (.nameResolution, "No address was found for the host of")
             }
-            return (.connect, "No connection could be made to")
+            return (.connect, "Could not connect to")
         case is SocketAddressError: return (.nameResolution, "No address was found for the host of")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: return (.tls, "TLS could not be set up with")
         case let error as HTTPParserError:
             return error == .invalidEOFState
                 ? (.connectionClosed, "The connection was closed in the middle of the response from")
-                : (.protocolViolation, "No valid HTTP was received from")
+                : (.protocolViolation, "An invalid HTTP response was received from")
         case let error as ChannelError:
-            if case .connectTimeout = error { return (.connectTimeout, "Connecting took too long:") }
+            if case .connectTimeout = error { return (.connectTimeout, "Timed out connecting to") }
             return (.connectionClosed, "The connection was closed by")
         case let error as IOError:
             return [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL, ETIMEDOUT].contains(error.errnoCode)
-                ? (.connect, "No connection could be made to") : (.connectionClosed, "The connection was lost to")
+                ? (.connect, "Could not connect to") : (.connectionClosed, "The connection was lost to")
         default: return (.other, "The exchange failed with")
         }
     }
@@ -68,13 +68,13 @@ extension TransportError {
     private static func classify(_ error: HTTPClientError) -> (Code, String) {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout:
-            return (.connectTimeout, "Connecting took too long:")
+            return (.connectTimeout, "Timed out connecting to")
         // This timer runs while the connection would accept more: the sender of the content stands
         // still, not the origin.
-        case .writeTimeout: return (.cancelled, "The request's content stalled on its way to")
+        case .writeTimeout: return (.cancelled, "The request's content stalled while being sent to")
         case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
             .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
-            return (.timeout, "No response came in time from")
+            return (.timeout, "Timed out waiting for a response from")
         case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")
         case .cancelled: return (.cancelled, "The request was cancelled:")
         case .bodyLengthMismatch, .invalidURL, .emptyHost,

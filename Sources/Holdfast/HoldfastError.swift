@@ -195,7 +195,7 @@ extension HoldfastError {
         self.init(
             code: .transportFailed,
             message:
-                "The request for '\(target)' could not be made, because what a plugin needed for it failed: \(type(of: error)).",
+                "The request for '\(target)' was not sent because a request that a plugin needed first failed: \(type(of: error)).",
             cause: error
         )
     }

@@ -40,14 +40,14 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
     /// The problem of an operation that was cancelled.
     static let ended = ControlProblem(
         .ending,
-        "The operation was ended, because its client left or the gateway is ending. Repeat it."
+        "The operation was cancelled, because its client disconnected or the gateway is shutting down. Repeat it."
     )
 
     /// The problem of a content that is too large.
     static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(
             .tooLarge,
-            "The content has more than \(limit) bytes, which is the limit. Send several requests.",
+            "The content exceeds the limit of \(limit) bytes. Send several requests.",
             limit: limit
         )
     }
@@ -61,31 +61,31 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         var title: String
         var status: Int
 
-        static let invalidRequest = Kind(code: "invalid-request", title: "The request is not valid", status: 400)
-        static let unauthorized = Kind(code: "unauthorized", title: "A token is needed", status: 401)
-        static let codeNotValid = Kind(code: "code-not-valid", title: "The code begins no session", status: 401)
+        static let invalidRequest = Kind(code: "invalid-request", title: "The request is invalid", status: 400)
+        static let unauthorized = Kind(code: "unauthorized", title: "A token is required", status: 401)
+        static let codeNotValid = Kind(code: "code-not-valid", title: "The code is not valid", status: 401)
         static let scopeTooSmall = Kind(
             code: "scope-too-small",
-            title: "The token does not open this operation",
+            title: "The token does not permit this operation",
             status: 403
         )
         static let foreignOrigin = Kind(
             code: "foreign-origin",
-            title: "Pages of browsers may not use the control plane",
+            title: "Web pages may not use the control plane",
             status: 403
         )
-        static let notFound = Kind(code: "not-found", title: "There is no such thing", status: 404)
+        static let notFound = Kind(code: "not-found", title: "Not found", status: 404)
         static let methodNotAllowed = Kind(
             code: "method-not-allowed",
-            title: "The operation has other methods",
+            title: "The method is not allowed",
             status: 405
         )
         static let keyInUse = Kind(
             code: "idempotency-key-in-use",
-            title: "A request with this key is under way",
+            title: "A request with this key is in progress",
             status: 409
         )
-        static let tooSlow = Kind(code: "too-slow", title: "The content came too slowly", status: 408)
+        static let tooSlow = Kind(code: "too-slow", title: "The content arrived too slowly", status: 408)
         static let tooLarge = Kind(code: "content-too-large", title: "The request is too large", status: 413)
         static let noFile = Kind(
             code: "no-configuration-file",
@@ -98,10 +98,14 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             status: 422
         )
         static let notJSON = Kind(code: "not-json", title: "The content is not JSON", status: 415)
-        static let wrongHost = Kind(code: "wrong-host", title: "The host is not the control plane's", status: 421)
+        static let wrongHost = Kind(
+            code: "wrong-host",
+            title: "The host does not belong to the control plane",
+            status: 421
+        )
         static let keyReused = Kind(
             code: "idempotency-key-reused",
-            title: "Another request had this key",
+            title: "The key was used for another request",
             status: 422
         )
         static let tooManyFailedTries = Kind(
@@ -112,36 +116,36 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         static let tooManyPurges = Kind(code: "too-many-purges", title: "Too many purges", status: 429)
         static let tooManyStreams = Kind(
             code: "too-many-streams",
-            title: "Too many streams of events are open",
+            title: "Too many event streams are open",
             status: 503
         )
         static let tooManySessions = Kind(
             code: "too-many-sessions",
-            title: "Too many sessions of the page are open",
+            title: "Too many sessions are open",
             status: 503
         )
         static let busy = Kind(code: "busy", title: "Too many operations are waiting", status: 503)
-        static let ending = Kind(code: "ending", title: "The operation was ended", status: 503)
+        static let ending = Kind(code: "ending", title: "The operation was cancelled", status: 503)
         static let storeReadOnly = Kind(code: "store-read-only", title: "The store is read-only", status: 503)
         static let pinsExceedBudget = Kind(
             code: "pins-exceed-budget",
-            title: "Pins would take too much of the store",
+            title: "The pins exceed their share of the store",
             status: 409
         )
         static let tooManyRefreshes = Kind(
             code: "too-many-refreshes",
-            title: "Too many refreshes are under way",
+            title: "Too many refreshes are running",
             status: 409
         )
         static let modeForbidsRefresh = Kind(
             code: "mode-forbids-refresh",
-            title: "The mode asks no origin",
+            title: "The mode forbids requests to origins",
             status: 409
         )
         static let gatewayGone = Kind(code: "gateway-gone", title: "The gateway does not respond", status: 502)
         static let notComparable = Kind(
             code: "not-comparable",
-            title: "The origin cannot be asked for the same",
+            title: "The response cannot be compared with the origin's",
             status: 409
         )
         static let originNotAsked = Kind(code: "origin-failed", title: "The origin did not respond", status: 502)

@@ -48,7 +48,7 @@ struct JSONMembers {
             let name = path.isEmpty ? "the content" : "'\(path)'"
             throw ControlProblem(
                 .invalidRequest,
-                "\(name) is \(value.shown), and an object is expected: \(example).",
+                "\(name) must be an object such as \(example), not \(value.shown).",
                 field: path.isEmpty ? nil : path,
                 value: value.shown
             )
@@ -63,19 +63,19 @@ struct JSONMembers {
             return ControlProblem(.invalidRequest, "The content is not JSON. Send an object such as \(example).")
         case .repeated(let path):
             let field = ControlProblem.shown(path)
-            return ControlProblem(.invalidRequest, "'\(field)' is there twice. Name it once.", field: field)
+            return ControlProblem(.invalidRequest, "'\(field)' occurs twice. Send it once.", field: field)
         case .tooManyValues:
             let limit = JSONReader.maximumCount
             return ControlProblem(
                 .tooLarge,
-                "The content has more than \(limit) values, which is the limit. Send several requests.",
+                "The content exceeds the limit of \(limit) values. Send several requests.",
                 limit: limit
             )
         case .tooDeep:
             let limit = JSONReader.maximumDepth
             return ControlProblem(
                 .invalidRequest,
-                "Lists and objects are more than \(limit) deep. Send an object such as \(example).",
+                "Lists and objects are nested more than \(limit) deep. Send an object such as \(example).",
                 limit: limit
             )
         }
@@ -104,7 +104,7 @@ struct JSONMembers {
         switch take(name) {
         case nil: return nil
         case .string(let text): return text
-        case let value?: throw wrongKind(name, value, "a text")
+        case let value?: throw wrongKind(name, value, "text")
         }
     }
 
@@ -119,10 +119,10 @@ struct JSONMembers {
 
     mutating func texts(_ name: String) throws(ControlProblem) -> [String] {
         guard let value = take(name) else { return [] }
-        guard case .array(let items) = value else { throw wrongKind(name, value, "a list of texts") }
+        guard case .array(let items) = value else { throw wrongKind(name, value, "a list of strings") }
         var texts: [String] = []
         for (index, item) in items.enumerated() {
-            guard case .string(let text) = item else { throw wrongKind("\(name)[\(index)]", item, "a text") }
+            guard case .string(let text) = item else { throw wrongKind("\(name)[\(index)]", item, "text") }
             texts.append(text)
         }
         return texts
@@ -134,7 +134,7 @@ struct JSONMembers {
         let list = known.map { "'\($0)'" }.joined(separator: ", ")
         throw ControlProblem(
             .invalidRequest,
-            "'\(ControlProblem.shown(field(name)))' is not known. Known are \(list).",
+            "'\(ControlProblem.shown(field(name)))' is unknown. Known names: \(list).",
             field: ControlProblem.shown(field(name)),
             value: members[name]?.shown
         )
@@ -143,7 +143,7 @@ struct JSONMembers {
     private func wrongKind(_ name: String, _ value: JSONValue, _ expected: String) -> ControlProblem {
         ControlProblem(
             .invalidRequest,
-            "'\(field(name))' is \(value.shown), and \(expected) is expected.",
+            "'\(field(name))' must be \(expected), not \(value.shown).",
             field: field(name),
             value: value.shown
         )

@@ -17,7 +17,7 @@ enum ReasonText {
         guard !reason.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'reason' has a control character, and one line of text is expected.",
+                "'reason' has a control character. Use one line of text.",
                 field: "reason",
                 value: reason
             )

@@ -9,7 +9,7 @@ public import ServiceLifecycle
 import Synchronization
 
 #if !canImport(ServiceLifecycle)
-    #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
+    #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast'. Remove 'traits: []'.")
 #endif
 
 /// A gateway: an HTTP/1.1 server that serves stored responses, and forwards other requests to the
@@ -42,7 +42,7 @@ public final class GatewayServer: Service {
     private let group: any EventLoopGroup
     let connections = ConnectionRegistry()
     private let counted: GatewayMetrics
-    let certificates: CertificateDesk
+    let certificates: CertificateRegistry
     let proxyLog: ProxyRefusalLog
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
@@ -77,9 +77,9 @@ public final class GatewayServer: Service {
         tracer: RequestTracer? = nil
     ) {
         let labels = RouteLabels()
-        certificates = CertificateDesk(logger: logger)
+        certificates = CertificateRegistry(logger: logger)
         proxyLog = ProxyRefusalLog(logger)
-        let tunnels = TunnelPlaces()
+        let tunnels = TunnelPermits()
         counted = GatewayMetrics(labels, engine, certificates, tunnels)
         self.service = GatewayService(
             configuration: configuration,
@@ -88,7 +88,7 @@ public final class GatewayServer: Service {
             clock: clock,
             logger: logger,
             purging: purging,
-            health: HealthDesk(health),
+            health: HealthReporter(health),
             tracer: tracer,
             labels: labels,
             tunnels: tunnels
@@ -173,7 +173,7 @@ public final class GatewayServer: Service {
         // Exchanges of clients that had to leave are cancelled, and end on their event loops.
         if await !service.tasks.untilNone(within: Self.tasksEnd, on: group.any()) {
             service.logger.warning(
-                "Cancelled requests have not ended, and the stop continues without them",
+                "Cancelled requests have not ended; stopping without them",
                 metadata: ["gateway.requests": "\(service.tasks.count)"]
             )
         }

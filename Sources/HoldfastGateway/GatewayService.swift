@@ -17,9 +17,9 @@ final class GatewayService: Sendable {
     let logger: Logger
     /// `nil`: no client may purge.
     let purging: (any ClientPurging)?
-    let health: HealthDesk
+    let health: HealthReporter
     let http2Requests = HTTP2RequestCount()
-    let tunnels: TunnelPlaces
+    let tunnels: TunnelPermits
     let tasks = ExchangeTasks()
     /// `nil`: requests get no spans, and pass with the contexts of their traces as they came.
     let tracer: RequestTracer?
@@ -31,10 +31,10 @@ final class GatewayService: Sendable {
         clock: any WallClock,
         logger: Logger,
         purging: (any ClientPurging)? = nil,
-        health: HealthDesk = HealthDesk { .ok },
+        health: HealthReporter = HealthReporter { .ok },
         tracer: RequestTracer? = nil,
         labels: RouteLabels = RouteLabels(),
-        tunnels: TunnelPlaces = TunnelPlaces()
+        tunnels: TunnelPermits = TunnelPermits()
     ) {
         self.tunnels = tunnels
         self.current = Mutex(ConfigurationInForce(configuration, instance: instance, labels: labels))
@@ -90,7 +90,7 @@ final class GatewayService: Sendable {
     /// Whether every client that sends an equal request gets this response. If clients see
     /// different details, or the response varies by the client's address, the bytes must not be
     /// reused.
-    func suitsEveryClient(_ hit: ResidentHit, _ head: GatewayResponseHead) -> Bool {
+    func suitsEveryClient(_ hit: ImmediateHit, _ head: GatewayResponseHead) -> Bool {
         guard hit.conditions != nil, !head.isForOneClient, !configuration.hidesCacheStatusDetails else { return false }
         guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }
         return !fields[values: .vary].contains { $0.lowercased().contains("forwarded") }

@@ -1,22 +1,22 @@
 extension MetricDescription {
     /// The metrics that the engine counts.
     public static let engine = [
-        MetricDescription("holdfast_exchanges_total", .counter, "Exchanges, by their outcome."),
+        MetricDescription("holdfast_exchanges_total", .counter, "Exchanges, by outcome."),
         MetricDescription(
             "holdfast_store_failures_total",
             .counter,
-            "Operations of the store that failed, by their kind."
+            "Store operations that failed, by kind."
         ),
         MetricDescription(
             "holdfast_refused_contents_total",
             .counter,
             "Responses that a caller's check kept out of the store."
         ),
-        MetricDescription("holdfast_origin_outages_total", .counter, "Outages of an origin."),
+        MetricDescription("holdfast_origin_outages_total", .counter, "Origin outages."),
         MetricDescription(
             "holdfast_origin_probes_total",
             .counter,
-            "Probes of an origin that is unreachable or failed, by their result."
+            "Probes of origins that are unreachable or failing, by result."
         ),
     ]
 
@@ -25,17 +25,17 @@ extension MetricDescription {
         MetricDescription(
             "holdfast_store_read_duration_seconds",
             .histogram(bounds: durationBounds),
-            "Duration of reads of entries and pieces of bodies from disk."
+            "Duration of reads of entries and body chunks from disk."
         ),
         MetricDescription(
             "holdfast_store_write_duration_seconds",
             .histogram(bounds: durationBounds),
-            "Duration of the store's transactions."
+            "Duration of store transactions."
         ),
         MetricDescription(
             "holdfast_store_checkpoint_duration_seconds",
             .histogram(bounds: durationBounds),
-            "Duration of copying the store's log into its database."
+            "Duration of checkpoints, which copy the store's log into its database."
         ),
     ]
 
@@ -43,6 +43,6 @@ extension MetricDescription {
     public static let droppedSpans = MetricDescription(
         "holdfast_spans_dropped_total",
         .counter,
-        "Spans that were not sent: the queue was full, or the collector did not take them."
+        "Spans dropped because the queue was full or the collector did not accept them."
     )
 }

@@ -106,7 +106,7 @@ public final class MetricsRegistry: MetricsFactory {
     private static let refusedSeries = MetricDescription(
         "holdfast_metrics_refused_series",
         .gauge,
-        "Series that are missing, because all series together would take too many lines."
+        "Series that are omitted because the output would have too many lines."
     )
 
     /// The instrument of a series, which is made the first time.

@@ -21,19 +21,24 @@ public struct ProcessMetrics: MetricsCollector {
             family(
                 "process_cpu_seconds_total",
                 .counter,
-                "Time of processors, of users and of the system.",
+                "User and system CPU time, in seconds.",
                 cpuSeconds
             ),
-            family("process_start_time_seconds", .gauge, "Start of the process, in seconds since 1970.", startTime),
+            family(
+                "process_start_time_seconds",
+                .gauge,
+                "Start time of the process, in seconds since 1970.",
+                startTime
+            ),
         ]
         if let bytes = Self.residentBytes {
-            families.append(family("process_resident_memory_bytes", .gauge, "Resident memory.", bytes))
+            families.append(family("process_resident_memory_bytes", .gauge, "Resident memory, in bytes.", bytes))
         }
         if let count = Self.openDescriptors {
             families.append(family("process_open_fds", .gauge, "Open file descriptors.", count))
         }
         if let most = Self.mostDescriptors {
-            families.append(family("process_max_fds", .gauge, "The most file descriptors that may be open.", most))
+            families.append(family("process_max_fds", .gauge, "Limit of open file descriptors.", most))
         }
         return families
     }

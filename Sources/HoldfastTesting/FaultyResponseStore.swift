@@ -88,8 +88,8 @@ public final class FaultyResponseStore: ResponseStore {
         state.withLock { $0.chance = chance }
     }
 
-    /// From now on these operations wait for a gate before they begin; those of earlier calls no
-    /// longer do.
+    /// Makes these operations wait at a gate before they begin. Replaces the operations of earlier
+    /// calls.
     public func hold(_ operations: Set<Operation>, at gate: Gate) {
         state.withLock { state in
             state.gates = [:]
@@ -153,9 +153,9 @@ public final class FaultyResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public func beginWrite(
         _ draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> (any ResponseWriter)? {
-        let writer = try await perform(.beginWrite) { try await base.beginWrite(draft, fence: fence) }
+        let writer = try await perform(.beginWrite) { try await base.beginWrite(draft, fencingNumber: fencingNumber) }
         return writer.map { Writer(store: self, base: $0) }
     }
 
@@ -163,9 +163,9 @@ public final class FaultyResponseStore: ResponseStore {
     public func freshen(
         _ response: StoredResponse,
         with draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> StoredResponse? {
-        try await perform(.freshen) { try await base.freshen(response, with: draft, fence: fence) }
+        try await perform(.freshen) { try await base.freshen(response, with: draft, fencingNumber: fencingNumber) }
     }
 
     /// See `ResponseStore`. It fails with ``Operation/invalidate``.

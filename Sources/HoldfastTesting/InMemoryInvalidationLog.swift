@@ -15,7 +15,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
 
     package func additions() -> AsyncStream<Void> { store.journalAdditions.listen() }
 
-    package func join(_ name: String, at now: Timestamp) async throws -> LogPlace {
+    package func join(_ name: String, at now: Timestamp) async throws -> LogStart {
         defer { store.makeDurable() }
         return store.state.withLock { state in
             var journal = state.journal ?? InMemoryJournal(name: name)
@@ -25,7 +25,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
                 (journal.node, journal.notes) = (node, notes)
             }
             state.journal = journal
-            return LogPlace(
+            return LogStart(
                 node: journal.node,
                 cursor: journal.cursor,
                 unpublished: journal.waiting.count,
@@ -58,7 +58,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
         store.state.withLock { if let node { $0.journal?.node = node } }
     }
 
-    package func unpublished(limit: Int) async throws -> [SharedInvalidation] {
+    package func unpublished(limit: Int) async throws -> [FleetInvalidation] {
         try store.state.withLock { state in
             guard let journal = state.journal else { throw InvalidationLogError.notJoined }
             return Array(journal.waiting.prefix(limit))
@@ -69,7 +69,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
         store.state.withLock { $0.journal?.waiting.count ?? 0 }
     }
 
-    package func since(_ position: LogPosition, limit: Int) async throws -> [SharedInvalidation] {
+    package func since(_ position: LogPosition, limit: Int) async throws -> [FleetInvalidation] {
         store.state.withLock { Array(($0.journal?.positioned(after: position) ?? []).prefix(limit)) }
     }
 
@@ -121,7 +121,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
 /// A journal in memory.
 struct InMemoryJournal {
     private struct Row {
-        var invalidation: SharedInvalidation
+        var invalidation: FleetInvalidation
         var position: LogPosition?
         var settledAt: Timestamp?
     }
@@ -136,16 +136,16 @@ struct InMemoryJournal {
 
     init(name: String) { self.name = name }
 
-    var waiting: [SharedInvalidation] { rows.filter { $0.position == nil }.map(\.invalidation) }
+    var waiting: [FleetInvalidation] { rows.filter { $0.position == nil }.map(\.invalidation) }
 
-    func positioned(after position: LogPosition) -> [SharedInvalidation] {
+    func positioned(after position: LogPosition) -> [FleetInvalidation] {
         rows.compactMap { row in row.position.map { (row.invalidation, $0) } }
             .filter { $0.1 > position }
             .sorted { $0.1 < $1.1 }
             .map(\.0)
     }
 
-    mutating func add(_ invalidation: SharedInvalidation, at position: LogPosition? = nil) {
+    mutating func add(_ invalidation: FleetInvalidation, at position: LogPosition? = nil) {
         places[invalidation.id] = rows.count
         rows.append(Row(invalidation: invalidation, position: position))
     }

@@ -13,12 +13,12 @@ public final class InMemoryResponseStore: ResponseStore {
         var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
-        /// `nil` before it joined a shared log.
+        /// `nil` before it joined a fleet log.
         var journal: InMemoryJournal?
     }
 
     let state = Mutex(State())
-    /// The content after a power cut; `nil` before the store joined a shared log.
+    /// The content after a power cut; `nil` before the store joined a fleet log.
     private let durable = Mutex<State?>(nil)
     let journalAdditions = AdditionSignal()
 
@@ -69,20 +69,20 @@ public final class InMemoryResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public func beginWrite(
         _ draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> (any ResponseWriter)? {
-        draft.hasAcceptableTags ? Writer(store: self, draft: draft, fence: fence) : nil
+        draft.hasAcceptableTags ? Writer(store: self, draft: draft, fencingNumber: fencingNumber) : nil
     }
 
     /// See `ResponseStore`.
     public func freshen(
         _ response: StoredResponse,
         with draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> StoredResponse? {
         let freshened: StoredResponse? = state.withLock { state in
             let tags = draft.tags + state.tags[response.id, default: []]
-            guard draft.hasAcceptableTags, !state.isInvalidated(response.key, tags: tags, after: fence),
+            guard draft.hasAcceptableTags, !state.isInvalidated(response.key, tags: tags, after: fencingNumber),
                 var freshened = state.responses[response.key]?.first(where: { $0.id == response.id })
             else { return nil }
             freshened.head = draft.head
@@ -110,7 +110,7 @@ public final class InMemoryResponseStore: ResponseStore {
         at now: Timestamp
     ) async throws -> InvalidationSequence {
         let number = state.withLock { state in
-            state.journal?.add(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
+            state.journal?.add(FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
             if state.journal != nil { journalAdditions.send() }
             return state.invalidate(scope, effect)
         }
@@ -125,17 +125,18 @@ public final class InMemoryResponseStore: ResponseStore {
         if state.journal != nil { durable.withLock { $0 = state } }
     }
 
-    /// Loses what is not durable, as a store that has joined a shared log does on disk: everything
+    /// Loses what is not durable, as a store that has joined a fleet log does on disk: everything
     /// since its last own invalidation, or its log's last `synchronize`.
     package func cutPower() {
         guard let state = durable.withLock({ $0 }) else { return }
         self.state.withLock { $0 = state }
     }
 
-    fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fence: InvalidationSequence) -> StoredResponse?
+    fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fencingNumber: InvalidationSequence)
+        -> StoredResponse?
     {
         let stored: StoredResponse? = state.withLock { state in
-            guard !state.isInvalidated(draft.key, tags: draft.tags, after: fence) else { return nil }
+            guard !state.isInvalidated(draft.key, tags: draft.tags, after: fencingNumber) else { return nil }
             let response = StoredResponse(
                 id: state.nextID,
                 key: draft.key,
@@ -157,13 +158,13 @@ public final class InMemoryResponseStore: ResponseStore {
     private final class Writer: ResponseWriter {
         private let store: InMemoryResponseStore
         private let draft: ResponseDraft
-        private let fence: InvalidationSequence
+        private let fencingNumber: InvalidationSequence
         private let body = Mutex((bytes: ByteBuffer(), isWriting: true))
 
-        init(store: InMemoryResponseStore, draft: ResponseDraft, fence: InvalidationSequence) {
+        init(store: InMemoryResponseStore, draft: ResponseDraft, fencingNumber: InvalidationSequence) {
             self.store = store
             self.draft = draft
-            self.fence = fence
+            self.fencingNumber = fencingNumber
         }
 
         func append(_ chunk: ByteBuffer) async throws {
@@ -189,7 +190,7 @@ public final class InMemoryResponseStore: ResponseStore {
                 body.isWriting = false
                 return body.bytes
             }
-            return store.commit(draft, bytes, fence: fence)
+            return store.commit(draft, bytes, fencingNumber: fencingNumber)
         }
 
         func abandon() async { body.withLock { $0.isWriting = false } }
@@ -259,8 +260,8 @@ extension InMemoryResponseStore.State {
         pinned.remove(response.id)
     }
 
-    fileprivate func isInvalidated(_ key: CacheKey, tags: [String], after fence: InvalidationSequence) -> Bool {
-        invalidations.contains { $0.number > fence.number && $0.scope.covers(key, tags: tags) }
+    fileprivate func isInvalidated(_ key: CacheKey, tags: [String], after fencingNumber: InvalidationSequence) -> Bool {
+        invalidations.contains { $0.number > fencingNumber.number && $0.scope.covers(key, tags: tags) }
     }
 }
 

@@ -85,7 +85,7 @@ public final class ManualDurationClock: Clock {
     /// A woken task may sleep again: wait for that with ``sleepers(atLeast:)`` before the next
     /// move.
     public func advance(by duration: Duration) {
-        precondition(duration >= .zero, "A clock for durations does not go back.")
+        precondition(duration >= .zero, "A clock for durations cannot go back.")
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let due = state.sleeping.filter { $0.value.deadline <= state.now }

@@ -240,11 +240,11 @@ final class SpanExporter: Sendable {
         let endpoint = Logger.MetadataValue.string(configuration.endpoint)
         if let failure {
             logger.warning(
-                "Spans could not be sent and were dropped; look at the collector, and at 'holdfast_spans_dropped_total'",
+                "Spans could not be sent and were dropped; check the collector and 'holdfast_spans_dropped_total'",
                 metadata: ["traces.endpoint": endpoint, "traces.error": "\(failure)"]
             )
         } else {
-            logger.notice("The collector takes spans again", metadata: ["traces.endpoint": endpoint])
+            logger.notice("The collector accepts spans again", metadata: ["traces.endpoint": endpoint])
         }
     }
 }

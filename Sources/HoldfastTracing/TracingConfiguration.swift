@@ -79,8 +79,8 @@ public struct TracingConfiguration: Sendable {
         func refusal(_ shown: String) -> Refusal {
             Refusal(
                 description:
-                    "'\(variable)' in the environment takes a URL like 'http://localhost:4318', with http or https, a host, "
-                    + "and without user, query and fragment; \(shown) is none. Credentials belong in 'OTEL_EXPORTER_OTLP_HEADERS'."
+                    "'\(variable)' in the environment must be an http or https URL such as 'http://localhost:4318', with a host "
+                    + "and without user, query or fragment; \(shown) is not. Put credentials in 'OTEL_EXPORTER_OTLP_HEADERS'."
             )
         }
         guard !endpoint.utf8.contains(where: { "@?#".utf8.contains($0) }) else { throw refusal("its value") }
@@ -110,12 +110,12 @@ public struct TracingConfiguration: Sendable {
 
     /// The variables that are read, for a help text.
     public static let help = """
-        OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT   the collector that gets traces; without one there are none
-        OTEL_EXPORTER_OTLP_HEADERS, _TRACES_HEADERS                       fields for it, as name=value,name=value
-        OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_PROTOCOL           milliseconds (10000); http/protobuf
-        OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES                       what names this process (holdfast)
-        OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG                      which requests (parentbased_always_on)
-        OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER                           true, or none: no traces
+        OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT   URL of the collector; if unset, nothing is traced
+        OTEL_EXPORTER_OTLP_HEADERS, _TRACES_HEADERS                       request fields for the collector, as name=value,name=value
+        OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_PROTOCOL           in milliseconds (default: 10000); http/protobuf
+        OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES                       the name of this process (default: holdfast) and its attributes
+        OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG                      which requests are traced (default: parentbased_always_on)
+        OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER                           true or none, respectively, turns tracing off
         OTEL_BSP_MAX_QUEUE_SIZE, _MAX_EXPORT_BATCH_SIZE, _SCHEDULE_DELAY, _EXPORT_TIMEOUT
         """
 }

@@ -5,7 +5,7 @@ struct Variables {
 
     /// The ends of warnings.
     static let ignored = "It is ignored."
-    static let noTraces = "So no traces are sent."
+    static let noTraces = "No traces are sent."
 
     private let environment: [String: String]
     private let warn: (String) -> Void
@@ -33,7 +33,7 @@ struct Variables {
         takes allowed: String,
         _ consequence: String = Variables.ignored
     ) {
-        warn("'\(name)' in the environment takes \(allowed), not '\(value)'. \(consequence)")
+        warn("'\(name)' in the environment must be \(allowed), not '\(value)'. \(consequence)")
     }
 
     /// Whether traces are among what is to be sent by OTLP.
@@ -68,7 +68,7 @@ struct Variables {
     func choice(_ name: String, _ allowed: [String], otherwise consequence: String = Variables.ignored) -> Choice {
         guard let value = self[name] else { return .unset }
         if allowed.contains(value) { return .known(value) }
-        let list = allowed.count == 1 ? "'\(allowed[0])' alone" : "one of \(allowed.joined(separator: ", "))"
+        let list = allowed.count == 1 ? "'\(allowed[0])'" : "one of \(allowed.joined(separator: ", "))"
         warn(name, value, takes: list, consequence)
         return .unknown
     }
@@ -110,8 +110,8 @@ struct Variables {
             else {
                 throw Refusal(
                     description:
-                        "'\(name)' in the environment takes pairs 'name=value' with commas between them, and percent escapes "
-                        + "for other bytes. Its pair \(pairs.count + 1) is none (values are not shown)."
+                        "'\(name)' in the environment must be a comma-separated list of pairs 'name=value', with other bytes "
+                        + "percent-encoded. Pair \(pairs.count + 1) is not valid (values are not shown)."
                 )
             }
             pairs.append((key, value))

@@ -14,7 +14,7 @@ import Synchronization
 /// start together one gets it. The socket is made in a folder that no other user may enter, gets
 /// its permissions there, and is moved to its path: it never has others.
 package final class SocketClaim: Sendable {
-    package let place: SocketPlace
+    package let location: SocketLocation
     /// The path to bind. ``publish(mode:)`` moves the socket from here.
     package let draft: String
 
@@ -32,22 +32,22 @@ package final class SocketClaim: Sendable {
     ///
     /// - Throws: ``SocketRefusal`` if the path is too long, if it cannot be used, or if a
     ///   process listens there.
-    package init(_ place: SocketPlace) throws(SocketRefusal) {
-        try place.checkLength()
-        let lock = try Self.lock(place)
+    package init(_ location: SocketLocation) throws(SocketRefusal) {
+        try location.checkLength()
+        let lock = try Self.lock(location)
         do {
-            try place.checkFile()
-            folder = try Self.makeFolder(in: place.folder, for: place)
+            try location.checkFile()
+            folder = try Self.makeFolder(in: location.folder, for: location)
         } catch {
-            Self.unlock(lock, place)
+            Self.unlock(lock, location)
             throw error
         }
         draft = folder + "/s"
-        self.place = place
+        self.location = location
         state = Mutex(State(lock: lock))
         // An error shows before clients are served.
         let code = UnixAddress.tryBinding(draft)
-        guard code == 0 else { throw place.refusal(code) }
+        guard code == 0 else { throw location.refusal(code) }
     }
 
     deinit { release() }
@@ -58,12 +58,12 @@ package final class SocketClaim: Sendable {
     /// - Throws: ``SocketRefusal``
     package func publish(mode: mode_t = 0o660) throws(SocketRefusal) {
         let code = state.withLock { state -> CInt in
-            guard chmod(draft, mode) == 0, let identity = FileIdentity(of: draft), rename(draft, place.path) == 0
+            guard chmod(draft, mode) == 0, let identity = FileIdentity(of: draft), rename(draft, location.path) == 0
             else { return errno }
             state.published = identity
             return 0
         }
-        guard code == 0 else { throw place.refusal(code) }
+        guard code == 0 else { throw location.refusal(code) }
         rmdir(folder)
     }
 
@@ -77,12 +77,12 @@ package final class SocketClaim: Sendable {
             state.lock = nil
             if let published = state.published {
                 // Another process may have replaced it, without the lock.
-                if FileIdentity(of: place.path) == published { unlink(place.path) }
+                if FileIdentity(of: location.path) == published { unlink(location.path) }
             } else {
                 unlink(draft)
                 rmdir(folder)
             }
-            Self.unlock(lock, place)
+            Self.unlock(lock, location)
         }
     }
 
@@ -91,35 +91,35 @@ package final class SocketClaim: Sendable {
     /// How often a lock on a file is taken that its last owner has just removed.
     private static let attempts = 100
 
-    private static func lock(_ place: SocketPlace) throws(SocketRefusal) -> CInt {
-        let path = place.path + ".lock"
+    private static func lock(_ location: SocketLocation) throws(SocketRefusal) -> CInt {
+        let path = location.path + ".lock"
         for _ in 0..<attempts {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else { throw place.refusal(errno) }
+            guard descriptor >= 0 else { throw location.refusal(errno) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let code = errno
                 close(descriptor)
-                throw code == EWOULDBLOCK ? place.refusalInUse : place.refusal(code)
+                throw code == EWOULDBLOCK ? location.refusalInUse : location.refusal(code)
             }
             if FileIdentity(of: descriptor) == FileIdentity(of: path) { return descriptor }
             close(descriptor)
         }
-        throw place.refusalInUse
+        throw location.refusalInUse
     }
 
     /// The file is removed while it is locked: a process that opened it before finds that out.
-    private static func unlock(_ descriptor: CInt, _ place: SocketPlace) {
-        unlink(place.path + ".lock")
+    private static func unlock(_ descriptor: CInt, _ location: SocketLocation) {
+        unlink(location.path + ".lock")
         close(descriptor)
     }
 
     private static func makeFolder(
         in parent: String,
-        for place: SocketPlace
+        for location: SocketLocation
     ) throws(SocketRefusal) -> String {
         // The system chooses the name, and makes the folder for this user alone.
         var template = Array((parent + "/.XXXXXX").utf8CString)
-        guard mkdtemp(&template) != nil else { throw place.refusal(errno) }
+        guard mkdtemp(&template) != nil else { throw location.refusal(errno) }
         return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

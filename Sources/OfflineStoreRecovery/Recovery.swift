@@ -80,7 +80,7 @@ struct Recovery {
             return [found]
         }
         let numbers = try source.databases()
-        guard !numbers.isEmpty else { throw StoreOpening.notAStore(source, "there is no database in it") }
+        guard !numbers.isEmpty else { throw StoreOpening.notAStore(source, "it contains no database") }
         var live: Int?
         if case .store(let number) = try? source.content() { live = number }
         if live.map({ !numbers.contains($0) }) ?? true { live = numbers.last }
@@ -123,7 +123,8 @@ struct Recovery {
             guard errno == EWOULDBLOCK else { throw SystemFailure("lock", path) }
             throw StoreError(
                 code: .inUse,
-                message: "A process is writing the store '\(source.path)'. Stop it, or recover a copy of the folder."
+                message:
+                    "Another process has the store '\(source.path)' open for writing. Stop it, or recover a copy of the folder."
             )
         }
         return handle
@@ -137,7 +138,7 @@ struct Recovery {
             throw StoreError(
                 code: .invalidConfiguration,
                 message:
-                    "'\(target.path)' is inside the store to recover. Choose a folder elsewhere; nothing was changed."
+                    "'\(target.path)' is inside the store to recover. Choose a folder outside it. Nothing was changed."
             )
         }
         switch try target.content() {
@@ -150,7 +151,7 @@ struct Recovery {
         case .store, .unnamed, .other:
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "'\(target.path)' is not empty. Choose a new folder; nothing was changed."
+                message: "'\(target.path)' is not empty. Choose a new folder. Nothing was changed."
             )
         }
     }

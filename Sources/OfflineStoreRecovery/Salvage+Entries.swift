@@ -153,7 +153,9 @@ extension Salvage {
         var causes: [InvalidationCause?] = [entry.invalidation, source.isCertain ? nil : .unspecified]
         if let store = source.gathered.store, source.hasher != nil {
             if number < (kind == .response ? store.responseRemoved : store.objectRemoved) { return .removed }
-            if number < (kind == .response ? store.responseFloor : store.objectFloor) { causes.append(.unspecified) }
+            if number < (kind == .response ? store.responseLowWaterMark : store.objectLowWaterMark) {
+                causes.append(.unspecified)
+            }
         }
         for tag in tags {
             guard let pending = source.gathered.tagInvalidations[tag.id] else { continue }

@@ -47,7 +47,7 @@ final class Salvage {
     static func failure(_ folder: String, _ reason: String) -> StoreError {
         StoreError(
             code: .io,
-            message: "The new store '\(folder)' cannot be written: \(reason). Recover to another folder."
+            message: "The new store '\(folder)' cannot be written: \(reason). Recover into another folder."
         )
     }
 

@@ -74,8 +74,8 @@ struct SourceStore {
     var secrets: StoreSecrets
     var nextID: Int64
     var sequence: Int64
-    var responseFloor: Int64
-    var objectFloor: Int64
+    var responseLowWaterMark: Int64
+    var objectLowWaterMark: Int64
     /// Entries with smaller sequence numbers are treated as removed.
     var responseRemoved: Int64
     var objectRemoved: Int64
@@ -83,14 +83,14 @@ struct SourceStore {
     init?(_ id: Int64, _ values: [RecordValue]) {
         guard id == 1, values[0].isNull, let key = values[1].bytes, key.count == 16,
             let credential = values[2].bytes, credential.count == 32, let nextID = values[3].integer,
-            let sequence = values[4].integer, let responseFloor = values[6].integer,
-            let objectFloor = values[7].integer
+            let sequence = values[4].integer, let responseLowWaterMark = values[6].integer,
+            let objectLowWaterMark = values[7].integer
         else { return nil }
         secrets = StoreSecrets(key: key, credential: credential)
         self.nextID = nextID
         self.sequence = sequence
-        self.responseFloor = responseFloor
-        self.objectFloor = objectFloor
+        self.responseLowWaterMark = responseLowWaterMark
+        self.objectLowWaterMark = objectLowWaterMark
         responseRemoved = values.count > 8 ? values[8].integer ?? 0 : 0
         objectRemoved = values.count > 9 ? values[9].integer ?? 0 : 0
     }

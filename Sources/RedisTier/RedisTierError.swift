@@ -11,31 +11,31 @@ import NIOPosix
 
 /// An error of the Redis client.
 ///
-/// The message names the limit or the fault and the next step. It holds no argument of a command
-/// and no credential.
+/// The message names the limit or the fault, and the next step. It contains no command arguments
+/// and no credentials.
 package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of errors. After ``malformed``, ``limit(_:)`` and ``unexpected`` the connection is
-    /// closed, because the place of its next reply is unknown.
+    /// closed, because it is unknown where the next reply starts.
     package enum Code: Sendable, Hashable {
         /// The server sent bytes that are not RESP.
         case malformed
         /// The server sent more than a limit allows.
         case limit(RESPLimits.Kind)
-        /// The server sent a reply without a command, or one of a wrong type.
+        /// The server sent a reply without a command, or a reply of the wrong type.
         case unexpected
         /// No connection could be made.
         case unreachable
-        /// The server rejected the credentials, or the handshake.
+        /// The server rejected the credentials or the handshake.
         case rejected
-        /// The connection ended before the reply was there. The command may have been executed.
+        /// The connection ended before the reply arrived. The command may have been executed.
         case closed
-        /// The deadline passed before the reply was there. The command may have been executed.
+        /// The deadline passed before the reply arrived. The command may have been executed.
         case timedOut
-        /// As many commands, or bytes of commands, are in flight as may be.
+        /// The limit of commands, or of their bytes, in flight is reached.
         case busy
         /// The waiting task was cancelled. The command may have been executed.
         case cancelled
-        /// There is no connection, or the breaker is open; nothing was sent.
+        /// There is no connection, or the breaker is open. Nothing was sent.
         case unavailable
     }
 
@@ -51,8 +51,7 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
 
     package var description: String { message }
 
-    /// An error as a part of a sentence: without its full stop, and without the calls and numbers
-    /// of the system.
+    /// An error as part of a sentence: without a period, system call names and error numbers.
     static func clause(_ error: any Error) -> String {
         if let error = error as? NIOConnectionError {
             let causes = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }
@@ -65,6 +64,6 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     static func malformed(_ fault: String) -> RedisTierError {
-        RedisTierError(.malformed, "The server sent bytes that are not RESP: \(fault). Its connection is closed.")
+        RedisTierError(.malformed, "The server sent bytes that are not RESP: \(fault). The connection was closed.")
     }
 }

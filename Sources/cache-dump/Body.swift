@@ -13,7 +13,9 @@ struct Body {
     /// Writes the whole body, a chunk at a time.
     func write(to output: inout Output) async throws {
         guard let stream = try await store.body(of: entry) else {
-            throw CommandFailure("The body of entry \(entry.id) is damaged, or was removed a moment ago.")
+            throw CommandFailure(
+                "The body of entry \(entry.id) is damaged or was just removed. 'cache-dump verify' shows damage."
+            )
         }
         for try await chunk in stream { try output.append(chunk.readableBytesView) }
     }

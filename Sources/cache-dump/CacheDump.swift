@@ -6,13 +6,13 @@ import CommandLineSupport
 struct CacheDump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-dump",
-        abstract: "Shows, examines and recovers the content of an offline store of Holdfast.",
+        abstract: "Shows, verifies and recovers a Holdfast store.",
         discussion: """
-            Reads a store without changing it, even while another process writes it; 'recover' copies one to a \
-            new folder. Secrets are not shown: \
-            values of parameters such as 'token' in URLs, credentials, cookies. Data goes to standard output, \
-            everything else to standard error. The exit status is 0, 1 when something failed or was not found, 64 \
-            when the command line is wrong.
+            Reads a store without changing it, even while another process writes to it; 'recover' copies a store to a \
+            new folder. Secrets are redacted: values of parameters such as 'token' in URLs, credentials, cookies.
+
+            Data goes to standard output, everything else to standard error. The exit status is 0; 1 if something \
+            failed or was not found; 64 if the command line is invalid.
 
             EXAMPLES
               cache-dump list feed.store

@@ -59,7 +59,7 @@ struct EntryDetails: Encodable {
         for (name, value) in facts(at: now) {
             lines.append("  " + Formatting.padded(name, to: 14) + Formatting.printable(value))
         }
-        lines += section("request fields that select it", selectingFields)
+        lines += section("selecting request fields", selectingFields)
         lines += section("response fields", fields)
         return lines + bodyLines
     }
@@ -87,7 +87,7 @@ struct EntryDetails: Encodable {
         }
         if entry.isPinned { facts.append(("pinned", "not evicted")) }
         if !tags.isEmpty { facts.append(("tags", tags.joined(separator: ", "))) }
-        facts.append(("body", "\(entry.bodyLength) bytes, \(entry.contentType ?? "of no stated type")"))
+        facts.append(("body", "\(entry.bodyLength) bytes, \(entry.contentType ?? "no content type")"))
         return facts
     }
 
@@ -110,7 +110,7 @@ struct EntryDetails: Encodable {
         // The line end at the end of a text begins no further line.
         if lines.last?.isEmpty == true { lines.removeLast() }
         return [
-            "", preview.isWhole ? "body" : "body, its first \(preview.text.utf8.count) bytes ('--body' writes all)",
+            "", preview.isWhole ? "body" : "body, first \(preview.text.utf8.count) bytes ('--body' writes all of it)",
         ]
             + lines.map { "  " + Formatting.printable(String($0)) }
     }
@@ -132,11 +132,11 @@ extension FreshnessLifetime.Source {
         switch self {
         case .explicitExpiry: "set by the caller"
         case .rule: "a rule"
-        case .ruleDefault: "a rule, because the origin sets none"
+        case .ruleDefault: "a rule; the origin sets none"
         case .sMaxage: "s-maxage"
         case .maxAge: "max-age"
         case .expires: "Expires"
-        case .heuristic: "guessed from Last-Modified"
+        case .heuristic: "estimated from Last-Modified"
         case .none: "none set by the origin"
         }
     }

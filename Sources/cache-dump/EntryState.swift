@@ -4,10 +4,10 @@ extension EntryState {
     var explanation: String {
         switch self {
         case .fresh: "may be served without validation"
-        case .stale: "to be validated first; usable when the origin is unreachable"
+        case .stale: "validated before use; usable if the origin is unreachable"
         case .expired: "past its lifetime"
-        case .invalidated: "declared outdated; kept for when the origin is unreachable"
-        case .damaged: "a part does not match its checksum; it is not served any more"
+        case .invalidated: "validated before use; kept in case the origin is unreachable"
+        case .damaged: "a checksum does not match; no longer served"
         }
     }
 }

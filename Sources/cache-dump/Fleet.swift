@@ -7,16 +7,16 @@ import OfflineStore
 /// `cache-dump fleet STORE`.
 struct Fleet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows where a store stands in the log of purges that it shares with other nodes.",
+        abstract: "Shows how far a store has read the purge log that it shares with other nodes.",
         discussion: """
-            Reads the store alone: the server needs not be there. It shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
-            before which invalidation responses are validated, and the purges that the log has not got ('unsent') or has not confirmed ('unsettled'). At most \
-            \(SharedJournal.limit) of each are listed. Values of secret parameters are replaced.
+            Reads only the store; the server need not be running. Shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
+            the invalidation before which responses are validated ('lowWaterMark'), and the purges that are not in the log yet ('unsent') or not confirmed yet ('unsettled'). At most \
+            \(FleetJournal.limit) of each are listed. Values of secret parameters are redacted.
 
             JSON: an object for each purge, with the keys entry ('unsent' or 'unsettled'), purge, position, issuedAt, action, scope, selector; then one with the keys entry ('fleet'), folder, name, \
-            node, position, epochs (epoch, beganAt, last), settledAt, sequence, floor, unsent, unsettled, settled. All are always present; null means that there is none.
+            node, position, epochs (epoch, beganAt, last), settledAt, sequence, lowWaterMark, unsent, unsettled, settled. All keys are always present; null means that there is no value.
 
-            The exit status is 1 if the store never joined a shared log.
+            The exit status is 1 if the store never joined a fleet log.
 
             EXAMPLES
               cache-dump fleet feed.store
@@ -28,9 +28,9 @@ struct Fleet: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withStore { store in
-            guard let journal = try await store.sharedJournal() else {
+            guard let journal = try await store.fleetJournal() else {
                 throw CommandFailure(
-                    "'\(store.folder)' never joined a shared log: no gateway with 'shared.url' has opened it."
+                    "'\(store.folder)' never joined a fleet log: no gateway with 'fleet.url' has opened this store."
                 )
             }
             var output = Output()
@@ -49,7 +49,7 @@ struct Fleet: AsyncParsableCommand {
 /// A purge of the journal as `fleet` writes it.
 private struct JournaledPurge: Encodable {
     let entry: String
-    let journaled: SharedJournal.Entry
+    let journaled: FleetJournal.Entry
 
     private enum CodingKeys: String, CodingKey {
         case entry, purge, position, issuedAt, action, scope, selector
@@ -79,10 +79,10 @@ private struct JournaledPurge: Encodable {
 /// A store's state towards its fleet as `fleet` writes it.
 private struct FleetReport: Encodable {
     let folder: String
-    let journal: SharedJournal
+    let journal: FleetJournal
 
     private enum CodingKeys: String, CodingKey {
-        case entry, folder, name, node, position, epochs, settledAt, sequence, floor, unsent, unsettled, settled
+        case entry, folder, name, node, position, epochs, settledAt, sequence, lowWaterMark, unsent, unsettled, settled
     }
 
     private struct Epoch: Encodable {
@@ -120,7 +120,7 @@ private struct FleetReport: Encodable {
         try container.encode(epochs, forKey: .epochs)
         try container.encode(journal.settledAt.map(Formatting.date), forKey: .settledAt)
         try container.encode(journal.sequence, forKey: .sequence)
-        try container.encode(journal.floor, forKey: .floor)
+        try container.encode(journal.lowWaterMark, forKey: .lowWaterMark)
         try container.encode(journal.unpublishedCount, forKey: .unsent)
         try container.encode(journal.unsettledCount, forKey: .unsettled)
         try container.encode(journal.settledCount, forKey: .settled)
@@ -135,10 +135,10 @@ private struct FleetReport: Encodable {
             facts.append(("epoch", "\(epoch.epoch) began at \(epoch.beganAt), read up to \(epoch.last)"))
         }
         facts += [
-            ("confirmed", journal.settledAt.map { "last at \(Formatting.date($0))" } ?? "nothing of the journal"),
+            ("confirmed", journal.settledAt.map { "last at \(Formatting.date($0))" } ?? "nothing in the journal yet"),
             (
-                "floor",
-                "responses of before invalidation \(journal.floor) are validated; the last one is \(journal.sequence)"
+                "low-water",
+                "responses older than invalidation \(journal.lowWaterMark) are validated; the last invalidation is \(journal.sequence)"
             ),
             (
                 "journal",

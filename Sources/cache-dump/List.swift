@@ -7,18 +7,18 @@ import OfflineStore
 /// `cache-dump list STORE`.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists the entries of a store, in the order in which they were stored.",
+        abstract: "Lists the entries of a store in the order in which they were stored.",
         discussion: """
-            STATE is 'fresh', 'stale' (to be validated first; usable when the origin is unreachable), 'expired' (past \
-            its lifetime), 'invalidated' (declared outdated, kept for when the origin is unreachable) or 'damaged'. AGE \
-            counts from when the origin made or confirmed a response, or from when an object was stored. ID is enough \
-            for 'cache-dump show'; variants of one URL share it.
+            STATE is 'fresh', 'stale' (validated before use; usable if the origin is unreachable), 'expired' (past \
+            its lifetime), 'invalidated' (validated before use; kept in case the origin is unreachable) or 'damaged'. AGE \
+            counts from when the origin generated or validated a response, or from when an object was stored. ID identifies \
+            an entry for 'cache-dump show'; variants of a URL share it.
 
-            JSON: one object per entry, with the keys id, entry (the number that distinguishes variants), kind (response \
-            or object), state, method, url, key (an object's), partition (shared, principal or credentials), status, \
+            JSON: one object per entry, with the keys id, entry (a number that distinguishes variants), kind (response \
+            or object), state, method, url, key (of an object), partition (common, principal or credentials), status, \
             contentType, bodyLength, storedAt, expiresAt, lastUsedAt (ISO 8601), ageSeconds, timeToLiveSeconds \
-            (negative once stale), usableStale, pinned, vary (names of request fields). All are always present; null \
-            means that there is none.
+            (negative once stale), usableStale, pinned, vary (names of request fields). All keys are always present; null \
+            means that there is no value.
 
             EXAMPLES
               cache-dump list feed.store --kind responses --limit 20
@@ -32,20 +32,20 @@ struct List: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(help: ArgumentHelp("Only responses whose URL begins with this.", valueName: "prefix"))
+    @Option(help: ArgumentHelp("List only responses whose URL begins with this prefix.", valueName: "prefix"))
     var urlPrefix: String?
 
-    @Option(help: "Only entries of this kind.")
+    @Option(help: "List only entries of this kind.")
     var kind: Kinds?
 
-    @Flag(help: "Only entries that are no longer fresh.")
+    @Flag(help: "List only entries that are no longer fresh.")
     var expired = false
 
-    @Option(help: ArgumentHelp("At most this many entries.", valueName: "count"))
+    @Option(help: ArgumentHelp("List at most this many entries.", valueName: "count"))
     var limit: Int?
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("'--limit' is a number from 1; '\(limit)' is not.") }
+        if let limit, limit < 1 { throw ValidationError("'--limit' must be 1 or more, not '\(limit)'.") }
         if urlPrefix != nil, kind == .objects {
             throw ValidationError("Objects have no URL: omit '--url-prefix'.")
         }
@@ -107,7 +107,7 @@ private enum Table {
     /// The difference between entries with the same URL.
     private static func remark(_ entry: StoreEntry) -> String {
         var remarks: [String] = []
-        if let partition = entry.partition, partition != .shared { remarks.append("of a \(partition.word)") }
+        if let partition = entry.partition, partition != .common { remarks.append("for \(partition.word)") }
         if !entry.selectingNames.isEmpty { remarks.append("varies by \(entry.selectingNames.joined(separator: ", "))") }
         if entry.isPinned { remarks.append("pinned") }
         return remarks.isEmpty ? "" : "  (\(Formatting.printable(remarks.joined(separator: "; "))))"
@@ -133,9 +133,9 @@ extension StoreEntry.Partition {
     /// Whose it is, in a sentence.
     var word: String {
         switch self {
-        case .shared: "everybody"
-        case .principal: "principal"
-        case .credentials: "request's credentials"
+        case .common: "everyone"
+        case .principal: "one principal"
+        case .credentials: "the request's credentials"
         }
     }
 }

@@ -16,13 +16,15 @@ struct Lookup {
         let found = try await candidates()
         guard !found.isEmpty else {
             throw CommandFailure(
-                "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows the entries."
+                "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows all entries."
             )
         }
         guard let number else { return found }
         let chosen = found.filter { $0.id == number }
         guard !chosen.isEmpty else {
-            throw CommandFailure("No entry of '\(shownKey)' has the number \(number). Omit '--entry' to see them.")
+            throw CommandFailure(
+                "No entry of '\(shownKey)' has the number \(number). Omit '--entry' to see all of them."
+            )
         }
         return chosen
     }
@@ -38,7 +40,7 @@ struct Lookup {
             found = try await store.entries(withShortIDPrefix: key.lowercased())
             let ids = Set(found.map(\.shortID))
             guard ids.count <= 1 else {
-                throw CommandFailure("'\(key)' is the beginning of \(ids.count) IDs. Give more of its digits.")
+                throw CommandFailure("'\(key)' matches \(ids.count) IDs. Give more digits.")
             }
         }
         return found

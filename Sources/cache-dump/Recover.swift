@@ -6,21 +6,21 @@ import OfflineStoreRecovery
 /// `cache-dump recover STORE NEW`.
 struct Recover: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Copies all undamaged entries of a store to a new one.",
+        abstract: "Copies all undamaged entries of a store to a new store.",
         discussion: """
-            STORE is a store's folder, or one database file in it. It is read page by page, so that damage in one place \
-            hides nothing in another. It is not changed; no process may write it meanwhile. An entry is \
-            copied if its head and its whole body match their checksums. Of several databases in the folder (damaged ones that \
-            were set aside) the live one comes first, then the newest; entries of the others, and all entries if \
-            the invalidations are not known, are copied as invalidated: usable when the origin is unreachable.
+            STORE is a store's folder, or a database file in it. It is read page by page, so damage in one place \
+            hides nothing elsewhere. It is not changed; no process may write to it meanwhile. An entry is \
+            copied if its head and its whole body match their checksums. If the folder has several databases (damaged ones that \
+            were set aside), the live one comes first, then the newest. Entries of the others are copied as invalidated, \
+            usable if the origin is unreachable; so are all entries if the invalidations are not known.
 
-            The exit status is 0 when everything was copied, 1 when something was lost.
-
-            JSON: one object per entry that was lost in part, with the keys entry, id, url (null where the key cannot \
+            JSON: one object per entry that was lost in part, with the keys entry, id, url (null if the key cannot \
             be read), detail; then one with the keys folder, sources (name and entries of each database), responses, \
             objects, bytes, lostEntries, lostBodies (of entries that cannot be read at all), lostTags, unreadablePages \
-            (that may have held entries), credentialSecret (whether responses for requests with credentials are still \
-            found), invalidations (whether it is known what was invalidated), complete.
+            (that may have held entries), credentialSecret (whether responses to requests with credentials can still be \
+            found), invalidations (whether they are known), complete.
+
+            The exit status is 0 if everything was copied, 1 if something was lost.
 
             EXAMPLES
               cache-dump recover feed.store recovered.store
@@ -28,13 +28,13 @@ struct Recover: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "A store's folder, or a database file.")
+    @Argument(help: "Store folder or database file.")
     var store: String
 
-    @Argument(help: "The new store's folder: new, or empty.")
+    @Argument(help: "Folder of the new store: missing or empty.")
     var new: String
 
-    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    @Option(help: "Output format; json prints one JSON object per line.")
     var format = StoreOptions.Format.text
 
     func run() async throws {
@@ -107,7 +107,7 @@ private struct RecoveryReport: Encodable {
         let hidden = recovery.lossCount - recovery.losses.count
         if hidden > 0 { lines.append("and \(hidden) more") }
         if recovery.lostBodies > 0 {
-            lines.append("lost       \(recovery.lostBodies) entries of which only the bodies can be read")
+            lines.append("lost       \(recovery.lostBodies) entries whose bodies alone can be read")
         }
         if recovery.lostTags > 0 { lines.append("lost       \(recovery.lostTags) tags of entries") }
         if recovery.unreadablePages > 0 {
@@ -115,12 +115,12 @@ private struct RecoveryReport: Encodable {
         }
         if !recovery.hasCredentialSecret {
             lines.append(
-                "lost       the secret for credentials: responses to requests with credentials are not found any more"
+                "lost       the secret for credentials: responses to requests with credentials can no longer be found"
             )
         }
         if !recovery.hasInvalidations {
             lines.append(
-                "uncertain  invalidations: everything is copied as invalidated, usable when the origin is unreachable"
+                "uncertain  invalidations: everything is copied as invalidated, usable if the origin is unreachable"
             )
         }
         for source in recovery.sources { lines.append("read       \(source.name), \(source.entries) entries") }

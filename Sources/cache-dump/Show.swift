@@ -7,10 +7,10 @@ import OfflineStore
 /// `cache-dump show STORE KEY-OR-URL`.
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows one entry: its data, its fields, and the beginning of its body.",
+        abstract: "Shows an entry: its data, its fields, and the start of its body.",
         discussion: """
-            KEY is a URL, an object's key, or an ID from 'cache-dump list' (its first four digits or more). A URL may \
-            have several entries: variants, methods, principals. All are shown; '--entry' chooses one.
+            KEY is a URL, an object's key, or an ID from 'cache-dump list' (four digits or more). A URL may \
+            have several entries: variants, methods, principals. All are shown; '--entry' selects one.
 
             JSON: one object per entry, with the keys of 'list' and: tags, fields and selectingFields (arrays of \
             [name, value]), freshnessSource (maxAge, sMaxage, expires, heuristic, explicitExpiry, rule, \
@@ -27,13 +27,13 @@ struct Show: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Argument(help: "A URL, an object's key, or an ID.")
+    @Argument(help: "URL, key of an object, or ID.")
     var key: String
 
-    @Option(help: ArgumentHelp("Only this entry of several, by its number.", valueName: "number"))
+    @Option(help: ArgumentHelp("Show only the entry with this number.", valueName: "number"))
     var entry: Int64?
 
-    @Flag(help: "Write only the body, whole, as it is stored.")
+    @Flag(help: "Write only the body: all of it, as stored.")
     var body = false
 
     func run() async throws {
@@ -62,7 +62,7 @@ struct Show: AsyncParsableCommand {
         guard entries.count == 1 else {
             let numbers = entries.prefix(10).map { String($0.id) }.joined(separator: ", ")
             throw CommandFailure(
-                "\(entries.count) entries match, and '--body' writes one. Choose with '--entry NUMBER': \(numbers)."
+                "\(entries.count) entries match, but '--body' writes only one. Select it with '--entry NUMBER': \(numbers)."
             )
         }
         return entries[0]

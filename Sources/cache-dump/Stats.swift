@@ -4,10 +4,10 @@ import OfflineStore
 /// `cache-dump stats STORE`.
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows a store in numbers.",
+        abstract: "Shows statistics of a store.",
         discussion: """
             JSON: one object, with the keys folder, database, schemaVersion, sqliteVersion, responses, objects, \
-            expired, usableStale, invalidated, damaged, pinned (counts of entries), storedBytes (bodies, heads and keys), \
+            expired, usableStale, invalidated, damaged, pinned (numbers of entries), storedBytes (bodies, heads and keys), \
             databaseBytes, logBytes, freeBytes (sizes of files and of unused space in them), unreferencedBodies, \
             invalidationSequence, setAside (damaged databases that were left in the folder: name and bytes).
 
@@ -76,7 +76,7 @@ struct StatisticsReport: Encodable {
         let facts: [(String, String)] = [
             ("responses", "\(statistics.responses)"),
             ("objects", "\(statistics.objects)"),
-            ("expired", "\(statistics.expired), of which \(statistics.usableStale) are usable offline"),
+            ("expired", "\(statistics.expired), \(statistics.usableStale) of them usable offline"),
             ("invalidated", "\(statistics.invalidated)"),
             ("damaged", "\(statistics.damagedEntries)"),
             ("pinned", "\(statistics.pinned)"),
@@ -87,8 +87,8 @@ struct StatisticsReport: Encodable {
                 "\(Formatting.size(statistics.freeBytes)) of it unused, \(Formatting.size(statistics.logBytes)) in its log"
             ),
             ("schema", "version \(statistics.schemaVersion), SQLite \(statistics.sqliteVersion)"),
-            ("unreferenced", "\(statistics.unreferencedBodies) bodies: unfinished, or to be swept"),
-            ("invalidations", "\(statistics.invalidationSequence) so far"),
+            ("unreferenced", "\(statistics.unreferencedBodies) bodies, unfinished or not swept yet"),
+            ("invalidations", "\(statistics.invalidationSequence)"),
         ]
         let setAside = statistics.setAside.map { ("set aside", "\($0.name), damaged, \(Formatting.size($0.bytes))") }
         return [Formatting.printable(folder)]

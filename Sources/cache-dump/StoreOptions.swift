@@ -8,10 +8,10 @@ struct StoreOptions: ParsableArguments {
         case text, json
     }
 
-    @Argument(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
+    @Argument(help: "Store folder. 'holdfast serve' prints the folder that it uses by default.")
     var store: String
 
-    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    @Option(help: "Output format; json prints one JSON object per line.")
     var format = Format.text
 
     /// Opens the store for reading alone, and closes it when `body` is done.

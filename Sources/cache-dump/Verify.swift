@@ -5,19 +5,20 @@ import OfflineStore
 /// `cache-dump verify STORE`.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Examines a store for damage.",
+        abstract: "Checks a store for damage.",
         discussion: """
-            Only reads, even while another process writes the store. The quick examination checks the files, the \
-            store's description, and some entries; '--full' reads every entry, every body and every index. The \
-            exit status is 0 when no damage was found, 1 when there is some.
+            Only reads, even while another process writes to the store. The quick check covers the files, the \
+            store's metadata, and some entries; '--full' reads every entry, body and index.
 
             A damaged entry does no harm: it is a miss, and the next response replaces it. 'cache-dump recover' \
             copies the undamaged entries to a new store.
 
             JSON: one object per finding, with the keys finding (current, database, structure, unreadable, sequence, \
-            known, row, key, head, body, duplicate, size, index, orphan or tag), entry, id, url (null where \
-            it concerns none), detail; then one with the keys folder, database, schemaVersion, full, \
+            known, row, key, head, body, duplicate, size, index, orphan or tag), entry, id, url (null where there is \
+            none), detail; then one with the keys folder, database, schemaVersion, full, \
             structureExamined, entries, examinedEntries, examinedBytes, findings (how many), whole, setAside.
+
+            The exit status is 0 if no damage was found, 1 if there is some.
 
             EXAMPLES
               cache-dump verify feed.store
@@ -27,7 +28,7 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Flag(help: "Read everything.")
+    @Flag(help: "Check everything.")
     var full = false
 
     func run() async throws {
@@ -110,8 +111,10 @@ private struct VerificationReport: Encodable {
         let bodies = "\(Formatting.size(verification.examinedBytes)) of bodies"
         let structure =
             verification.isFull && !verification.isStructureExamined
-            ? "; pages not, because a process is writing the store" : ""
-        let verdict = verification.isWhole ? "whole" : "damaged: \(verification.findingCount) findings"
+            ? "; pages not checked, because a process has the store open" : ""
+        let verdict =
+            verification.isWhole
+            ? "whole" : "damaged, \(verification.findingCount) finding\(verification.findingCount == 1 ? "" : "s")"
         return lines + ["\(Formatting.printable(verification.folder)): \(verdict) (\(examined), \(bodies)\(structure))"]
     }
 }

@@ -7,16 +7,21 @@ import HoldfastGateway
 /// `holdfast check --config FILE`
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Checks a configuration file, and shows all its effective settings.",
+        abstract: "Checks a configuration file and shows its effective settings.",
         discussion: """
-            Findings are written to standard error, one line each, and the exit status is 1. The files of certificates ('listen[].tls') are read too: the order of the chain, \
-            whether the key belongs to it, its expiry, and whether the hosts of routes are among its names; and those of 'origins'. What does not keep clients from connecting is a line that \
-            begins with 'warning:', and does not change the exit status: an expiry within 14 days, a key for RSA, a key that all users may read, an origin whose certificate is not verified, a rule that lifts a directive because of which responses to requests with credentials are shared. The secrets and files of 'shared' are read as well. A valid file is shown with the \
-            effective value of each setting, defaults included, and with the responses that its routes cannot serve offline, because a directive \
-            forbids it that no rule lifts: must-revalidate, proxy-revalidate, no-cache, s-maxage. With '--store' the stored responses are counted; the store is \
-            opened read-only. The exit status is then 0; it is 1 when the store cannot be read, and 64 when the command line is wrong. Nothing is sent anywhere.
+            Reads the configuration file and every file that it names: the certificates of 'listen[].tls' (order of the chain, matching key, expiry, names of the routes' hosts), those \
+            of 'origins', and the secrets of 'fleet'. Sends nothing over the network.
 
-            JSON: one object, with the keys valid and findings; for a valid file also settings and offline, and warnings if there are some.
+            An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, and the responses that its \
+            routes cannot serve offline because of a directive that no rule lifts: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the stored responses \
+            are counted as well; the store is opened read-only.
+
+            A line that begins with 'warning:' does not change the exit status. Warnings are: a certificate that expires within 14 days, an RSA key, a key that all users may read, an \
+            origin whose certificate is not verified, and a rule that lifts a directive so that responses to requests with credentials are shared.
+
+            JSON: one object, with the keys valid and findings; for a valid file also settings and offline, and warnings if there are any.
+
+            The exit status is 0 if the file is valid, 1 if it is invalid or the store cannot be read, 64 if the command line is invalid.
 
             Examples:
               holdfast check --config holdfast.yaml
@@ -29,18 +34,18 @@ struct Check: AsyncParsableCommand {
         case text, json
     }
 
-    @Option(name: .customLong("config"), help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file"))
+    @Option(name: .customLong("config"), help: ArgumentHelp("Configuration file, YAML or JSON.", valueName: "file"))
     var file: String
 
     @Option(
         help: """
-            A store's folder, whose responses are counted. The file's own store is examined only if it is named here. \
-            'holdfast serve' prints the folder that it chooses without '--store'.
+            Store folder whose responses are counted. The store in the file is not counted unless it is also named here. \
+            'holdfast serve' prints the folder that it uses by default.
             """
     )
     var store: String?
 
-    @Option(help: "For people (text), or for programs (json): one JSON object.")
+    @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
     /// The output as JSON.

@@ -8,11 +8,12 @@ struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Fetches a URL through a store.",
         discussion: """
-            The body goes to stdout as it arrives; a line for each emission (source, status, age, Cache-Status) goes to stderr. \
-            The exit status is 0 when a whole body was delivered, 1 when not, 64 when the command line is wrong.
+            The body goes to standard output as it arrives. Each emission prints a line on standard error (stderr) with its source, status, age and Cache-Status.
 
-            Of a configuration file, the store, the mode, the rules, the timeouts and the settings of origins are used; its routes are a gateway's. '--store' and \
-            '--offline' override the file. Findings in it are written to stderr, one line each, and the exit status is 1.
+            From a configuration file, the command uses the store, the mode, the rules, the timeouts and the settings of origins. It ignores the routes, which are for the gateway. '--store' and \
+            '--offline' override the file. If the file is invalid, its findings go to standard error, one per line, and the exit status is 1.
+
+            The exit status is 0 if a whole body was delivered, 1 if not, 64 if the command line is invalid.
 
             Examples:
               holdfast get https://api.example.com/feed --store feed.store
@@ -44,28 +45,28 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    @Argument(help: "An absolute http or https URL.")
+    @Argument(help: "Absolute http or https URL.")
     var url: String
 
-    @Option(help: "The store's folder; created if it does not exist, unless offline.")
+    @Option(help: "Store folder. Created if it does not exist, unless offline.")
     var store: String?
 
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file")
+        help: ArgumentHelp("Configuration file, YAML or JSON.", valueName: "file")
     )
     var file: String?
 
-    @Flag(help: "Open no socket: serve a stored response, or none.")
+    @Flag(help: "Use only the store; open no connection.")
     var offline = false
 
     @Option(
         help: ArgumentHelp(
-            "Whether the store or the network responds.",
+            "Where responses come from.",
             discussion: """
-                standard: a fresh stored response at once, a stale one after validation, any if the origin is unreachable. \
-                start-with: the stored response, then the network's (not printed again if it is unchanged). \
-                stored-first: any stored response, else the network. network-first: the network, else any stored response. \
+                standard: a fresh stored response immediately; a stale one after validation; any stored one if the origin is unreachable. \
+                start-with: the stored response, then the network's (printed only if it differs). \
+                stored-first: any stored response, otherwise the network's. network-first: the network's, otherwise any stored response. \
                 stored-only, network-only: only that source.
                 """
         )
@@ -74,7 +75,7 @@ struct Get: AsyncParsableCommand {
 
     @Option(
         name: .customLong("header"),
-        help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value")
+        help: ArgumentHelp("Request field. Repeatable.", valueName: "name: value")
     )
     var headers: [String] = []
 
@@ -90,7 +91,7 @@ struct Get: AsyncParsableCommand {
         let file = try self.file.map { try ConfigurationFile.read($0) } ?? Configuration()
         guard let store = store ?? file.storeFolder else {
             throw CommandFailure(
-                "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
+                "'\(self.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
             )
         }
         do {
@@ -204,11 +205,13 @@ extension HTTPFields {
         for line in lines {
             guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
                 let shown = line.prefix { $0 != ":" }
-                throw ValidationError("'--header' takes 'Name: value', and '\(shown)' is not the beginning of one.")
+                throw ValidationError("'--header' must be 'Name: value'; it begins with '\(shown)'.")
             }
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             guard HTTPField.isValidValue(String(value)) else {
-                throw ValidationError("The value of '--header \(name)' contains a character that is not allowed there.")
+                throw ValidationError(
+                    "The value of '--header \(name)' contains a character that is not allowed in a field value."
+                )
             }
             append(HTTPField(name: name, value: String(value)))
         }

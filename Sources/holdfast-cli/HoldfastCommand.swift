@@ -15,20 +15,27 @@ struct HoldfastCommand: AsyncParsableCommand {
         commandName: "holdfast",
         abstract: "Keeps a service responding when the network does not.",
         discussion: """
-            Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and are served when the origin \
-            is unreachable. 'cache-dump' shows the content of a store.
+            Stores responses in a folder by the rules of HTTP caching (RFC 9111), and serves them when the origin is unreachable. \
+            'cache-dump' shows the content of a store.
             """,
         version: version,
         subcommands: [
             Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self,
-            Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, SharedCommand.self,
+            Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, FleetCommand.self,
             RulesCommand.self,
         ]
     )
 
+    /// Commands that had another name before the first release, and their new names.
+    private static let formerNames = ["shared": "fleet"]
+
     static func main() async {
         if CommandLine.arguments.dropFirst().first == Serve._commandName { EarlySignals.hold() }
         StandardStream.prepare()
+        if let name = CommandLine.arguments.dropFirst().first, let new = formerNames[name] {
+            StandardStream.error.line("Error: 'holdfast \(name)' was renamed. Use 'holdfast \(new)'.")
+            exit(withError: ExitCode.validationFailure)
+        }
         var command: any ParsableCommand
         do { command = try parseAsRoot() } catch { exitAfterParsing(error) }
         do {

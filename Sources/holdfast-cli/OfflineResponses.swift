@@ -65,7 +65,7 @@ struct OfflineResponses {
                 let patterns = rule.match.urls
                 guard patterns.isEmpty || patterns.contains(where: { Self.mayBe($0, about: route) }) else { return nil }
                 let settings = rule.settings
-                let lifted = (settings.stale.despite ?? []).union(settings.ignore.directives ?? [])
+                let lifted = (settings.stale.ignore ?? []).union(settings.ignore.directives ?? [])
                 let names = rest.filter { lifted.contains($0.0) }.map(\.1)
                 return names.isEmpty ? nil : Lifting(rule: rule.name ?? "rule \(index + 1)", directives: names)
             }
@@ -102,7 +102,7 @@ struct OfflineResponses {
                 path: route.origin.pathPrefix + path
             )
             let overrides = rules.rules(for: request).overrides(forContentType: nil)
-            lifted.formIntersection(overrides.staleDespite.union(overrides.ignoredDirectives))
+            lifted.formIntersection(overrides.directivesIgnoredWhenStale.union(overrides.ignoredDirectives))
         }
         return lifted
     }
@@ -150,18 +150,18 @@ struct OfflineResponses {
     var lines: [String] {
         guard !routes.isEmpty || others != nil else { return [] }
         var lines = [
-            "Offline: a stored response is served while it is fresh, and stale if no directive forbids that, within 'stale.offline'."
+            "Offline: fresh stored responses are served; stale ones, up to 'stale.offline', unless a directive forbids it."
         ]
         for route in routes {
             let name = route.route
             if route.forbidding.isEmpty {
-                lines.append("  \(name): rules lift all directives that forbid stale use")
+                lines.append("  \(name): rules lift every directive that forbids stale use")
             } else {
                 let rules = route.lifting.map {
                     "rule '\($0.rule)' lifts \(Self.list($0.directives)) for matching requests"
                 }
                 lines.append(
-                    "  \(name): \(Self.list(route.forbidding)) turn a stale response into a 504"
+                    "  \(name): stale responses with \(Self.list(route.forbidding, "or")) get 504"
                         + (rules.isEmpty ? "" : "; " + rules.joined(separator: "; "))
                 )
             }
@@ -171,9 +171,9 @@ struct OfflineResponses {
         return lines
     }
 
-    private static func list(_ names: [String]) -> String {
+    private static func list(_ names: [String], _ conjunction: String = "and") -> String {
         guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-        return names.dropLast().joined(separator: ", ") + " and " + last
+        return names.dropLast().joined(separator: ", ") + " \(conjunction) " + last
     }
 }
 
@@ -186,17 +186,17 @@ extension OfflineResponses.Stored {
         if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(directive))") }
     }
 
-    /// `api: 12 of 340 stored responses become a 504 offline: 9 by must-revalidate, 3 by s-maxage`,
-    /// and examples.
+    /// `api: 12 of 340 stored responses would get 504 offline: 9 for must-revalidate, …`, and
+    /// examples.
     fileprivate func lines(_ name: String) -> [String] {
         guard responses > 0 else {
-            return ["  \(name): no stored responses, or they are counted with another route to the same origin"]
+            return ["  \(name): no stored responses (or they are counted under another route to the same origin)"]
         }
-        guard refused > 0 else { return ["  \(name): none of \(responses) stored responses becomes a 504 offline"] }
+        guard refused > 0 else { return ["  \(name): none of \(responses) stored responses would get 504 offline"] }
         let reasons = refusedBy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return [
-            "  \(name): \(refused) of \(responses) stored responses become a 504 offline: "
-                + reasons.map { "\($0.value) by \($0.key)" }.joined(separator: ", ")
+            "  \(name): \(refused) of \(responses) stored responses would get 504 offline: "
+                + reasons.map { "\($0.value) for \($0.key)" }.joined(separator: ", ")
         ] + examples.map { "    \($0)" }
     }
 }

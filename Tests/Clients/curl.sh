@@ -254,7 +254,7 @@ offline() {
     get "$gateway$stale"
     status 200
     contains 'old'
-    has '^Cache-Status: holdfast; hit; ttl=-?[0-9]+; detail=offline$'
+    has '^Cache-Status: holdfast; hit; ttl=-?[0-9]+; detail=unreachable$'
     done_ 'all earlier responses are served, to HEAD, ranges and HTTP/1.0 too; stale ones are marked'
 
     get --max-time 5 "$gateway/never-read"

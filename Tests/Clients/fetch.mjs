@@ -138,7 +138,7 @@ async function offline() {
     assert.equal(range.status, 206);
     assert.deepEqual(await bytesOf(range), (await remembered("drip")).subarray(99_990));
     const old = await get(stale);
-    assert.match(cacheStatus(old), /^holdfast; hit; ttl=-?\d+; detail=offline$/);
+    assert.match(cacheStatus(old), /^holdfast; hit; ttl=-?\d+; detail=unreachable$/);
     assert.deepEqual([old.status, await old.text()], [200, "old"]);
     done("all earlier responses are served, ranges too; stale ones are marked");
 

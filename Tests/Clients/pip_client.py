@@ -60,7 +60,7 @@ def main():
     if phase == "online":
         check(cache_status.startswith("holdfast; fwd=stale") and "stored" in cache_status, cache_status)
     else:
-        check(cache_status.startswith("holdfast; hit") and cache_status.endswith("detail=offline"), cache_status)
+        check(cache_status.startswith("holdfast; hit") and cache_status.endswith("detail=unreachable"), cache_status)
     status, cache_status = settled(lambda: status_of(f"{gateway}/packages/holdfast_sample-1.4.2-py3-none-any.whl"), lambda response: response[1])
     equal(status, 200, "the file")
     check(cache_status.startswith("holdfast; hit"), cache_status)

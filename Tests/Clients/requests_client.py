@@ -132,7 +132,7 @@ def offline(gateway, memory):
         equal(moved.content, remembered(memory, "html"), "a page")
         stale = session.get(gateway + STALE, timeout=LONG)
         equal((stale.status_code, stale.content), (200, b"old"), "the stale response")
-        check(cache_status(stale).startswith("holdfast; hit; ttl=") and cache_status(stale).endswith("detail=offline"), cache_status(stale))
+        check(cache_status(stale).startswith("holdfast; hit; ttl=") and cache_status(stale).endswith("detail=unreachable"), cache_status(stale))
         done("all earlier responses are served, and stale ones are marked")
 
         start = time.monotonic()

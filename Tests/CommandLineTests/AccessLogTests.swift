@@ -164,7 +164,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            #expect(await server.log.line(containing: "Lines of the access log are lost").contains("log.dropped="))
+            #expect(await server.log.line(containing: "Access log lines are being dropped").contains("log.dropped="))
         }
     }
 
@@ -187,7 +187,7 @@ import Testing
                 _ = try await RunningServer.with(arguments + ["--log-format", "json", "--log-level", "info"]) {
                     server in
                     server.signal(SIGTERM)
-                    let line = await server.log.line(containing: "Ending")
+                    let line = await server.log.line(containing: "Stopping")
                     let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
                     #expect(object?["level"] as? String == "notice" && object?["signal"] as? String == "SIGTERM")
                     #expect((object?["time"] as? String)?.wholeMatch(of: /\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z/) != nil)

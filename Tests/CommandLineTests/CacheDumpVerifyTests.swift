@@ -36,7 +36,7 @@ struct CacheDumpVerifyTests {
             #expect(outcome.lines.count == 2)
             #expect(outcome.text.hasPrefix("body "))
             #expect(outcome.text.contains(SampleStore.feed))
-            #expect(outcome.text.contains(": damaged: 1 findings"))
+            #expect(outcome.text.contains(": damaged, 1 finding"))
             #expect(outcome.error == "")
             let json = try await Tool.cacheDump.run("verify", store, "--full", "--format", "json")
             #expect(json.status == 1)

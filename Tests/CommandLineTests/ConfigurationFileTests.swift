@@ -204,17 +204,17 @@ struct ConfigurationFileTests {
               - name: keyed
                 match: {url: "https://api.example.com/v1/keyed/**"}
                 to-origin: {set: {X-Api-Key: {file: key.txt}}}
-                stale: {despite: [must-revalidate]}
+                stale: {ignore: [must-revalidate]}
             """
         try await withFile(text) { file, folder in
             try Data("hunter2\n".utf8).write(to: folder.appendingPathComponent("key.txt"))
             let shown = try await Self.holdfast.run("check", "--config", file)
             #expect(shown.status == 0)
             // The rule changes how requests with credentials are served.
-            #expect(shown.error.split(separator: "\n").count == 1 && shown.error.contains("stale.despite"))
+            #expect(shown.error.split(separator: "\n").count == 1 && shown.error.contains("stale.ignore"))
             for text in [
-                "preferStored", "https://api.example.com/v1", "keyed", "despite",
-                "api: must-revalidate, proxy-revalidate, no-cache and s-maxage turn a stale response into a 504; "
+                "preferStored", "https://api.example.com/v1", "keyed", "stale.ignore",
+                "api: stale responses with must-revalidate, proxy-revalidate, no-cache or s-maxage get 504; "
                     + "rule 'keyed' lifts must-revalidate for matching requests",
             ] {
                 #expect(shown.text.contains(text), "\(text): \(shown.text)")
@@ -240,19 +240,19 @@ struct ConfigurationFileTests {
             return line
         }
         let all = "[must-revalidate, proxy-revalidate, no-cache, s-maxage]"
-        let everything = try await offline("rules: [{stale: {despite: \(all)}}]\n")
-        #expect(everything == "  api: rules lift all directives that forbid stale use")
+        let everything = try await offline("rules: [{stale: {ignore: \(all)}}]\n")
+        #expect(everything == "  api: rules lift every directive that forbids stale use")
         let elsewhere = try await offline(
-            "rules: [{match: {url: \"https://other.example/**\"}, stale: {despite: \(all)}}]\n"
+            "rules: [{match: {url: \"https://other.example/**\"}, stale: {ignore: \(all)}}]\n"
         )
         #expect(
             elsewhere
-                == "  api: must-revalidate, proxy-revalidate, no-cache and s-maxage turn a stale response into a 504"
+                == "  api: stale responses with must-revalidate, proxy-revalidate, no-cache or s-maxage get 504"
         )
         let route = try await offline(
-            "rules: [{match: {url: \"https://api.example.com/v1/**\"}, stale: {despite: [no-cache]}, ignore: {directives: [s-maxage]}}]\n"
+            "rules: [{match: {url: \"https://api.example.com/v1/**\"}, stale: {ignore: [no-cache]}, ignore: {directives: [s-maxage]}}]\n"
         )
-        #expect(route == "  api: must-revalidate and proxy-revalidate turn a stale response into a 504")
+        #expect(route == "  api: stale responses with must-revalidate or proxy-revalidate get 504")
     }
 
     @Test func checkCountsStoredResponses() async throws {
@@ -263,7 +263,7 @@ struct ConfigurationFileTests {
                 routes: [{name: api, origin: "\(base(origin))"}]
                 rules:
                   - match: {url: "/must-revalidate"}
-                    stale: {despite: [must-revalidate]}
+                    stale: {ignore: [must-revalidate]}
                 """
             try await withFile(text) { file, folder in
                 let store = folder.appendingPathComponent("a.store").path
@@ -281,7 +281,7 @@ struct ConfigurationFileTests {
                 #expect(counted.status == 0, "\(counted.error)")
                 #expect(
                     counted.text.contains(
-                        "api: 3 of 5 stored responses become a 504 offline: 1 by must-revalidate, 1 by proxy-revalidate, 1 by s-maxage"
+                        "api: 3 of 5 stored responses would get 504 offline: 1 for must-revalidate, 1 for proxy-revalidate, 1 for s-maxage"
                     ),
                     "\(counted.text)"
                 )
@@ -325,7 +325,7 @@ struct ConfigurationFileTests {
 
     @Test func helpExplainsConfigurationFile() async throws {
         for (command, texts) in [
-            ("serve", ["--config", "goes before", "status is 1", "holdfast check"]),
+            ("serve", ["--config", "takes precedence", "status is 1", "holdfast check"]),
             ("get", ["--config", "status is 1"]),
             ("check", ["--config", "--store", "--format", "64", "must-revalidate"]),
         ] {

@@ -135,7 +135,7 @@ struct ControlPlaneTests {
             try Data((file + "\ncontrol: {socket: s/control.sock}").utf8)
                 .write(to: URL(fileURLWithPath: gateway.folder.file))
             let second = try await Tool("holdfast").run(arguments: ["serve"] + more)
-            #expect(second.status == 1 && second.error.contains("Another process listens"), "\(second)")
+            #expect(second.status == 1 && second.error.contains("Another process is listening"), "\(second)")
             #expect(try await gateway.post(Self.all).status == 200)
         }
     }
@@ -170,7 +170,7 @@ struct ControlPlaneTests {
                     ["--config", folder.file, "--store", long],
                     environment: ["RUNTIME_DIRECTORY": ""]
                 ) { server in
-                    let line = await server.log.line(containing: "no control plane")
+                    let line = await server.log.line(containing: "Control plane is not available")
                     #expect(line.contains("control.socket") && line.contains("RUNTIME_DIRECTORY"), "\(line)")
                     let response = try await ServerProcess.get("/moments?userID=harbour", at: server.port)
                     #expect(response.hasPrefix("HTTP/1.1 200"))
@@ -178,7 +178,7 @@ struct ControlPlaneTests {
                 }
                 try folder.write(origin, "control: {socket: \(long)}")
                 let named = try await Tool("holdfast").run(arguments: ["serve", "--config", folder.file])
-                #expect(named.status == 1 && named.error.contains("the limit of the system is"), "\(named)")
+                #expect(named.status == 1 && named.error.contains("the system's limit is"), "\(named)")
             }
         }
     }

@@ -5,9 +5,9 @@ import Testing
 /// The time between the first SIGTERM and the end of the listeners, with the built gateway.
 @Suite("Delay of the end", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct DrainDelayTests {
-    private static let delayed = "a second signal ends the delay"
-    private static let atOnce = "a second signal ends at once"
-    private static let over = "The delay is over"
+    private static let delayed = "a second signal skips the delay"
+    private static let atOnce = "a second signal stops immediately"
+    private static let over = "Delay ended"
 
     private func withGateway(
         _ settings: String,
@@ -31,7 +31,7 @@ struct DrainDelayTests {
             #expect(try await gateway.curl("/readyz").status == 200)
             let open = try (0..<30).map { _ in try gateway.server.connect() }
             gateway.server.signal(SIGTERM)
-            #expect(await gateway.server.log.line(containing: "Ending").contains(Self.delayed))
+            #expect(await gateway.server.log.line(containing: "Stopping").contains(Self.delayed))
             let ready = try await gateway.curl("/readyz")
             #expect(ready.status == 503 && ready.json["status"] as? String == "ending", "\(ready.text)")
             #expect(try await gateway.curl("/healthz").status == 503)
@@ -60,7 +60,7 @@ struct DrainDelayTests {
             for (number, connection) in busy.enumerated() { connection.get("/gated/door?after=\(number + 1)") }
             await origin.gate("door").waitForArrivals(30)
             gateway.server.signal(SIGTERM)
-            #expect(await gateway.server.log.line(containing: "Ending").contains(Self.delayed))
+            #expect(await gateway.server.log.line(containing: "Stopping").contains(Self.delayed))
             gateway.server.signal(SIGTERM)
             #expect(await gateway.server.log.line(containing: Self.over) != "")
             origin.gate("door").open()
@@ -72,7 +72,7 @@ struct DrainDelayTests {
         // The second signal of the body's end is ignored, so the time alone ends it.
         try await withGateway("drain: {delay: 1 ms}", signal: SIGHUP) { gateway, _ in
             gateway.server.signal(SIGTERM)
-            #expect(await gateway.server.log.line(containing: "Ending").contains(Self.delayed))
+            #expect(await gateway.server.log.line(containing: "Stopping").contains(Self.delayed))
             #expect(await gateway.server.log.line(containing: Self.over) != "")
         }
     }
@@ -83,7 +83,7 @@ struct DrainDelayTests {
     func endsAtOnceWithoutADelayAndForAPerson(_ settings: String, _ number: Int32) async throws {
         try await withGateway(settings, signal: SIGHUP) { gateway, _ in
             gateway.server.signal(number)
-            #expect(await gateway.server.log.line(containing: "Ending").contains(Self.atOnce))
+            #expect(await gateway.server.log.line(containing: "Stopping").contains(Self.atOnce))
         }
     }
 
@@ -93,7 +93,7 @@ struct DrainDelayTests {
             gateway.server.signal(SIGHUP)
             #expect(await gateway.server.log.line(containing: "Configuration reloaded") != "")
             gateway.server.signal(SIGTERM)
-            #expect(await gateway.server.log.line(containing: "Ending").contains(Self.atOnce))
+            #expect(await gateway.server.log.line(containing: "Stopping").contains(Self.atOnce))
         }
     }
 

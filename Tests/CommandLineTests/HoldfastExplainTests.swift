@@ -38,8 +38,8 @@ struct HoldfastExplainTests {
                 isUsableStale: false,
                 storedAt: now
             )
-            let fence = store.responses.invalidationSequence
-            let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+            let fencingNumber = store.responses.invalidationSequence
+            let writer = try #require(try await store.responses.beginWrite(draft, fencingNumber: fencingNumber))
             try await writer.append(ByteBuffer(string: "[]"))
             _ = try await writer.finish()
             try await store.close()
@@ -75,19 +75,19 @@ struct HoldfastExplainTests {
             #expect(outcome.status == 0 && outcome.error.isEmpty)
             #expect(
                 text == """
-                    Would be answered from the store: fresh for another 3 m 19 s (max-age=300).
+                    Would be served from the store: fresh for another 3 m 19 s (max-age=300).
 
                     GET https://api.example.com/feed?page=2
                       at        2026-01-01T00:01:40Z
                       cache     private, mode 'automatic'
                       key       GET https://api.example.com/feed?page=2
-                                shared; cache-dump calls it ID
+                                common; cache-dump calls it ID
 
                     stored
-                      → N  200, stored 1 m 40 s before, 2 bytes, shared: the only one stored
+                      → N  200, stored 1 m 40 s earlier, 2 bytes, common: the only one stored
 
                     freshness, in seconds (RFC 9111 §4.2)
-                      apparent_age           0           response_time - date_value (no valid Date: the time of receipt)
+                      apparent_age           0           response_time - date_value (no valid Date; time of receipt used)
                       response_delay         0.250       response_time - request_time
                       corrected_age_value    0.250       age_value (no valid Age) + response_delay
                       corrected_initial_age  0.250       the larger of apparent_age and corrected_age_value
@@ -97,16 +97,16 @@ struct HoldfastExplainTests {
                       response_is_fresh      yes         until 2026-01-01T00:04:59.750Z
 
                     otherwise
-                      origin unreachable  The same.
-                      origin returns 503  The same.
-                      mode 'offline'      The same.
+                      origin unreachable  Same as now.
+                      origin returns 503  Same as now.
+                      mode 'offline'      Same as now.
 
                     later
                       in 3 m 19 s, 2026-01-01T00:04:59.750Z: end of freshness
-                        now                 The origin would be asked whether the stored response is still good: it has just become stale (max-age=300).
-                        origin unreachable  Would be answered 504: 'must-revalidate' forbids its use without validation.
-                        origin returns 503  The origin's 503 would be passed on: 'must-revalidate' forbids its use without validation.
-                        mode 'offline'      Would be answered 504: 'must-revalidate' forbids its use without validation.
+                        now                 Would be validated with the origin: the stored response has just become stale (max-age=300).
+                        origin unreachable  Would fail with 504: 'must-revalidate' forbids use without validation.
+                        origin returns 503  Would return the origin's 503: 'must-revalidate' forbids use without validation.
+                        mode 'offline'      Would fail with 504: 'must-revalidate' forbids use without validation.
 
                     """
             )
@@ -116,15 +116,15 @@ struct HoldfastExplainTests {
     @Test(arguments: [
         (
             "ignore: {directives: [must-revalidate]}",
-            "The origin would be asked whether the stored response is still good: it has been stale for 5 m (max-age=300), and it is staler than 'stale.normal' allows (rule 'feed', line 7)."
+            "Would be validated with the origin: the stored response has been stale for 5 m (max-age=300), and its staleness exceeds 'stale.unreachable' (rule 'feed', line 7)."
         ),
         (
             "bypass: false",
-            "The origin would be asked whether the stored response is still good: it has been stale for 5 m (max-age=300), and 'must-revalidate' forbids its use without validation."
+            "Would be validated with the origin: the stored response has been stale for 5 m (max-age=300), and 'must-revalidate' forbids use without validation."
         ),
         (
             "freshness: {lifetime: 1 m}",
-            "The origin would be asked whether the stored response is still good: it has been stale for 9 m (freshness.lifetime 1 m by rule 'feed', line 6), and 'must-revalidate' forbids its use without validation."
+            "Would be validated with the origin: the stored response has been stale for 9 m (freshness.lifetime 1 m by rule 'feed', line 6), and 'must-revalidate' forbids use without validation."
         ),
     ])
     func verdictNamesReasonAgainstStaleUse(setting: String, verdict: String) async throws {
@@ -137,7 +137,7 @@ struct HoldfastExplainTests {
                   - name: feed
                     match: {url: "https://api.example.com/**"}
                     \(setting)
-                    stale: {normal: 1 m, on-error: 1 h}
+                    stale: {unreachable: 1 m, on-error: 1 h}
 
                 """
             try Data(yaml.utf8).write(to: file)
@@ -154,9 +154,9 @@ struct HoldfastExplainTests {
             #expect(outcome.status == 0 && outcome.error.isEmpty)
             #expect(outcome.text.split(separator: "\n").first.map(String.init) == verdict)
             if setting.contains("directives") {
-                #expect(outcome.text.contains("503, which 'stale.on-error' (rule 'feed', line 7) allows."))
+                #expect(outcome.text.contains("503, as 'stale.on-error' (rule 'feed', line 7) allows."))
                 #expect(outcome.text.contains(": end of stale.on-error\n"))
-                #expect(outcome.text.contains("it is staler than 'stale.on-error' allows (rule 'feed', line 7)."))
+                #expect(outcome.text.contains("its staleness exceeds 'stale.on-error' (rule 'feed', line 7)."))
             }
         }
     }
@@ -189,7 +189,7 @@ struct HoldfastExplainTests {
                 "--header", "Content-Type: application/json",
             ]
             let without = try await Self.holdfast.run(arguments: arguments)
-            #expect(without.text.contains("allows no stored response"))
+            #expect(without.text.contains("rules out a stored response"))
             let with = try await Self.holdfast.run(arguments: arguments + ["--content", content.path])
             #expect(with.text.hasPrefix("Would be forwarded to the origin: nothing is stored for this target."))
             #expect(with.text.contains("content with SHA-256"))
@@ -247,9 +247,9 @@ struct HoldfastExplainTests {
             #expect(outcome.lines.first?.hasSuffix("(freshness.lifetime 2 h by rule 'feed', line 8).") == true)
             #expect(
                 outcome.text.contains("cache     shared")
-                    && outcome.text.contains("route 'api' leads to 'api.example.com'")
+                    && outcome.text.contains("route 'api' forwards it to 'api.example.com'")
             )
-            #expect(outcome.text.contains("'session' is sent, and not in the key (rule 'feed', line 9)"))
+            #expect(outcome.text.contains("'session' is sent, but is not in the key (rule 'feed', line 9)"))
             #expect(!outcome.text.contains("hunter2"))
             let byOrigin = try await Self.holdfast.run(
                 "explain",
@@ -259,7 +259,7 @@ struct HoldfastExplainTests {
                 "--at",
                 "2026-01-01T01:00:00Z"
             )
-            #expect(byOrigin.lines.first == outcome.lines.first && byOrigin.text.contains("an origin's URL"))
+            #expect(byOrigin.lines.first == outcome.lines.first && byOrigin.text.contains("an origin URL"))
         }
     }
 

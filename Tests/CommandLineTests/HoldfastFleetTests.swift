@@ -7,14 +7,14 @@ import Testing
 struct HoldfastFleetTests {
     private static let targets = [PurgedGateway.Target(path: "/news/1"), PurgedGateway.Target(path: "/other")]
 
-    private static func shared(_ port: Int, node: String, _ more: String = "") -> String {
+    private static func section(_ port: Int, node: String, _ more: String = "") -> String {
         """
-        shared: {url: "redis://127.0.0.1:\(port)", namespace: test, node: \(node), secret: {file: secret}\(more)}
+        fleet: {url: "redis://127.0.0.1:\(port)", namespace: test, node: \(node), secret: {file: secret}\(more)}
         """
     }
 
-    private func write(_ folder: PurgedGateway.Folder, _ origin: RunningOrigin, _ shared: String) throws {
-        try folder.write(origin, shared)
+    private func write(_ folder: PurgedGateway.Folder, _ origin: RunningOrigin, _ section: String) throws {
+        try folder.write(origin, section)
         try Data(repeating: 0x61, count: 32).write(to: URL(fileURLWithPath: folder.path + "/secret"))
     }
 
@@ -24,8 +24,8 @@ struct HoldfastFleetTests {
                 try await PurgedGateway.Folder.with { other in
                     try await SampleOrigin.withOrigin { origin in
                         origin.respond("v1")
-                        try write(folder, origin, Self.shared(redis.port, node: "gw-a"))
-                        try write(other, origin, Self.shared(redis.port, node: "gw-b"))
+                        try write(folder, origin, Self.section(redis.port, node: "gw-a"))
+                        try write(other, origin, Self.section(redis.port, node: "gw-b"))
                         try await PurgedGateway.with(folder) { gateway in
                             // A second gateway that is stopped meanwhile is ended by force.
                             try await PurgedGateway.with(other, signal: SIGKILL) { second in
@@ -45,10 +45,10 @@ struct HoldfastFleetTests {
         try await together(gateway)
         for gateway in [gateway, second] { try await gateway.warm(Self.targets) }
         let purge = try await gateway.purge(["--tag", "news", "--wait", "everywhere", "--within", "1m"])
-        #expect(purge.status == 0 && purge.text.contains("In force at all 2 nodes."), "\(purge)")
+        #expect(purge.status == 0 && purge.text.contains("In force on all 2 nodes."), "\(purge)")
         // On a busy machine the server may not have replied in time a moment ago.
         var status = try await gateway.run(["status"])
-        while !status.text.contains("  shared         gw-a following at ") {
+        while !status.text.contains("  fleet          gw-a following at ") {
             try Task.checkCancellation()
             status = try await gateway.run(["status"])
         }
@@ -56,10 +56,10 @@ struct HoldfastFleetTests {
         // Not later than the command's end.
         await origin.stop()
         let response = try await second.get("/news/1")
-        #expect(response.contains("detail=offline"), "\(response)")
-        #expect(try await !second.get("/other").contains("detail=offline"))
-        let reply = try await gateway.post(#"{"select": {"tags": ["news"]}, "wait": "shared", "within": "1m"}"#)
-        #expect(reply.status == 200 && reply.json["reached"] as? String == "shared", "\(reply.text)")
+        #expect(response.contains("detail=unreachable"), "\(response)")
+        #expect(try await !second.get("/other").contains("detail=unreachable"))
+        let reply = try await gateway.post(#"{"select": {"tags": ["news"]}, "wait": "published", "within": "1m"}"#)
+        #expect(reply.status == 200 && reply.json["reached"] as? String == "published", "\(reply.text)")
         #expect(reply.json["position"] is String && reply.json["nodes"] == nil && reply.json["sequence"] is Int)
     }
 
@@ -76,15 +76,15 @@ struct HoldfastFleetTests {
     }
 
     private func queued(_ gateway: PurgedGateway) async throws {
-        let purge = try await gateway.purge(["--tag", "news", "--wait", "shared", "--within", "100ms"])
-        #expect(purge.status == 2 && purge.text.contains("Not yet shared with other nodes."), "\(purge)")
-        let asked = try await gateway.post(#"{"select": {"tags": ["news"]}, "wait": "shared", "within": "100ms"}"#)
+        let purge = try await gateway.purge(["--tag", "news", "--wait", "published", "--within", "100ms"])
+        #expect(purge.status == 2 && purge.text.contains("Not yet published to other nodes."), "\(purge)")
+        let asked = try await gateway.post(#"{"select": {"tags": ["news"]}, "wait": "published", "within": "100ms"}"#)
         #expect(asked.status == 202 && asked.json["reached"] as? String == "queued", "\(asked.text)")
         // Clients that ask for nothing see the status that they always saw.
         let plain = try await gateway.post(#"{"select": {"tags": ["news"]}, "within": "100ms"}"#)
         #expect(plain.status == 200 && plain.json["reached"] as? String == "queued", "\(plain.text)")
         let status = try await gateway.run(["status"])
-        #expect(status.lines.first?.contains("of this node wait") == true, "\(status)")
+        #expect(status.lines.first?.contains("of this node are unsent") == true, "\(status)")
         let command = try await gateway.purge(["--tag", "news", "--within", "100ms"])
         #expect(command.status == 0, "\(command)")
     }
@@ -97,7 +97,7 @@ struct HoldfastFleetTests {
                     try await SampleOrigin.withOrigin { origin in
                         origin.respond("v1")
                         for folder in [folder, other] {
-                            try write(folder, origin, Self.shared(redis.port, node: "gw", ", lease: 2s, timeout: 10s"))
+                            try write(folder, origin, Self.section(redis.port, node: "gw", ", lease: 2s, timeout: 10s"))
                         }
                         try await PurgedGateway.with(folder) { gateway in
                             try await PurgedGateway.with(other, signal: SIGKILL) { second in
@@ -110,13 +110,13 @@ struct HoldfastFleetTests {
                                 let check = try await Self.check(folder)
                                 #expect(check.text.contains("2 nodes are named 'gw': "), "\(check)")
                                 #expect(
-                                    check.status == 0 && check.text.contains("Set another 'shared.node'"),
+                                    check.status == 0 && check.text.contains("Set a different 'fleet.node'"),
                                     "\(check)"
                                 )
                                 try await forgets(folder, redis)
-                                let status = try await gateway.run(["shared", "status"])
+                                let status = try await gateway.run(["fleet", "status"])
                                 #expect(
-                                    status.lines.first?.contains("'gw' is the name of several") == true,
+                                    status.lines.first?.contains("several named 'gw'") == true,
                                     "\(status)"
                                 )
                             }
@@ -128,7 +128,7 @@ struct HoldfastFleetTests {
     }
 
     private static func check(_ folder: PurgedGateway.Folder) async throws -> Tool.Outcome {
-        try await Tool("holdfast").run(arguments: ["shared", "check", "--config", folder.file])
+        try await Tool("holdfast").run(arguments: ["fleet", "check", "--config", folder.file])
     }
 
     /// A node that is silent for 10 s, and no other.
@@ -140,7 +140,7 @@ struct HoldfastFleetTests {
             #"HSET hf1:test:{log}:n \#(young) "2 gw-young 1-1 0 0 up 1.0 99999999999999""#,
         ])
         func forget(_ node: String) async throws -> Tool.Outcome {
-            try await Tool("holdfast").run(arguments: ["shared", "forget", node, "--config", folder.file])
+            try await Tool("holdfast").run(arguments: ["fleet", "forget", node, "--config", folder.file])
         }
         let forgotten = try await forget("gw-old")
         #expect(
@@ -148,7 +148,10 @@ struct HoldfastFleetTests {
             "\(forgotten)"
         )
         let again = try await forget(identity)
-        #expect(again.status == 1 && again.error.contains("No node is named '\(identity)'."), "\(again)")
+        #expect(
+            again.status == 1 && again.error.contains("No node has the name or identity '\(identity)'."),
+            "\(again)"
+        )
         let running = try await forget("gw-young")
         #expect(running.status == 1 && running.error.contains("Stop it first."), "\(running)")
         _ = await redis.run(["HDEL hf1:test:{log}:n \(young)"])
@@ -175,8 +178,8 @@ struct HoldfastFleetTests {
             try await PurgedGateway.Folder.with { folder in
                 try await PurgedGateway.Folder.with { other in
                     try await SampleOrigin.withOrigin { origin in
-                        try write(folder, origin, Self.shared(redis.port, node: "gw-a"))
-                        try write(other, origin, Self.shared(redis.port, node: "gw-b", ", timeout: 10s"))
+                        try write(folder, origin, Self.section(redis.port, node: "gw-a"))
+                        try write(other, origin, Self.section(redis.port, node: "gw-b", ", timeout: 10s"))
                         try await PurgedGateway.with(folder) { gateway in
                             for round in 1...5 {
                                 origin.respond("v\(round)")
@@ -185,7 +188,7 @@ struct HoldfastFleetTests {
                                     try await earlier.warm(Self.targets)
                                 }
                                 origin.respond("v\(round + 1)")
-                                let purge = try await gateway.purge(["--all", "--wait", "shared", "--within", "1m"])
+                                let purge = try await gateway.purge(["--all", "--wait", "published", "--within", "1m"])
                                 #expect(purge.status == 0, "\(purge)")
                                 try await PurgedGateway.with(other) { started in
                                     for _ in 0..<30 {
@@ -207,7 +210,7 @@ struct HoldfastFleetTests {
             try await SampleOrigin.withOrigin { origin in
                 origin.respond("v1")
                 let port = try ListeningSocket().port
-                try write(folder, origin, Self.shared(port, node: "gw-a"))
+                try write(folder, origin, Self.section(port, node: "gw-a"))
                 for _ in 0..<2 {
                     try await PurgedGateway.with(folder) { gateway in
                         // It is ready when it has given up.
@@ -260,7 +263,7 @@ struct HoldfastFleetTests {
         for gateway in [gateways.0, gateways.1] { try await gateway.warm(Self.targets) }
         origin.respond(text)
         let purge = try await gateways.0.purge(["--tag", "news", "--wait", "everywhere", "--within", "1m"])
-        #expect(purge.status == 0 && purge.text.contains("In force at all 2 nodes."), "\(purge)")
+        #expect(purge.status == 0 && purge.text.contains("In force on all 2 nodes."), "\(purge)")
         #expect(try await gateways.1.get("/news/1").hasSuffix(text))
     }
 
@@ -273,7 +276,7 @@ struct HoldfastFleetTests {
     ) throws {
         let lines = step.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
         let text = """
-            shared:
+            fleet:
               url: "redis://127.0.0.1:\(redis.port)"
               namespace: test
               node: \(name)
@@ -290,7 +293,7 @@ struct HoldfastFleetTests {
     /// The settings of each step, with the files in the folder of the configuration.
     private static func stepsOfTheManual() throws -> [String] {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("docs/shared-tier.md")
+            .deletingLastPathComponent().appendingPathComponent("docs/fleet.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let section = try #require(text.components(separatedBy: "\n## Replace the secret\n").last)
             .components(separatedBy: "\n## ")[0]
@@ -307,7 +310,8 @@ struct HoldfastFleetTests {
             #expect(purge.status == 0 && purge.error.contains("shares no purges"), "\(purge)")
             #expect(try purge.objects().first?["reached"] == nil)
             for (arguments, words) in [
-                (["--wait", "all"], "'--wait <level>'"), (["--within", "2m"], "'--within' is '2m'"),
+                (["--wait", "all"], "'--wait <level>'"),
+                (["--within", "2m"], "'--within' must be a time of at most 1m"),
             ] {
                 let wrong = try await gateway.purge(["--all"] + arguments)
                 #expect(wrong.status == 64 && wrong.error.contains(words), "\(wrong)")

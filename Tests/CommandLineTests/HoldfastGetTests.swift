@@ -62,7 +62,7 @@ struct HoldfastGetTests {
             let connections = origin.acceptedConnections
             let miss = try await Self.holdfast.run("get", url, "--store", store, "--offline")
             #expect(miss.status == 1 && miss.output.isEmpty)
-            #expect(miss.error.contains("Nothing usable is stored") && !miss.error.contains("hunter2"))
+            #expect(miss.error.contains("No usable response is stored") && !miss.error.contains("hunter2"))
             #expect(origin.acceptedConnections == connections)
             let broken = try await Self.holdfast.run(
                 "get",

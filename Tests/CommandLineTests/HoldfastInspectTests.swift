@@ -93,7 +93,7 @@ struct HoldfastInspectTests {
         #expect(again.status == 401 && again.content.contains("urn:holdfast:problem:code-not-valid"), "\(again)")
         let bearer = "Authorization: Bearer \(token)\r\n"
         let overview = try await send("GET", "/v1/overview", to: port, bearer)
-        #expect(overview.status == 200 && overview.json["standing"] as? String == "origin", "\(overview)")
+        #expect(overview.status == 200 && overview.json["responsesFrom"] as? String == "origin", "\(overview)")
         #expect((overview.json["summary"] as? String)?.hasPrefix("Serving.") == true)
         #expect(try await send("GET", "/v1/history?window=day", to: port, bearer).json["stepSeconds"] as? Int == 300)
         #expect(try await send("GET", "/v1/history?window=week", to: port, bearer).status == 400)
@@ -126,7 +126,7 @@ struct HoldfastInspectTests {
             await origin.stop()
             for number in 0..<3 { _ = try await gateway.get("/missing/\(number)") }
             let overview = try await gateway.curl("/v1/overview").json
-            #expect(overview["standing"] as? String == "store" && overview["unreachableCount"] as? Int == 1)
+            #expect(overview["responsesFrom"] as? String == "store" && overview["unreachableCount"] as? Int == 1)
             let control = overview["control"] as? [String: Any]
             #expect(control?["socket"] as? String == gateway.folder.socket && control?["listen"] == nil)
             var responses: Int?

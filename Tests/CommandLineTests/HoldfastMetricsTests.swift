@@ -178,7 +178,7 @@ struct HoldfastMetricsTests {
                     let base = url.dropLast("/metrics".count)
                     for path in ["/livez", "/v1/status", "/v1/purges", "/"] {
                         let reply = try await folder.fetch(base + path)
-                        #expect(reply.status == 404 && reply.text.contains("Known are /metrics."), "\(reply)")
+                        #expect(reply.status == 404 && reply.text.contains("Known paths: /metrics."), "\(reply)")
                     }
                     #expect(try await folder.fetch(url, ["-X", "POST"]).status == 405)
                     #expect(try await folder.fetch(url, ["-H", "Host: a.example"]).status == 421)

@@ -118,7 +118,7 @@ struct HoldfastModeTests {
             #expect(try await gateway.curl("/v1/mode", ["-X", "PATCH"]).status == 405)
             for (arguments, text) in [
                 (["offline", "--until", "25:00"], "25:00"), (["offline", "--for", "2x"], "2x"),
-                (["offline", "--for", "1h", "--until", "14:00"], "name one of them"), (["--for", "1h"], "Name a mode"),
+                (["offline", "--for", "1h", "--until", "14:00"], "Use one of them"), (["--for", "1h"], "need a mode"),
                 (["away"], "away"),
             ] {
                 let outcome = try await gateway.run(["mode"] + arguments)

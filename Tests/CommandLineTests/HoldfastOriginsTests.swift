@@ -141,7 +141,7 @@ struct HoldfastOriginsTests {
             let place = "\(folder.file):7: origin 'https://server.example'"
             let pair = try await check("certificate: one.pem\nkey: two.key")
             #expect(pair.status == 1 && pair.error.hasPrefix(place), "\(pair)")
-            #expect(pair.error.contains("two.key' holds another key than that of the first certificate"), "\(pair)")
+            #expect(pair.error.contains("two.key' contains a key that does not match the first certificate"), "\(pair)")
             let missing = try await check("ca: missing.pem")
             #expect(missing.status == 1 && missing.error.contains("missing.pem' cannot be opened"), "\(missing)")
             let open = try await check("verify: false\ninsecure: true")
@@ -168,7 +168,7 @@ struct HoldfastOriginsTests {
                 try write(folder, "verify: false\ninsecure: true")
                 let reloaded = try await gateway.run(["reload"])
                 #expect(reloaded.status == 0, "\(reloaded)")
-                let warning = await gateway.server.log.line(containing: "A setting takes protection away")
+                let warning = await gateway.server.log.line(containing: "Setting reduces protection")
                 #expect(warning.contains("'https://server.example' is not verified"), "\(warning)")
                 let status = try await gateway.run(["status", "--format", "json"])
                 let report = try #require(try status.objects().first)

@@ -88,7 +88,7 @@ struct HoldfastPurgeTests {
                 let response = try await gateway.get(target.path, host: target.host)
                 let isPurged = selector.selected.contains(target)
                 #expect(response.hasPrefix("HTTP/1.1 200 ") && response.hasSuffix("v1"), "\(target) \(response)")
-                #expect(response.contains("detail=offline") == isPurged, "\(target) \(response)")
+                #expect(response.contains("detail=unreachable") == isPurged, "\(target) \(response)")
             }
             // Expired responses are only offline copies now.
             let again = try await gateway.post(#"{"select": \#(selector.json), "dryRun": true}"#)
@@ -162,7 +162,9 @@ struct HoldfastPurgeTests {
                 try await PurgedGateway.with(folder) { gateway in
                     for target in Self.targets where target != Target(path: "/other") {
                         let response = try await gateway.get(target.path, host: target.host)
-                        #expect(response.contains("detail=offline") && response.hasSuffix("v1") == (action == "expire"))
+                        #expect(
+                            response.contains("detail=unreachable") && response.hasSuffix("v1") == (action == "expire")
+                        )
                     }
                     #expect(try await gateway.get("/other").contains("; hit; ttl="))
                 }
@@ -261,13 +263,13 @@ struct HoldfastPurgeTests {
     @Test func wrongCommandLinesAndMissingStoresAreErrors() async throws {
         try await PurgedGateway.Folder.with { folder in
             for (arguments, status, text) in [
-                ([], 64, "Name URLs"), (["--all", "--tag", "a"], 64, "name it alone"),
+                ([], 64, "Nothing is selected. Give URLs"), (["--all", "--tag", "a"], 64, "without other selectors"),
                 (["ftp://a.example/"], 64, "ftp://a.example/"), (["https://a.example/", "x"], 64, "URL 2: "),
                 (["--host", "a.example:80"], 64, "no scheme, port or path"),
                 (["--host", "a.example:80"], 64, "'--host' number 1"),
                 (["--tag", "a", "--tag", ""], 64, "'--tag' number 2 has 0 bytes"),
                 (["--all", "--reason", "a\tb"], 64, "'--reason' has a control character"),
-                (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "there is no store in it yet"),
+                (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "it contains no store yet"),
             ] {
                 let outcome = try await folder.purge(arguments)
                 #expect(outcome.status == status && outcome.error.contains(text), "\(arguments) \(outcome)")

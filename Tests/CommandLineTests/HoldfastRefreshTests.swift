@@ -24,7 +24,7 @@ struct HoldfastRefreshTests {
             let dryRun = try await gateway.purge(["--tag", "news", "--refresh", "500/s", "--dry-run"])
             #expect(dryRun.text.contains("Would fetch up to 3 again."), "\(dryRun)")
             let purge = try await gateway.purge(["--tag", "news", "--refresh", "500/s"])
-            #expect(purge.status == 0 && purge.text.contains("Up to 3 are fetched again."), "\(purge)")
+            #expect(purge.status == 0 && purge.text.contains("Fetching up to 3 again."), "\(purge)")
             let done = try await refresh(gateway, in: "done")
             #expect(done["requested"] as? Int == 3 && done["refreshed"] as? Int == 3, "\(done)")
             await origin.stop()

@@ -101,7 +101,7 @@ struct HoldfastReloadTests {
                     for (setting, wanted) in [
                         ("listen", "127.0.0.1:1"), ("store.path", "b.store"), ("store.memory", "2 MiB"),
                     ] {
-                        let line = await server.log.line(containing: "Setting changes only")
+                        let line = await server.log.line(containing: "Setting needs a restart")
                         #expect(line.contains("warning") && line.contains(setting) && line.contains(wanted))
                     }
                     // The command line overrides the file, as at the start.
@@ -131,7 +131,7 @@ struct HoldfastReloadTests {
             let isEnough = limit.rlim_max >= 1_000_000
             _ = try await RunningServer.with(["--config", path.path]) { server in
                 server.signal(SIGTERM)
-                let line = await server.log.line(containing: isEnough ? "Ending" : "raise the limit of open files")
+                let line = await server.log.line(containing: isEnough ? "Stopping" : "Limit of open files is too low")
                 #expect(line.contains(isEnough ? "SIGTERM" : "limits.connections=1000000"))
             }
         }
@@ -150,9 +150,9 @@ struct HoldfastReloadTests {
                     await origin.stop()
                     for _ in 0..<3 {
                         kept.send("GET /respond?body=stored HTTP/1.1\r\nHost: a\r\nCache-Control: no-cache\r\n\r\n")
-                        #expect(await kept.read(until: "stored").contains("detail=offline"))
+                        #expect(await kept.read(until: "stored").contains("detail=unreachable"))
                     }
-                    let unreachable = await log.line(containing: "Origin cannot be reached")
+                    let unreachable = await log.line(containing: "Origin unreachable")
                     #expect(unreachable.contains(" notice ") && unreachable.contains("origin=\(origin.baseURL)"))
                     try await origin.restart()
                     kept.get("/respond?body=back")

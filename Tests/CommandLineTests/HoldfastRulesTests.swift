@@ -22,7 +22,7 @@ struct HoldfastRulesTests {
           - name: images
             match: {url: "http://a.example/*.png", content-type: image/*}
             freshness: {lifetime: 1 h}
-            stale: {despite: [must-revalidate], offline: 7 d}
+            stale: {ignore: [must-revalidate], offline: 7 d}
           - name: agents
             match: {url: "http://a.example/agents"}
             ignore: {fields: [User-Agent]}
@@ -109,8 +109,8 @@ struct HoldfastRulesTests {
                 isUsableStale: fields[.cacheControl]?.contains("must-revalidate") != true,
                 storedAt: received
             )
-            let fence = store.responses.invalidationSequence
-            let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+            let fencingNumber = store.responses.invalidationSequence
+            let writer = try #require(try await store.responses.beginWrite(draft, fencingNumber: fencingNumber))
             try await writer.append(ByteBuffer(string: "body of \(path.prefix { $0 != "?" })\(distance)"))
             _ = try #require(try await writer.finish())
         }
@@ -133,27 +133,27 @@ struct HoldfastRulesTests {
             #expect(outcome.status == 0 && outcome.error == "")
             #expect(
                 outcome.text == """
-                    4 of 7 stored responses change when '\(place.new)' replaces '\(place.old)'. Nothing has been changed.
+                    4 of 7 stored responses change when '\(place.new)' replaces '\(place.old)'. Nothing was changed.
 
-                      key               3  looked up under another key; 'holdfast rules apply' moves them; 1 replaced by newer ones there
+                      key               3  looked up under a new key; 'holdfast rules apply' moves them; 1 replaced by newer responses there
                       lifetime          1  fresh for longer or shorter
-                      staleness         1  used for longer or shorter after that
+                      staleness         1  usable when stale for longer or shorter
 
-                    By rule 'lists' (line 4): key 2
+                    Because of rule 'lists' (line 4): key 2
                       GET http://a.example/list?session=REDACTED&page=1
                           key        http://a.example/list?page=1
                       GET http://a.example/list?session=REDACTED&page=1
                           key        http://a.example/list?page=1
 
-                    By rule 'images' (line 7): lifetime 1, staleness 1
+                    Because of rule 'images' (line 7): lifetime 1, staleness 1
                       GET http://a.example/a.png
                           lifetime   1 h instead of 1 m
                           staleness  forbidden by: nothing instead of must-revalidate
                           staleness  offline: 7 d instead of unlimited
 
-                    By rule 'agents' (line 11): key 1
+                    Because of rule 'agents' (line 11): key 1
                       GET http://a.example/agents
-                          key        another variant: other fields select it
+                          key        another variant, selected by other fields
 
                     """
             )
@@ -201,11 +201,11 @@ struct HoldfastRulesTests {
         try await withStore(new) { place in
             let outcome = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
             #expect(outcome.status == 0)
-            #expect(outcome.text.contains("By rule 'mine' (line 3): untold 1"))
+            #expect(outcome.text.contains("Because of rule 'mine' (line 3): untold 1"))
             #expect(outcome.text.contains("untold     the principal is not stored"))
-            #expect(outcome.text.contains("By rule 'away' (line 4): passed by 3"))
+            #expect(outcome.text.contains("Because of rule 'away' (line 4): passed by 3"))
             let applied = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
-            #expect(applied.text == "7 stored responses examined; no change was needed.\n")
+            #expect(applied.text == "7 stored responses examined; nothing to change.\n")
         }
     }
 
@@ -226,8 +226,8 @@ struct HoldfastRulesTests {
             #expect(outcome.status == 0 && outcome.error == "")
             #expect(
                 outcome.text == """
-                    7 stored responses examined: 3 have another key or variant now, 1 another expiry.
-                    1 superseded by newer ones under their new key.
+                    7 stored responses examined: 3 have a new key or variant, 1 a new expiry.
+                    1 replaced by newer responses under the new key.
 
                     """
             )

@@ -106,7 +106,8 @@ struct HoldfastServeSettingsTests {
             let arguments = ["serve", "--config", file.path, "--listen", "127.0.0.1:0", "--threads", "2"]
             let outcome = try await Self.holdfast.run(arguments: arguments, openFiles: openFiles)
             #expect(outcome.status == 1 && outcome.text == "", "\(outcome)")
-            #expect(outcome.error.contains("may have \(openFiles) files") && outcome.error.contains("at least 80"))
+            #expect(outcome.error.contains("The limit of open files is \(openFiles);"), "\(outcome)")
+            #expect(outcome.error.contains("at least 80"), "\(outcome)")
             #expect(outcome.error.contains("'ulimit -n'") && outcome.error.contains("'--threads 2'"))
             #expect(!FileManager.default.fileExists(atPath: store))
         }

@@ -41,7 +41,7 @@ struct HoldfastServeTests {
                     let stored = try await get(path, at: port)
                     #expect(stored.hasPrefix("HTTP/1.1 200 OK\r\n") && stored.contains("harbour-25"))
                     let stale = try await get(path, at: port, "Cache-Control: no-cache\r\n")
-                    #expect(stale.contains("detail=offline") && stale.contains("harbour-25"))
+                    #expect(stale.contains("detail=unreachable") && stale.contains("harbour-25"))
                     let missing = try await get("/moments?userID=never-seen", at: port)
                     #expect(missing.hasPrefix("HTTP/1.1 50"))
                     #expect(

@@ -18,7 +18,7 @@ struct HoldfastStalenessTests {
             routes:
               - {origin: "\(origin.baseURL)"}
             rules:
-              - {match: {url: "/news/**"}, freshness: {lifetime: 1 s}, stale: {offline: \(limit), normal: \(limit)}}
+              - {match: {url: "/news/**"}, freshness: {lifetime: 1 s}, stale: {offline: \(limit), unreachable: \(limit)}}
             """
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
     }
@@ -47,21 +47,21 @@ struct HoldfastStalenessTests {
             try await storeAndOutlive(gateway, origin)
             let connections = try (0..<30).map { _ in try gateway.server.connect() }
             let shown = try await gateway.run(["staleness"])
-            #expect(shown.status == 0 && shown.text == "The configured limits of staleness are in force.\n", "\(shown)")
+            #expect(shown.status == 0 && shown.text == "The configured staleness limits are in force.\n", "\(shown)")
             let set = try await gateway.run(["staleness", "2d", "--for", "2h", "--reason", "outage"])
-            #expect(set.text.hasPrefix("While an origin fails, responses may be 2d stale at least, until 2"), "\(set)")
+            #expect(set.text.hasPrefix("While an origin fails, staleness limits are at least 2d until 2"), "\(set)")
             #expect(set.text.hasSuffix(" Reason: outage.\n"), "\(set)")
             for connection in connections { connection.get("/news/1") }
             for connection in connections {
                 let response = await connection.read { $0.contains("\r\n\r\n") }
-                #expect(response.hasPrefix("HTTP/1.1 200 ") && response.contains("detail=offline"), "\(response)")
+                #expect(response.hasPrefix("HTTP/1.1 200 ") && response.contains("detail=unreachable"), "\(response)")
             }
             let report = try await gateway.curl("/v1/staleness").json
             #expect(report["staleness"] as? String == "2d" && report["seconds"] as? Int == 172_800)
             #expect(report["by"] as? String == "uid \(getuid())" && report["since"] is String)
             let status = try await gateway.run(["status"])
-            #expect(status.text.contains("responses may be 2d stale at least, until 2"), "\(status.text)")
-            let line = await gateway.server.log.line(containing: "A staleness is in force for a time")
+            #expect(status.text.contains("staleness limits are at least 2d until 2"), "\(status.text)")
+            let line = await gateway.server.log.line(containing: "A temporary staleness is in force")
             #expect(line.contains("staleness=172800") && line.contains("outage"), "\(line)")
             let ended = try await gateway.run(["staleness", "--configured", "--format", "json"])
             #expect(try ended.objects().first?["staleness"] as? String == "configured", "\(ended)")
@@ -95,7 +95,7 @@ struct HoldfastStalenessTests {
                 }
                 #expect(ending.wasKilled)
                 try await PurgedGateway.with(folder) { gateway in
-                    #expect(try await gateway.get("/news/1").contains("detail=offline"))
+                    #expect(try await gateway.get("/news/1").contains("detail=unreachable"))
                     try write(folder, origin, limit: "0 s")
                     gateway.server.signal(SIGHUP)
                     _ = await gateway.server.log.line(containing: "Configuration reloaded")
@@ -106,7 +106,7 @@ struct HoldfastStalenessTests {
                 }
                 _ = try await RunningServer.with(["--config", folder.file, "--no-control"]) { server in
                     let response = try await ServerProcess.get("/news/1", at: server.port)
-                    #expect(response.contains("detail=offline"), "\(response)")
+                    #expect(response.contains("detail=unreachable"), "\(response)")
                     server.signal(SIGTERM)
                 }
                 // The hour has passed.
@@ -142,7 +142,7 @@ struct HoldfastStalenessTests {
             #expect(try await gateway.curl("/v1/staleness", content).status == 200)
             for (arguments, text) in [
                 (["2d", "--until", "25:00"], "25:00"), (["2x", "--for", "1h"], "2x"),
-                (["2d", "--for", "1h", "--until", "14:00"], "name one of them"), (["--for", "1h"], "Name a length"),
+                (["2d", "--for", "1h", "--until", "14:00"], "Use one of them"), (["--for", "1h"], "need a length"),
                 (["--configured", "--for", "1h"], "--configured"), (["2d", "--configured"], "--configured"),
             ] {
                 let outcome = try await gateway.run(["staleness"] + arguments)

@@ -44,7 +44,7 @@ struct HoldfastStatusTests {
     @Test func originsHaveStateAndNextProbe() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             let well = try await gateway.run(["origins"])
-            #expect(well.text == "reachable    \(origin.baseURL)  0 under way, 0 waiting\n", "\(well)")
+            #expect(well.text == "reachable    \(origin.baseURL)  0 in flight, 0 waiting\n", "\(well)")
             await origin.stop()
             for number in 0..<3 { _ = try await gateway.get("/missing/\(number)") }
             let origins = try await gateway.curl("/v1/origins").json["origins"] as? [[String: Any]]
@@ -98,7 +98,7 @@ struct HoldfastStatusTests {
             }
             let stored = try await explain("http://a.test/news/1")
             #expect(summary(stored).contains("from the store"), "\(stored.text)")
-            #expect((stored.json["notes"] as? [String])?.first?.contains("which a route leads to") == true)
+            #expect((stored.json["notes"] as? [String])?.first?.contains("a route forwards it to") == true)
             #expect(summary(try await explain("\(origin.baseURL)/news/1")).contains("from the store"))
             let before = origin.requestCount(path: "/missing")
             let missing = try await explain("http://a.test/missing?token=secret")
@@ -114,7 +114,7 @@ struct HoldfastStatusTests {
     @Test func reloadReportsWhatHasChangedAndWhatWasKept() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             let same = try await gateway.run(["reload"])
-            #expect(same.status == 0 && same.text == "Reloaded. Nothing has changed.\n", "\(same)")
+            #expect(same.status == 0 && same.text == "Reloaded. Nothing changed.\n", "\(same)")
             try gateway.folder.write(origin, "  - {match: {url: /x}, tags: [x]}\nmode: online\nthreads: 3")
             let reply = try await gateway.curl("/v1/reload", ["--json", "{}", "-H", "Accept: */*"])
             #expect(reply.status == 200 && reply.json["by"] as? String == "uid \(getuid())", "\(reply.text)")

@@ -252,7 +252,7 @@ import Testing
                 try folder.write(origin)
                 origin.respond("v1")
                 let expected =
-                    "'OTEL_EXPORTER_OTLP_PROTOCOL' in the environment takes 'http/protobuf' alone, not 'grpc'."
+                    "'OTEL_EXPORTER_OTLP_PROTOCOL' in the environment must be 'http/protobuf', not 'grpc'."
                 let environment = [
                     "OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
                 ]
@@ -278,7 +278,8 @@ import Testing
                 environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"]
             )
             #expect(outcome.status == 1, "\(outcome)")
-            let expected = "'OTEL_EXPORTER_OTLP_ENDPOINT' in the environment takes a URL like 'http://localhost:4318'"
+            let expected =
+                "'OTEL_EXPORTER_OTLP_ENDPOINT' in the environment must be an http or https URL such as 'http://localhost:4318'"
             #expect(outcome.error.contains(expected), "\(outcome.error)")
         }
     }

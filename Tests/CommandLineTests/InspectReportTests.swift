@@ -110,7 +110,7 @@ struct InspectReportTests {
                 ((reply.json["explanation"] as? [String: Any])?["now"] as? [String: Any])?["summary"] as? String
             }
             let plain = try await explain([])
-            #expect(summary(plain)?.hasPrefix("Would be answered from the store") == true, "\(plain.text)")
+            #expect(summary(plain)?.hasPrefix("Would be served from the store") == true, "\(plain.text)")
             let asking = try await explain(["cache-control:no-cache", "accept-language:de"])
             #expect(asking.status == 200 && summary(asking) != summary(plain), "\(asking.text)")
             for wrong in ["none", ":x", "ä:c"] { #expect(try await explain([wrong]).status == 400, "\(wrong)") }

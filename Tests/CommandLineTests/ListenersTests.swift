@@ -54,7 +54,7 @@ struct ListenersTests {
                 #expect(attributes[.posixPermissions] as? Int == 0o600)
                 try write(folder, origin, "127.0.0.1:1")
                 server.signal(SIGHUP)
-                let line = await server.log.line(containing: "Setting changes only")
+                let line = await server.log.line(containing: "Setting needs a restart")
                 #expect(line.contains("configuration.setting=listen") && line.contains("unix: \(path)"), "\(line)")
                 #expect(try await Self.curl(path).output == Data("v1".utf8))
                 server.signal(SIGTERM)
@@ -115,7 +115,7 @@ struct ListenersTests {
             }
             let many = Array(repeating: ["--listen", "127.0.0.1:0"], count: 17).flatMap { $0 }
             let outcome = try await Tool("holdfast").run(arguments: ["serve", "--config", folder.file] + many)
-            #expect(outcome.status == 64 && outcome.error.contains("names 17 listeners. The limit is 16."))
+            #expect(outcome.status == 64 && outcome.error.contains("sets 17 listeners. The limit is 16."))
         }
     }
 
@@ -125,7 +125,9 @@ struct ListenersTests {
             let ending = try await Self.withProcess(["serve", "--config", folder.file, "--no-control"]) {
                 let second = ["serve", "--config", folder.file, "--store", folder.path + "/t", "--no-control"]
                 let outcome = try await Tool("holdfast").run(arguments: second)
-                #expect(outcome.status == 1 && outcome.error.contains("Another process listens on the Unix socket"))
+                #expect(
+                    outcome.status == 1 && outcome.error.contains("Another process is listening on the Unix socket")
+                )
                 #expect(outcome.error.contains("'listen'"))
                 #expect(try await Self.curl(folder.path + "/h.sock").output == Data("v1".utf8))
             }
@@ -133,7 +135,7 @@ struct ListenersTests {
             try write(folder, origin, "[{unix: \(String(repeating: "a", count: 120))}]")
             for arguments in [["check", "--config", folder.file], ["serve", "--config", folder.file]] {
                 let outcome = try await Tool("holdfast").run(arguments: arguments)
-                #expect(outcome.status == 1 && outcome.error.contains("the limit of the system is"), "\(outcome.error)")
+                #expect(outcome.status == 1 && outcome.error.contains("the system's limit is"), "\(outcome.error)")
             }
         }
     }

@@ -124,7 +124,7 @@ enum SampleStore {
         )
         let policy = CachePolicy(kind: .private)
         let key = CacheKey(
-            partition: principal.map { .principal($0) } ?? .shared,
+            partition: principal.map { .principal($0) } ?? .common,
             method: .get,
             target: try TargetURI(url)
         )
@@ -136,8 +136,8 @@ enum SampleStore {
             storedAt: now,
             tags: tags
         )
-        let fence = store.responses.invalidationSequence
-        let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+        let fencingNumber = store.responses.invalidationSequence
+        let writer = try #require(try await store.responses.beginWrite(draft, fencingNumber: fencingNumber))
         try await writer.append(ByteBuffer(string: body))
         _ = try await writer.finish()
     }

@@ -38,7 +38,7 @@ struct ServiceManagerTests {
             await socket.wait(for: "STATUS=Serving")
             for _ in 0..<3 { await socket.wait(for: "WATCHDOG=1") }
             server.signal(SIGTERM)
-            await socket.wait(for: "STATUS=Ending")
+            await socket.wait(for: "STATUS=Stopping")
             #expect(await socket.nextState() == "STOPPING=1")
         }
     }
@@ -54,8 +54,11 @@ struct ServiceManagerTests {
 
     @Test func malformedWatchdogIsIgnoredWithAWarning() async throws {
         try await withGateway(["WATCHDOG_USEC": "soon"]) { server, socket in
-            let line = await server.log.line(containing: "The watchdog is ignored")
-            #expect(line.contains("warning") && line.contains("'WATCHDOG_USEC' is 'soon'"), "\(line)")
+            let line = await server.log.line(containing: "Ignoring the watchdog")
+            #expect(
+                line.contains("warning") && line.contains("'WATCHDOG_USEC' must be") && line.contains("not 'soon'"),
+                "\(line)"
+            )
             #expect(await socket.next() == "READY=1")
             server.signal(SIGTERM)
             while true {
@@ -72,7 +75,7 @@ struct ServiceManagerTests {
             server.signal(SIGTERM)
             var all: [String] = []
             while all.last != "STOPPING=1" { all.append(await socket.next()) }
-            #expect(all == ["STATUS=Ending", "STOPPING=1"])
+            #expect(all == ["STATUS=Stopping", "STOPPING=1"])
         }
     }
 }

@@ -41,7 +41,7 @@ struct UnknownOptionTests {
         (["holdfast", "serve"], "Name an origin with '--origin'"), (["holdfast", "get"], "Missing expected argument"),
         (["holdfast", "get", "a", "--store"], "Missing value for '--store <store>'"),
         (["holdfast", "get", "--", "--unknown"], "'--unknown'"), (["cache-dump", "list"], "Missing expected argument"),
-        (["cache-dump", "list", "s", "--limit", "0"], "'--limit' is a number from 1"),
+        (["cache-dump", "list", "s", "--limit", "0"], "'--limit' must be 1 or more"),
     ])
     func otherErrorsAreStillReported(words: [String], error: String) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))

@@ -59,7 +59,7 @@ struct GatewayParts: Sendable {
     /// The bound only prevents endless waiting for a fetch that does not end.
     func waitForFills() async {
         let end = ContinuousClock.now + .seconds(600)  // a guard
-        while engine.fillCount > 0, ContinuousClock.now < end { await Task.yield() }  // a guard
+        while engine.inFlightFetchCount > 0, ContinuousClock.now < end { await Task.yield() }  // a guard
     }
 
     func close() async {

@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import HoldfastTesting
 
+@testable import FleetTier
 @testable import HTTPCache
 @testable import HoldfastGateway
 @testable import OfflineStore
 @testable import RedisTier
-@testable import SharedTier
 
 /// The breaker of an origin.
 struct BreakerDecision: FailureDecision {
@@ -46,31 +46,31 @@ struct BreakerDecision: FailureDecision {
     }
 }
 
-/// The standing of a server of an origin, by clients' requests.
-struct StandingDecision: FailureDecision {
-    static let name = "standing of a server"
+/// The health of a server of an origin, by clients' requests.
+struct HealthDecision: FailureDecision {
+    static let name = "health of a server"
     static let failingTargetLimit = 1000
-    private var standing = ServerStanding()
+    private var health = ServerHealth()
     /// The number of the own request that is due.
     private var question: Int?
 
     init() {}
 
     mutating func admits(_ asked: AskedTarget, at now: Timestamp) -> Bool {
-        if standing.beginLook(at: now) { question = 0 }
-        return standing.availability(for: { asked }, at: now) == .available
+        if health.beginLook(at: now) { question = 0 }
+        return health.availability(for: { asked }, at: now) == .available
     }
 
     mutating func ended(_ asked: AskedTarget, _ failure: FailureEvidence.Failure?, isOwn: Bool, at now: Timestamp) {
-        let step: ServerStanding.Step
+        let step: ServerHealth.Step
         if isOwn {
-            step = standing.probed(asked, isGood: failure == nil, at: now)
+            step = health.probed(asked, isGood: failure == nil, at: now)
             if step == .ask { question = 1 }
             return
         }
         step =
-            failure.map { standing.fail(asked, $0, isSlow: $0 == .silence, at: now) }
-            ?? standing.succeed({ asked }, at: now)
+            failure.map { health.fail(asked, $0, isSlow: $0 == .silence, at: now) }
+            ?? health.succeed({ asked }, at: now)
         if step == .ask { question = 0 }
     }
 
@@ -79,22 +79,22 @@ struct StandingDecision: FailureDecision {
     }
 }
 
-/// The standing of a server of an origin, by its health checks.
+/// The health of a server of an origin, by its health checks.
 struct CheckDecision: FailureDecision {
     static let name = "health checks"
     static let failingTargetLimit = 1000
-    private var standing = ServerStanding()
+    private var health = ServerHealth()
     private var due = Timestamp.distantPast
 
     init() {}
 
     mutating func admits(_ asked: AskedTarget, at now: Timestamp) -> Bool {
-        standing.availability(for: { asked }, at: now) == .available
+        health.availability(for: { asked }, at: now) == .available
     }
 
     mutating func ended(_ asked: AskedTarget, _ failure: FailureEvidence.Failure?, isOwn: Bool, at now: Timestamp) {
         guard isOwn else { return }
-        due = standing.check(isGood: failure == nil) == .ask ? now : now.adding(.seconds(1))
+        due = health.check(isGood: failure == nil) == .ask ? now : now.adding(.seconds(1))
     }
 
     mutating func ownRequest(at now: Timestamp, _ random: inout SeededRandom) -> AskedTarget? {
@@ -104,10 +104,10 @@ struct CheckDecision: FailureDecision {
 
 /// The breaker in front of Redis. Replies come in the order of the commands: a command that fails
 /// by itself has an error as its reply, and one that is slow by itself has its reply late.
-struct KeeperDecision: FailureDecision {
+struct SupervisorDecision: FailureDecision {
     static let name = "breaker of Redis"
     static let failingTargetLimit = 1000
-    private var machine = KeeperMachine(KeeperPolicy())
+    private var machine = SupervisorMachine(SupervisorPolicy())
 
     init() {
         _ = machine.nextStep(at: .zero)

@@ -9,7 +9,7 @@ import Testing
 /// A new decision gets an adapter in `Decisions.swift`, and a line here.
 @Suite(.timeLimit(.minutes(20))) struct FailureDecisionTests {
     static let decisions: [any FailureDecision.Type] = [
-        BreakerDecision.self, StandingDecision.self, CheckDecision.self, KeeperDecision.self, ValueDecision.self,
+        BreakerDecision.self, HealthDecision.self, CheckDecision.self, SupervisorDecision.self, ValueDecision.self,
         DiskDecision<LittleRoom>.self, DiskDecision<Quota>.self, DiskDecision<UnknownRoom>.self,
     ]
 
@@ -54,7 +54,7 @@ import Testing
             #expect(rejected > admitted, "\(Decision.name): \(admitted) admitted, \(rejected) rejected")
         }
         // A slow reply to each command is no reason to stop asking Redis: its replies come.
-        guard Self.decisions[decision] != KeeperDecision.self else { return }
+        guard Self.decisions[decision] != SupervisorDecision.self else { return }
         check(Self.decisions[decision])
     }
 }

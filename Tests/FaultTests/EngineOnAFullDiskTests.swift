@@ -63,7 +63,7 @@ import Testing
                 let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: path)
                 let response = try await engine.respond(to: CacheRequest(head: head))
                 #expect(try await response.body.collect(upTo: 1 << 24).readableBytes == large.utf8.count)
-                while engine.fillCount > 0 { await Task.yield() }
+                while engine.inFlightFetchCount > 0 { await Task.yield() }
                 let found = try await store.responses.lookup(CacheKey(method: .get, target: target))
                 return (response.outcome.isStored, !found.isEmpty)
             }
@@ -95,7 +95,7 @@ import Testing
             )
             let response = try await engine.respond(to: CacheRequest(head: head))
             let body = try await response.body.collect(upTo: 1 << 24)
-            while engine.fillCount > 0 { await Task.yield() }
+            while engine.inFlightFetchCount > 0 { await Task.yield() }
             return String(buffer: body)
         }
 

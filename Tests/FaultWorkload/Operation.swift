@@ -32,7 +32,7 @@ package struct Place: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 
     package var cacheKey: CacheKey {
-        get throws { CacheKey(partition: .shared, method: .get, target: try target) }
+        get throws { CacheKey(partition: .common, method: .get, target: try target) }
     }
 
     package var objectKey: String { "\(lane)/\(index)" }

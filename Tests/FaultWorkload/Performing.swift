@@ -122,7 +122,7 @@ extension CacheManager {
 
     private func write(_ content: Content, _ tags: Set<Int>, to place: Place, piece: Int, share: Int) async throws {
         let draft = Self.draft(try place.cacheKey, Self.fields(content, tags), Self.names(tags, place.lane))
-        guard let writer = try await responses.beginWrite(draft, fence: responses.invalidationSequence) else {
+        guard let writer = try await responses.beginWrite(draft, fencingNumber: responses.invalidationSequence) else {
             throw StoreError(code: .busy, message: "Nothing is stored just now.")
         }
         var bytes = content.bytes
@@ -143,7 +143,8 @@ extension CacheManager {
         fields[.freshened] = "\(number)"
         let tags = Set((fields[.tagNumbers] ?? "").split(separator: " ").compactMap { Int($0) })
         let draft = Self.draft(response.key, fields, Self.names(tags, place.lane))
-        guard try await responses.freshen(response, with: draft, fence: responses.invalidationSequence) != nil else {
+        guard try await responses.freshen(response, with: draft, fencingNumber: responses.invalidationSequence) != nil
+        else {
             throw StoreError(code: .busy, message: "The response to freshen is gone.")
         }
     }

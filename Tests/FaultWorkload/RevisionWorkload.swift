@@ -47,7 +47,10 @@ package enum RevisionWorkload {
             tags: ["path \(path)", "all"]
         )
         guard
-            let writer = try await store.responses.beginWrite(draft, fence: store.responses.invalidationSequence)
+            let writer = try await store.responses.beginWrite(
+                draft,
+                fencingNumber: store.responses.invalidationSequence
+            )
         else { throw Wrong("nothing is stored just now") }
         try await writer.append(content.bytes)
         guard try await writer.finish() != nil else { throw Wrong("an invalidation came between") }

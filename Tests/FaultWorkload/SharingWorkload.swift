@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 package import OfflineStore
 
-/// A store that is joined to a shared log, with its own purges and those of other nodes, and its
+/// A store that is joined to a fleet log, with its own purges and those of other nodes, and its
 /// expected content after its power failed.
 ///
 /// Purge `n` is of response `n`: own ones have odd numbers, and those of others even ones, at the
@@ -60,7 +60,7 @@ package struct SharingWorkload: Sendable {
     }
 
     private func apply(_ number: Int) async throws {
-        let purge = SharedInvalidation(
+        let purge = FleetInvalidation(
             id: .random(),
             scope: .key(try Self.key(number)),
             effect: .mark(.unspecified),

@@ -2,5 +2,5 @@ import Holdfast
 
 private struct User: Endpoint {
     var name: String?
-    var path: URLPath { "/users/\(name)" }  // says: A path has no place for nil. Unwrap the value first.
+    var path: URLPath { "/users/\(name)" }  // says: A path cannot contain nil. Unwrap the value first.
 }

@@ -142,17 +142,17 @@ class NodeFaults:
             words, select, keys = load.selection(self.randomness, self.world.origin)
             purge = history.begin_purge(other.name, f"{words} (expire) while {gateway.name} is down", keys)
             try:
-                is_acknowledged, response = await other.purge(select, "expire", wait="shared")
+                is_acknowledged, response = await other.purge(select, "expire", wait="published")
             except FAILURES:
                 is_acknowledged, response = False, None
-            is_shared = is_acknowledged and response.status == 200
+            is_published = is_acknowledged and response.status == 200
             history.end_purge(other.name, purge, is_acknowledged, "no response")
-            if is_shared:
+            if is_published:
                 history.miss(gateway.name, purge)
             await self.world.start(gateway)
             for key in keys[:20]:
                 await load.read(history, gateway, key)
-        return is_shared
+        return is_published
 
     async def stop(self):
         gateway = self.gateway()

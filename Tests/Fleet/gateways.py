@@ -16,7 +16,7 @@ listen: 127.0.0.1:0
 threads: 1
 store: {{path: store}}
 log: {{access: "off"}}
-shared:
+fleet:
   url: "redis://127.0.0.1:{port}"
   namespace: fleet
   node: {node}
@@ -97,13 +97,13 @@ class Gateway:
         response = await once(self.socket, "POST", "/v1/purges", ["Content-Type: application/json"], content)
         return response.status in (200, 202), response
 
-    async def shared(self):
-        """The metrics of what is shared, by their names behind 'holdfast_shared_'."""
+    async def metrics(self):
+        """The metrics of what is shared, by their names behind 'holdfast_fleet_'."""
         response = await once(self.socket, "GET", "/metrics")
-        return {name: float(value) for name, value in re.findall(r"^holdfast_shared_(\w+(?:\{[^}]*\})?) (\S+)$", response.body.decode(), re.M)}
+        return {name: float(value) for name, value in re.findall(r"^holdfast_fleet_(\w+(?:\{[^}]*\})?) (\S+)$", response.body.decode(), re.M)}
 
     async def state(self):
         try:
-            return await self.shared()
+            return await self.metrics()
         except FAILURES:
             return {}

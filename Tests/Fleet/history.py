@@ -111,7 +111,7 @@ class History:
         node, key = request.node, request.key
         status = response.fields.get("cache-status", "")
         words = response.body.split()
-        kinds = {"detail=shared": "from another node", "detail=": "marked", "; hit": "hit", "fwd-status=304": "validated", "": "fetched"}
+        kinds = {"detail=fleet": "from another node", "detail=": "marked", "; hit": "hit", "fwd-status=304": "validated", "": "fetched"}
         kind = next(kind for mark, kind in kinds.items() if mark in status)
         self.counts[f"responses {kind}"] += 1
         version = int(words[1]) if len(words) == 2 and words[1].isdigit() else 0

@@ -74,11 +74,11 @@ struct AttackTests {
     func sharesAuthorizedResponseOnlyIfOriginAllowsIt(value: String, isStored: Bool) {
         for own in [("Authorization", "Basic x"), ("authorization", "")] {
             let verdict = decide(.shared, [("Cache-Control", value)], request: [own])
-            #expect(verdict == (isStored ? .shared : .forbidden(.authorization)))
+            #expect(verdict == (isStored ? .common : .forbidden(.authorization)))
         }
     }
 
-    /// Mutant: `audience` returns `allowsSharing || directives.mustRevalidate ? .shared` in a
+    /// Mutant: `audience` returns `allowsSharing || directives.mustRevalidate ? .common` in a
     /// private cache.
     @Test func storesPrincipalsResponseForThePrincipal() {
         for value in ["max-age=60", "max-age=60, must-revalidate", "private, public, max-age=60"] {
@@ -105,7 +105,7 @@ struct AttackTests {
         ] {
             #expect(decide(policy, [("Cache-Control", value), cookie]) == .forbidden(.setCookie))
         }
-        #expect(decide(policy, [("Cache-Control", "public, max-age=60"), cookie]) == .shared)
+        #expect(decide(policy, [("Cache-Control", "public, max-age=60"), cookie]) == .common)
         // A targeted field decides, here as everywhere.
         let targeted = [("Cache-Control", "public, max-age=60"), ("CDN-Cache-Control", "max-age=60"), cookie]
         #expect(decide(policy, targeted) == .forbidden(.setCookie))

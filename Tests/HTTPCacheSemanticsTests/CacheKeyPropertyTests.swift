@@ -12,7 +12,7 @@ struct CacheKeyPropertyTests {
     private func components(_ generator: inout SeededGenerator) throws -> CacheKey.Components {
         let partition: CacheKey.Partition =
             switch Int.random(in: 0..<3, using: &generator) {
-            case 0: .shared
+            case 0: .common
             case 1: .principal(generator.text(maximum: 6))
             default:
                 .credentials(
@@ -83,7 +83,7 @@ struct CacheKeyPropertyTests {
     private func bytes(of parts: CacheKey.Components) -> String {
         let partition: String =
             switch parts.partition {
-            case .shared: "shared"
+            case .common: "common"
             case .principal(let name): "p\(Array(name.utf8))"
             case .credentials(let digest): "c\(digest)"
             }

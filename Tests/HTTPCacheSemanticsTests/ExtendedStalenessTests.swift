@@ -40,34 +40,34 @@ import Testing
         let expected: [(Int64, isInTime: Bool)] = [(1, true), (11, true), (31, true), (32, false)]
         for (seconds, isInTime) in expected {
             let reuse = reuse(kind, "max-age=1", extended: 30, after: seconds) {
-                $0.maximumStaleness = 10
+                $0.maximumStalenessUnreachable = 10
                 $0.maximumStalenessOffline = 20
             }
             let limit = { (name: String) in isInTime ? Reuse.StaleUse.allowed : .forbidden(by: name) }
             let unreachable = reuse.staleUse(isOffline: false, isOriginUnreachable: true)
-            #expect(unreachable == limit("stale.normal"), "\(seconds) s")
+            #expect(unreachable == limit("stale.unreachable"), "\(seconds) s")
             #expect(reuse.staleUse(isOffline: true) == limit("stale.offline"), "\(seconds) s")
         }
         // An origin that can be asked is asked as before.
-        let asked = reuse(kind, "max-age=1", extended: 30, after: 12) { $0.maximumStaleness = 10 }
-        #expect(asked.staleUse(isOffline: false) == .forbidden(by: "stale.normal"))
+        let asked = reuse(kind, "max-age=1", extended: 30, after: 12) { $0.maximumStalenessUnreachable = 10 }
+        #expect(asked.staleUse(isOffline: false) == .forbidden(by: "stale.unreachable"))
         #expect(asked.decision == .validate(.stale))
     }
 
     @Test(arguments: kinds) func lowersNoLimitAndRaisesNoZero(_ kind: CacheKind) {
         let longer = reuse(kind, "max-age=1, stale-if-error=60", extended: 5, after: 50) {
-            $0.maximumStaleness = 100
+            $0.maximumStalenessUnreachable = 100
             $0.maximumStalenessOffline = 100
         }
         #expect(longer.staleUse(isOffline: false, isOriginUnreachable: true) == .allowed)
         #expect(longer.staleUse(isOffline: true) == .allowed)
         #expect(longer.allowsStaleOnError && !longer.isExtendedOnError)
         let never = reuse(kind, "max-age=1", extended: 300, after: 50) {
-            $0.maximumStaleness = 0
+            $0.maximumStalenessUnreachable = 0
             $0.maximumStalenessOffline = 0
             $0.staleIfError = 0
         }
-        #expect(never.staleUse(isOffline: false, isOriginUnreachable: true) == .forbidden(by: "stale.normal"))
+        #expect(never.staleUse(isOffline: false, isOriginUnreachable: true) == .forbidden(by: "stale.unreachable"))
         #expect(never.staleUse(isOffline: true) == .forbidden(by: "stale.offline"))
         #expect(!never.allowsStaleOnError)
         let unlimited = reuse(kind, "max-age=1", extended: 5, after: 5000)
@@ -96,7 +96,7 @@ import Testing
         ]
     ) func liftsNoProhibition(_ kind: CacheKind, _ directive: String) {
         let reuse = reuse(kind, "max-age=1, \(directive)", extended: 3600, after: 20) {
-            $0.maximumStaleness = 10
+            $0.maximumStalenessUnreachable = 10
             $0.maximumStalenessOffline = 10
         }
         let name = String(directive.prefix { $0 != "=" })

@@ -9,7 +9,7 @@ import Testing
         var dependsOnContentType: Bool { false }
         init(_ lifted: PolicyOverrides.Directives) {
             var overrides = PolicyOverrides()
-            overrides.staleDespite = lifted
+            overrides.directivesIgnoredWhenStale = lifted
             self.overrides = overrides
         }
         func overrides(forContentType contentType: String?) -> PolicyOverrides { overrides }
@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: values, kinds) func storesASuccess(value: String, kind: CacheKind) {
         let fields = [("Cache-Control", value)]
         let isForOne = kind == .shared && value.contains("private")
-        #expect(storability(policy(kind), fields) == (isForOne ? .forbidden(.privateResponse) : .shared))
+        #expect(storability(policy(kind), fields) == (isForOne ? .forbidden(.privateResponse) : .common))
         #expect(storability(CachePolicy(kind: kind), fields) == .forbidden(.responseNoStore))
         let others = policy(kind, lifting: [.mustRevalidate, .noCache, .proxyRevalidate, .sMaxage])
         #expect(storability(others, fields) == .forbidden(.responseNoStore), "other directives are lifted")
@@ -127,7 +127,7 @@ import Testing
 
     @Test func ignoredNoStoreIsServedNormally() {
         var overrides = PolicyOverrides()
-        overrides.staleDespite = .noStore
+        overrides.directivesIgnoredWhenStale = .noStore
         overrides.ignoredDirectives = .noStore
         final class Ignoring: PolicyOverriding {
             let overrides: PolicyOverrides

@@ -237,7 +237,7 @@ struct KeyAttackTests {
 
     // MARK: 26, tenants
 
-    /// No principal's name gives the shared partition, another principal's keys, or those of
+    /// No principal's name gives the common partition, another principal's keys, or those of
     /// credentials.
     ///
     /// Mutants: `CanonicalWriter.write(partition:)` writes 0 for a principal's kind, or 1 for that
@@ -245,7 +245,7 @@ struct KeyAttackTests {
     @Test func tenantsShareNoKey() throws {
         let target = try #require(wire("/"))
         let partitions: [CacheKey.Partition] = [
-            .shared, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
+            .common, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
             .principal("A"),
             .credentials([]), .credentials([0]), .credentials(Array("a".utf8)), .credentials(Array("b".utf8)),
         ]
@@ -253,7 +253,7 @@ struct KeyAttackTests {
         #expect(Set(keys.map(\.bytes)).count == partitions.count)
         for (partition, key) in zip(partitions, keys) {
             #expect(key.components.partition == partition)
-            #expect(key.inPartition(.shared) == keys[0])
+            #expect(key.inPartition(.common) == keys[0])
         }
     }
 

@@ -111,7 +111,7 @@ import Testing
 
     @Test(arguments: kinds) func ignoredDirectivesHaveNoEffect(kind: CacheKind) {
         let policy = policy(kind) { $0.ignoredDirectives = [.noStore, .private, .noCache] }
-        #expect(storability(policy, cc("no-store, private, no-cache")) == .shared)
+        #expect(storability(policy, cc("no-store, private, no-cache")) == .common)
         #expect(storability(policy, cc("no-store"), request: cc("no-store")) == .forbidden(.requestNoStore))
         #expect(reuse(policy, cc("no-cache, private, max-age=60"), after: 1).decision == .fresh)
         #expect(policy.storedFields(of: response(cc("private=\"a\"") + [("A", "1")])).count == 2)
@@ -133,24 +133,24 @@ import Testing
         }
         #expect(storability(policy, cc("private"), request: [("Authorization", "x")]) == .forbidden(.authorization))
         #expect(storability(policy, cc("private") + [("Set-Cookie", "a=1")]) == .forbidden(.setCookie))
-        #expect(storability(policy, cc("private"), request: [("Cookie", "a=1")]) == .shared)
+        #expect(storability(policy, cc("private"), request: [("Cookie", "a=1")]) == .common)
     }
 
     @Test(arguments: kinds) func ruleLifetimeMakesResponsesStorable(kind: CacheKind) {
         let policy = policy(kind) { $0.lifetime = 60 }
-        #expect(storability(policy, [], status: 302) == .shared)
-        #expect(storability(policy, [], method: .post) == .shared)
+        #expect(storability(policy, [], status: 302) == .common)
+        #expect(storability(policy, [], method: .post) == .common)
         #expect(storability(policy, [], status: 403) == .forbidden(.notExplicit))
         #expect(storability(policy, cc("no-store")) == .forbidden(.responseNoStore))
         let errors = self.policy(kind) { $0.errorLifetime = 60 }
-        #expect(storability(errors, [], status: 403) == .shared)
+        #expect(storability(errors, [], status: 403) == .common)
         #expect(storability(errors, [], status: 429) == .forbidden(.statusAboutRequest))
         #expect(storability(errors, [], status: 302) == .forbidden(.notExplicit))
     }
 
     @Test(arguments: kinds) func storesOnlyTheStatusesOfARule(kind: CacheKind) {
         let policy = policy(kind) { $0.statuses = [200, 301] }
-        #expect(storability(policy, cc("max-age=60")) == .shared)
+        #expect(storability(policy, cc("max-age=60")) == .common)
         #expect(storability(policy, cc("max-age=60"), status: 404) == .forbidden(.rule))
         #expect(storability(policy, cc("max-age=60"), status: 429) == .forbidden(.statusAboutRequest))
     }
@@ -209,7 +209,7 @@ import Testing
             ("proxy-revalidate", .proxyRevalidate), ("s-maxage=1", .sMaxage),
         ]
     ) func liftedDirectiveAllowsStaleUse(directive: String, lifted: PolicyOverrides.Directives) {
-        let policy = policy(.shared) { $0.staleDespite = lifted }
+        let policy = policy(.shared) { $0.directivesIgnoredWhenStale = lifted }
         let reuse = reuse(policy, cc("max-age=1, \(directive)"), after: 9)
         #expect(reuse.decision == .validate(.stale), "it is validated while the origin is reachable")
         #expect(reuse.staleUse == .allowed)
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(.tags(.rfc9111Stale)) func everyForbiddingDirectiveMustBeLifted() {
-        let policy = policy(.shared) { $0.staleDespite = [.mustRevalidate] }
+        let policy = policy(.shared) { $0.directivesIgnoredWhenStale = [.mustRevalidate] }
         let both = reuse(policy, cc("max-age=1, must-revalidate, no-cache"), after: 9)
         #expect(both.staleUse == .forbidden(by: "no-cache"))
         #expect(both.liftedDirective == nil)
@@ -229,23 +229,23 @@ import Testing
     }
 
     @Test(.tags(.rfc9111Stale)) func privateIsNeverLifted() {
-        let policy = policy(.shared) { $0.staleDespite = [.noStore, .private] }
+        let policy = policy(.shared) { $0.directivesIgnoredWhenStale = [.noStore, .private] }
         #expect(reuse(policy, cc("max-age=1, private"), after: 9).staleUse == .forbidden(by: "private"))
     }
 
     @Test(.tags(.rfc9111Stale), arguments: kinds) func exceededStalenessLimitForbidsStaleUse(kind: CacheKind) {
         let policy = policy(kind) {
-            $0.maximumStaleness = 10
+            $0.maximumStalenessUnreachable = 10
             $0.maximumStalenessOffline = 20
         }
         let expected: [(Int64, Reuse.StaleUse, Reuse.StaleUse)] = [
-            (0, .allowed, .allowed), (11, .allowed, .allowed), (12, .forbidden(by: "stale.normal"), .allowed),
-            (21, .forbidden(by: "stale.normal"), .allowed),
-            (22, .forbidden(by: "stale.normal"), .forbidden(by: "stale.offline")),
+            (0, .allowed, .allowed), (11, .allowed, .allowed), (12, .forbidden(by: "stale.unreachable"), .allowed),
+            (21, .forbidden(by: "stale.unreachable"), .allowed),
+            (22, .forbidden(by: "stale.unreachable"), .forbidden(by: "stale.offline")),
         ]
-        for (seconds, normal, offline) in expected {
+        for (seconds, unreachable, offline) in expected {
             let reuse = reuse(policy, cc("max-age=1"), after: seconds)
-            #expect(reuse.staleUse(isOffline: false) == normal, "after \(seconds) s")
+            #expect(reuse.staleUse(isOffline: false) == unreachable, "after \(seconds) s")
             #expect(reuse.staleUse(isOffline: true) == offline, "after \(seconds) s")
             #expect(reuse.staleUse == .allowed, "directives do not matter here")
         }

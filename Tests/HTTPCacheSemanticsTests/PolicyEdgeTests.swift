@@ -147,7 +147,10 @@ struct PolicyEdgeTests {
 @Suite("Cache-Status, RFC 9211 §2", .timeLimit(.minutes(20)), .tags(.rfc9211))
 struct CacheStatusTests {
     @Test(arguments: [
-        (CacheOutcome(isHit: true, timeToLive: -3600, detail: .offline), "holdfast; hit; ttl=-3600; detail=offline"),
+        (
+            CacheOutcome(isHit: true, timeToLive: -3600, detail: .unreachable),
+            "holdfast; hit; ttl=-3600; detail=unreachable"
+        ),
         (CacheOutcome(forward: .uriMiss, isStored: true), "holdfast; fwd=uri-miss; stored"),
         (CacheOutcome(forward: .varyMiss, isCollapsed: true), "holdfast; fwd=vary-miss; collapsed"),
         (

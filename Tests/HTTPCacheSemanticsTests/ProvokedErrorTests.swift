@@ -97,14 +97,14 @@ struct ProvokedErrorTests {
                     to: request([("Range", range)]),
                     hasCredentials: false
                 )
-                #expect(verdict == (isStored ? .shared : .forbidden(.statusAboutRequest)), "\(range): \(status)")
+                #expect(verdict == (isStored ? .common : .forbidden(.statusAboutRequest)), "\(range): \(status)")
             }
             let whole = CachePolicy.shared.storability(
                 of: response(fresh),
                 to: request([("Range", range)]),
                 hasCredentials: false
             )
-            #expect(whole == .shared)
+            #expect(whole == .common)
         }
     }
 

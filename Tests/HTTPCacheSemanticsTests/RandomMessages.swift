@@ -60,9 +60,11 @@ struct RandomMessages {
         if chance(0.3) { overrides.defaultLifetime = pick(seconds) }
         if chance(0.3) { overrides.errorLifetime = pick(seconds) }
         if chance(0.3) { overrides.staleWhileRevalidate = pick(seconds) }
-        if chance(0.3) { overrides.maximumStaleness = pick(seconds) }
+        if chance(0.3) { overrides.maximumStalenessUnreachable = pick(seconds) }
         if chance(0.3) { overrides.ignoredDirectives = PolicyOverrides.Directives(rawValue: UInt8(number(0...63))) }
-        if chance(0.3) { overrides.staleDespite = PolicyOverrides.Directives(rawValue: UInt8(number(0...63))) }
+        if chance(0.3) {
+            overrides.directivesIgnoredWhenStale = PolicyOverrides.Directives(rawValue: UInt8(number(0...63)))
+        }
         return overrides
     }
 

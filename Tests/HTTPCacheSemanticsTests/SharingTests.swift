@@ -21,16 +21,16 @@ import Testing
     private static let overrides: [(name: String, change: @Sendable (inout PolicyOverrides) -> Void)] = [
         ("nothing", { _ in }), ("lifetime", { $0.lifetime = 3600 }), ("lifetime of 0", { $0.lifetime = 0 }),
         ("default", { $0.defaultLifetime = 3600 }), ("errors", { $0.errorLifetime = 3600 }),
-        ("despite must-revalidate", { $0.staleDespite = .mustRevalidate }),
-        ("despite s-maxage", { $0.staleDespite = .sMaxage }),
-        ("despite all", { $0.staleDespite = PolicyOverrides.Directives(rawValue: .max) }),
+        ("ignore must-revalidate", { $0.directivesIgnoredWhenStale = .mustRevalidate }),
+        ("ignore s-maxage", { $0.directivesIgnoredWhenStale = .sMaxage }),
+        ("ignore all", { $0.directivesIgnoredWhenStale = PolicyOverrides.Directives(rawValue: .max) }),
         ("ignored must-revalidate", { $0.ignoredDirectives = .mustRevalidate }),
         ("ignored s-maxage", { $0.ignoredDirectives = .sMaxage }),
         ("ignored no-cache", { $0.ignoredDirectives = .noCache }),
         ("ignored private", { $0.ignoredDirectives = .private }),
         ("ignored all", { $0.ignoredDirectives = PolicyOverrides.Directives(rawValue: .max) }),
         ("while-revalidate", { $0.staleWhileRevalidate = 3600 }), ("on-error", { $0.staleIfError = 3600 }),
-        ("normal", { $0.maximumStaleness = 3600 }),
+        ("unreachable", { $0.maximumStalenessUnreachable = 3600 }),
     ]
 
     private final class Fixed: PolicyOverriding {
@@ -114,7 +114,7 @@ import Testing
                     to: request(own),
                     hasCredentials: true
                 )
-                guard storability == .shared else { continue }
+                guard storability == .common else { continue }
                 #expect(!policy.isWithheld(Self.head(value, .directives)), "\(value), \(name), \(own)")
             }
         }
@@ -164,7 +164,7 @@ import Testing
         let head = Self.head(value, .unrecorded)
         for policy in [
             Self.policy { $0.lifetime = 3600 },
-            Self.policy { $0.staleDespite = [.mustRevalidate, .sMaxage] },
+            Self.policy { $0.directivesIgnoredWhenStale = [.mustRevalidate, .sMaxage] },
             Self.policy { $0.ignoredDirectives = [.mustRevalidate, .sMaxage] },
         ] {
             #expect(policy.isWithheld(head) == isWithheld)
@@ -189,7 +189,7 @@ import Testing
                 hasCredentials: true,
                 hasExplicitExpiry: hasExpiry
             )
-            #expect(storability == (hasExpiry ? .forbidden(.authorization) : .shared))
+            #expect(storability == (hasExpiry ? .forbidden(.authorization) : .common))
         }
     }
 

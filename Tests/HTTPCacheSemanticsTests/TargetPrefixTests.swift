@@ -40,7 +40,7 @@ struct TargetPrefixTests {
         let (prefix, target) = (try TargetPrefix(prefix), try TargetURI(target))
         #expect(prefix.covers(target) == isCovered)
         let content = CacheKey.Content(type: "a", coding: nil, sha256: [1, 2])
-        for partition in [CacheKey.Partition.shared, .principal("p"), .credentials([0, 0xFF])] {
+        for partition in [CacheKey.Partition.common, .principal("p"), .credentials([0, 0xFF])] {
             for method in [HTTPRequest.Method.get, .post] {
                 for content in [nil, content] {
                     let key = CacheKey(partition: partition, method: method, target: target, content: content)

@@ -97,7 +97,7 @@ import Testing
     // MARK: 15: Vary
 
     /// Mutants: `ExchangeFlow.isFitting` without `policy.matchesVariant(head, prepared.selecting)`;
-    /// `FillDecision.head(of:at:)` with empty `selectingFields`.
+    /// `FetchDecision.head(of:at:)` with empty `selectingFields`.
     @Test func variantAnswersOnlyMatchingCallers() async throws {
         let fixture = EngineFixture(kind: .shared)
         let name = try #require(HTTPField.Name("X-Tenant"))
@@ -134,7 +134,7 @@ import Testing
     // MARK: 16: HEAD
 
     /// Mutant: `CachePolicy.storability` lets HEAD pass (`method != .get && method != .head`), and
-    /// `ExchangeMachine` knows no better.
+    /// `ReuseMachine` knows no better.
     @Test func headResponseNeverAnswersGet() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
@@ -203,7 +203,7 @@ import Testing
     /// The rest comes from another place, or from another representation: the whole is fetched
     /// again.
     ///
-    /// Mutants: `FillContext.complete` without `combined.head.status == .ok`;
+    /// Mutants: `FetchContext.complete` without `combined.head.status == .ok`;
     /// `CachePolicy.combined` without the comparison of validators.
     @Test(arguments: ["bytes 6-9/10", "bytes 5-9/11", "bytes 0-4/10"])
     func mismatchedRestIsNotAppendedToBeginning(range: String) async throws {
@@ -402,7 +402,7 @@ import Testing
 
     /// A validation by one caller adds nothing personal to the shared response.
     ///
-    /// Mutant: `FillContext.decide` freshens whatever `audience(of:)` returns.
+    /// Mutant: `FetchContext.decide` freshens whatever `audience(of:)` returns.
     @Test(arguments: [
         (CacheKind.private, HTTPField.Name.authorization), (.shared, .authorization), (.shared, .cookie),
     ])
@@ -422,7 +422,7 @@ import Testing
         let others = try await fixture.get()
         #expect(others.text == "all")
         #expect(!others.response.head.headerFields.contains(user))
-        let open = fixture.memory.all.filter { $0.key.components.partition == .shared }
+        let open = fixture.memory.all.filter { $0.key.components.partition == .common }
         #expect(open.count == 1 && !open.contains { $0.head.fields.contains(user) })
         #expect(fixture.memory.all.count == (kind == .private ? 2 : 1))
         #expect(fixture.transport.unscripted.isEmpty)
@@ -430,7 +430,7 @@ import Testing
 
     /// The rest that she fetched is not added to a shared part either.
     ///
-    /// Mutant: `FillContext.complete` without `if stored.isShared`.
+    /// Mutant: `FetchContext.complete` without `if stored.isCommon`.
     @Test func personalRestIsNotStoredInSharedPart() async throws {
         let fixture = EngineFixture()
         let user = try #require(HTTPField.Name("X-User"))
@@ -443,7 +443,7 @@ import Testing
         try await fixture.get(url, [.range: "bytes=0-4"])
         let hers = try await fixture.get(url, alice)
         #expect(hers.text == "0123456789")
-        let shared = fixture.memory.all.filter { $0.key.components.partition == .shared }
+        let shared = fixture.memory.all.filter { $0.key.components.partition == .common }
         #expect(!shared.contains { $0.head.fields.contains(user) })
     }
 
@@ -571,7 +571,7 @@ import Testing
         }
     }
 
-    /// Mutant: as above; and `Fetcher` begins its write before `FillContext.decide`.
+    /// Mutant: as above; and `Fetcher` begins its write before `FetchContext.decide`.
     @Test func backgroundRefreshStoresNothingForbidden() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
@@ -590,7 +590,7 @@ import Testing
     /// "No part of the response": neither the fields of a 304, nor those of a HEAD. RFC 9111
     /// §5.2.2.5
     ///
-    /// Mutants: `FillContext.decide` freshens whatever `audience(of:)` says; `Fetcher.update`
+    /// Mutants: `FetchContext.decide` freshens whatever `audience(of:)` says; `Fetcher.update`
     /// without `updating(_:to:)`.
     @Test(arguments: [
         (CacheKind.private, "no-store", HTTPRequest.Method.get), (.shared, "no-store", .get),
@@ -706,7 +706,7 @@ import Testing
 
     static let errors = [400, 401, 403, 404, 405, 410, 413, 414, 418, 429, 431, 451, 500, 501, 502, 503, 504, 599]
 
-    /// Mutant: `FillContext.decide` without `response.status.code >= 400`, and `Fetcher.store`
+    /// Mutant: `FetchContext.decide` without `response.status.code >= 400`, and `Fetcher.store`
     /// without `mayReplaceStored`: each guards alone.
     @Test(arguments: errors)
     func errorLeavesStoredResponse(status: Int) async throws {
@@ -774,8 +774,8 @@ import Testing
 
     /// A caller's own expiry applies only to successes.
     ///
-    /// Mutant: `FillContext.head(of:at:)` sets `explicitExpiry` for any status; or `decide` without
-    /// its line about errors.
+    /// Mutant: `FetchContext.head(of:at:)` sets `explicitExpiry` for any status; or `decide`
+    /// without its line about errors.
     @Test(arguments: [404, 500, 503])
     func expiringErrorLeavesStoredResponse(status: Int) async throws {
         let fixture = EngineFixture()

@@ -161,7 +161,7 @@ import Testing
         fixture.sleeper.advance(by: .seconds(5))
         let stale = try await response
         #expect(stale.text == "old")
-        #expect(stale.response.outcome.detail == .offline)
+        #expect(stale.response.outcome.detail == .unreachable)
     }
 
     @Test func missEndsAtHardTimeout() async throws {

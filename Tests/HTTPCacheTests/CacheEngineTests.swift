@@ -63,7 +63,7 @@ import Testing
         #expect(offline.text == "one" && offline.response.isStale && offline.response.source == .store)
         #expect(
             offline.response.outcome.cacheStatus()
-                == "holdfast; hit; ttl=-\(60 * 60 * 24 * 365 - 60); detail=offline"
+                == "holdfast; hit; ttl=-\(60 * 60 * 24 * 365 - 60); detail=unreachable"
         )
     }
 

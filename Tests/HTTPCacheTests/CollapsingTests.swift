@@ -120,7 +120,7 @@ import Testing
         let before = Task { try await fixture.get().text }
         await fixture.transport.waitForRequests(1)
         _ = try await fixture.store.invalidate(.target(target), keepingForOffline: true, at: fixture.clock.now())
-        // A caller that comes after the invalidation does not join the earlier fill.
+        // A caller that comes after the invalidation does not join the earlier in-flight fetch.
         #expect(try await fixture.get().text == "new")
         gate.open()
         #expect(try await before.value == "old")
@@ -200,7 +200,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct LateJoinerTests {
     private let url = EngineFixture.url
 
-    /// Mutant: `ExchangeMachine.mayReuse` returns `true`: the second request gets "one".
+    /// Mutant: `ReuseMachine.mayReuse` returns `true`: the second request gets "one".
     @Test(arguments: ["no-cache", "max-age=0"])
     func responseThatNeedsValidationIsNotJoined(cacheControl: String) async throws {
         let fixture = EngineFixture()

@@ -153,7 +153,7 @@ import Testing
     @Test func responseMissingFromSecondLookupIsNoFallback() throws {
         let fixture = EngineFixture()
         let prepared = try #require(fixture.engine.prepare(try fixture.request()))
-        var machine = ExchangeMachine(prepared, now: Timestamp(seconds: 1000))
+        var machine = ReuseMachine(prepared, now: Timestamp(seconds: 1000))
         let head = StoredResponseHead(
             status: .ok,
             fields: [.cacheControl: "max-age=1"],
@@ -168,8 +168,8 @@ import Testing
             bodyLength: 0,
             storedAt: Timestamp(seconds: 0)
         )
-        _ = machine.lookedUp([stored])
-        _ = machine.lookedUp([])
+        _ = machine.decide(on: [stored])
+        _ = machine.decide(on: [])
         guard case .refuse(let refusal) = machine.originFailed(TransportError(code: .connect, message: "unreachable"))
         else {
             Issue.record("A response that is gone was served.")

@@ -94,7 +94,7 @@ struct EngineFixture {
 
     /// Waits until no fetch is under way.
     func untilIdle() async {
-        while engine.fillCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0 { await Task.yield() }
     }
 
     /// The code of the error with which a request ends.

@@ -22,7 +22,7 @@ import Testing
         #expect(response.outcome.forward == .uriMiss)
         #expect(!response.outcome.isStored && response.outcome.notStored == .responseNoStore)
         #expect(response.body.whole == ByteBuffer(string: "one"))
-        #expect(fixture.engine.fillCount == 0)
+        #expect(fixture.engine.inFlightFetchCount == 0)
         // Its place among the requests under way is free: there is only one.
         #expect(try fixture.begin(Outcomes()) != nil)
     }
@@ -57,7 +57,7 @@ import Testing
         }
         // The origin is treated as unreachable, so a direct fetch cannot serve the request now.
         #expect(try fixture.begin(Outcomes(), path: "/2") == nil)
-        #expect(fixture.engine.fillCount == 0)
+        #expect(fixture.engine.inFlightFetchCount == 0)
         await fixture.engine.shutDown()
     }
 
@@ -161,7 +161,7 @@ import Testing
             }
         #expect(try fixture.begin(Outcomes(), method: what == "a HEAD" ? .head : .get, fields) == nil)
         #expect(fixture.origin.count == 0)
-        #expect(fixture.engine.fillCount == 0)
+        #expect(fixture.engine.inFlightFetchCount == 0)
         // No place is taken: there is only one.
         #expect(try fixture.begin(Outcomes()) != nil)
     }
@@ -223,7 +223,7 @@ import Testing
         #expect(fixture.origin.mayBeRelayed(0))
         fixture.origin.relay(0, status: status)
         #expect(outcome.relayed?.status == status)
-        #expect(fixture.engine.fillCount == 0)
+        #expect(fixture.engine.inFlightFetchCount == 0)
         let key = try #require(fixture.engine.key(for: fixture.request()))
         #expect((fixture.engine.throttle.recent(key, at: fixture.engine.now) != nil) == (status == 503))
         #expect(try fixture.begin(Outcomes()) != nil)
@@ -375,7 +375,7 @@ private struct AttemptFixture {
     }
 
     func untilIdle() async {
-        while engine.fillCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0 { await Task.yield() }
     }
 }
 

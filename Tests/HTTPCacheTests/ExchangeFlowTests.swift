@@ -8,7 +8,7 @@ import Testing
 /// The flow of one exchange, walked step by step without an engine, a store, a socket or a clock.
 struct ExchangeFlowTests {
     private static let now = Timestamp(seconds: 1_000)
-    private static let start = LookupStart(endedFills: 7, fence: InvalidationSequence(3))
+    private static let start = LookupStart(endedFetches: 7, fencingNumber: InvalidationSequence(3))
 
     /// Why a walk left its path.
     private struct UnexpectedAction: Error {}
@@ -25,11 +25,11 @@ struct ExchangeFlowTests {
     @Test func missIsFetchedUnderTheFenceOfItsLookup() throws {
         var flow = try flow()
         try ask(flow.lookUp([]))
-        #expect(flow.plan?.known.fence == InvalidationSequence(3))
+        #expect(flow.plan?.known.fencingNumber == InvalidationSequence(3))
         #expect(
             flow.plan?.fetch.reason == .uriMiss && flow.plan?.known.success == nil && flow.plan?.known.isWhole == true
         )
-        #expect(flow.seenFills == 7 && flow.prepared.request.isCollapsible)
+        #expect(flow.seenFetches == 7 && flow.prepared.request.isCollapsible)
     }
 
     @Test func staleResponseIsValidated() throws {
@@ -104,7 +104,7 @@ struct ExchangeFlowTests {
         else { throw UnexpectedAction() }
         // Further ahead than a clock's tolerance, as seen from the exchange's beginning.
         let came = try stored(age: -7)
-        let action = flow.lookedUp([came], isWhole: true, since: Self.start) { Self.now.adding(.seconds(8)) }
+        let action = flow.lookupFinished([came], isWhole: true, since: Self.start) { Self.now.adding(.seconds(8)) }
         #expect(try serve(action).outcome.timeToLive == 60)
     }
 
@@ -113,7 +113,7 @@ struct ExchangeFlowTests {
         var flow = try flow()
         for number in 1...4 {
             try ask(flow.lookUp([]))
-            #expect((flow.seenFills == nil) == (number == 4))
+            #expect((flow.seenFetches == nil) == (number == 4))
             _ = flow.considered(recent: nil, verdict: .reachable)
             if number < 4 { _ = flow.admitted(.lookAgain) }
         }
@@ -128,7 +128,7 @@ struct ExchangeFlowTests {
         #expect(serve.isToBeRefreshed)
         let renewal = try #require(flow.renewal(of: serve, recent: nil, isOriginUnreachable: false))
         #expect(renewal.plan.fetch.validating?.id == revalidated.id)
-        #expect(renewal.plan.known.fence == InvalidationSequence(3))
+        #expect(renewal.plan.known.fencingNumber == InvalidationSequence(3))
         #expect(flow.renewal(of: serve, recent: .unreachable, isOriginUnreachable: false) == nil)
         #expect(flow.renewal(of: serve, recent: nil, isOriginUnreachable: true) == nil)
     }
@@ -143,7 +143,7 @@ struct ExchangeFlowTests {
         }
         #expect(refusal.code == .originUnreachable && refusal.status == 504)
         // The breaker may let it through as a trial all the same.
-        guard case .lead = flow.admitted(.lead(fill())) else { throw UnexpectedAction() }
+        guard case .lead = flow.admitted(.lead(inFlight())) else { throw UnexpectedAction() }
     }
 
     @Test func failingTargetIsNamedAsSuch() throws {
@@ -152,7 +152,7 @@ struct ExchangeFlowTests {
         guard case .refuse(let refusal) = flow.considered(recent: nil, verdict: .failing) else {
             throw UnexpectedAction()
         }
-        #expect(refusal.message.contains("failed again and again"))
+        #expect(refusal.message.contains("failed repeatedly"))
     }
 
     @Test func staleResponseIsServedWhileTheBreakerIsOpen() throws {
@@ -161,9 +161,9 @@ struct ExchangeFlowTests {
         guard case .serve(let serve) = flow.considered(recent: nil, verdict: .unreachable) else {
             throw UnexpectedAction()
         }
-        #expect(serve.outcome.detail == .offline)
+        #expect(serve.outcome.detail == .unreachable)
         // Its body is gone: the origin is asked all the same.
-        guard case .lead = flow.admitted(.lead(fill())) else { throw UnexpectedAction() }
+        guard case .lead = flow.admitted(.lead(inFlight())) else { throw UnexpectedAction() }
     }
 
     @Test func probeIsSentWhateverTheBreakerSays() throws {
@@ -265,7 +265,7 @@ struct ExchangeFlowTests {
         guard case .standIn(let serve) = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
         let details: [Trouble: CacheOutcome.Detail] = [
             .slow: .slow, .status: .staleIfError, .statusForOthers: .staleIfError, .looksWrong: .guarded,
-            .unreachable: .offline, .noPlace: .overloaded, .noConnection: .overloaded,
+            .unreachable: .unreachable, .noPlace: .overloaded, .noConnection: .overloaded,
         ]
         #expect(serve.stored.id == stale.id && serve.outcome.detail == details[trouble])
     }
@@ -324,7 +324,7 @@ struct ExchangeFlowTests {
 
     private static let lenient: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=600"]
 
-    private func fill() -> Fill { Fill(fence: InvalidationSequence(3)) }
+    private func inFlight() -> InFlightFetch { InFlightFetch(fencingNumber: InvalidationSequence(3)) }
 
     private func flow(
         mode: OfflineMode = .automatic,
@@ -352,7 +352,7 @@ struct ExchangeFlowTests {
         var flow = try flow()
         try ask(flow.lookUp(found))
         guard case .admit = flow.considered(recent: nil, verdict: .reachable) else { throw UnexpectedAction() }
-        _ = flow.admitted(isCollapsed ? .joined(fill()) : .lead(fill()))
+        _ = flow.admitted(isCollapsed ? .joined(inFlight()) : .lead(inFlight()))
         #expect(flow.isCollapsed == isCollapsed)
         return flow
     }
@@ -379,7 +379,7 @@ struct ExchangeFlowTests {
         at time: Timestamp,
         fields: HTTPFields = [.cacheControl: "max-age=60"],
         selecting: HTTPFields = [:]
-    ) throws -> Fill.Delivery {
+    ) throws -> InFlightFetch.Delivery {
         let head = StoredResponseHead(
             selectingFields: selecting,
             status: .ok,
@@ -387,12 +387,12 @@ struct ExchangeFlowTests {
             requestTime: time,
             responseTime: time
         )
-        let body = SharedBody(length: nil, writer: nil, unread: UnreadLimit(length: nil, isBackground: true)) {}
+        let body = InFlightBody(length: nil, writer: nil, unread: UnreadLimit(length: nil, isBackground: true)) {}
         let reader = try #require(body.makeReader())
         return .shared(head, HTTPResponse(status: .ok, headerFields: fields), reader, notStored: nil)
     }
 
-    private func exclusive(_ status: Int) -> Fill.Delivery {
+    private func exclusive(_ status: Int) -> InFlightFetch.Delivery {
         let head = HTTPResponse(status: .init(code: status), headerFields: [.cacheControl: "no-store"])
         return .exclusive(
             TransportResponse(head: head, body: .empty),
@@ -427,10 +427,10 @@ struct ExchangeFlowTests {
 extension ExchangeFlow {
     fileprivate mutating func lookUp(_ found: [StoredResponse], isWhole: Bool = true) -> LookupAction {
         let now = now
-        return lookedUp(
+        return lookupFinished(
             found,
             isWhole: isWhole,
-            since: LookupStart(endedFills: 7, fence: InvalidationSequence(3))
+            since: LookupStart(endedFetches: 7, fencingNumber: InvalidationSequence(3))
         ) { now }
     }
 }

@@ -59,7 +59,7 @@ import Testing
         _ = try await first
     }
 
-    @Test func cancelledWaiterLeavesItsPlace() async throws {
+    @Test func cancelledWaiterLeavesItsPermit() async throws {
         let fixture = EngineFixture { $0.inFlightLimit = 1 }
         let gate = Gate()
         fixture.transport.script("https://a.example/1", .fresh("1", beforeHead: gate))
@@ -67,7 +67,7 @@ import Testing
         async let first = fixture.get("https://a.example/1")
         await fixture.transport.waitForRequests(1)
         let second = Task { try await fixture.get("https://a.example/2") }
-        while fixture.engine.fillCount < 2 { await Task.yield() }
+        while fixture.engine.inFlightFetchCount < 2 { await Task.yield() }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.open()

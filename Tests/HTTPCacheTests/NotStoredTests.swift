@@ -50,7 +50,7 @@ import Testing
             Case(.varyAny, .ok("x", fields: [.vary: "*"])),
             Case(.setCookie, .ok("x", fields: [.setCookie: "a=1"]), in: .shared),
             Case(.setCookie, .ok("x", fields: [.cacheControl: "no-store", .setCookie: "a=1"])) {
-                $0.overrides.staleDespite = .noStore
+                $0.overrides.directivesIgnoredWhenStale = .noStore
             },
             Case(.rule, .ok("x")) { $0.overrides.statuses = [404] },
             Case(.bypass, .ok("x")) { $0.isBypassed = true },

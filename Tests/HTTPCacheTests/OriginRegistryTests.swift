@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPCache
 
 /// The permits of an origin and the callers that wait for them, without an engine or a socket.
-/// ``OriginPlacesTests`` shows in which order waiting clients come.
+/// ``OriginPermitsTests`` shows in which order waiting clients come.
 @Suite(.timeLimit(.minutes(20))) struct OriginRegistryTests {
     private let origin: Origin
     private let other: Origin
@@ -274,7 +274,7 @@ import Testing
     }
 
     /// Half of them give up at some moment: before, while or after they are handed their places.
-    @Test func noPlaceIsLostIfCallersGiveUp() async {
+    @Test func noPermitIsLostIfCallersGiveUp() async {
         for _ in 0..<50 {
             let registry = make(limit: 2).0
             let origin = origin

@@ -27,7 +27,7 @@ import Testing
         let second = try await fixture.get()
         #expect(first.text == "old")
         #expect(second.text == "old")
-        #expect(second.response.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=offline")
+        #expect(second.response.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=unreachable")
         #expect(fixture.transport.requests.count == 2)
     }
 
@@ -198,8 +198,8 @@ import Testing
         #expect(throttled.response.outcome.cacheStatus() == "holdfast; hit; ttl=-10; detail=stale-if-error")
     }
 
-    /// The response ends the probing. Mutant: a probe's fill does not continue when its caller
-    /// leaves.
+    /// The response ends the probing. Mutant: a probe's in-flight fetch does not continue when its
+    /// caller leaves.
     @Test func probeResponseIsStoredInSlowStore() async throws {
         let (transport, store, sleeper) = (ScriptedTransport(), SlowStore(), ManualDurationClock())
         var options = EngineOptions()
@@ -223,7 +223,7 @@ import Testing
         // The prober left long before the store is ready.
         for _ in 0..<1000 { await Task.yield() }
         store.gate.open()
-        while engine.fillCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0 { await Task.yield() }
         #expect(store.base.all.count == 1)
     }
 }
@@ -244,15 +244,16 @@ private final class SlowStore: ResponseStore {
         try await base.openBody(of: response, range: range)
     }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
         try await gate.wait()
-        return try await base.beginWrite(draft, fence: fence)
+        return try await base.beginWrite(draft, fencingNumber: fencingNumber)
     }
 
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
+        async throws
         -> StoredResponse?
     {
-        try await base.freshen(response, with: draft, fence: fence)
+        try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     func withdraw(_ response: StoredResponse) async throws -> Bool { try await base.withdraw(response) }

@@ -36,11 +36,11 @@ struct PacedBodyTests {
         while !condition() { await Task.yield() }
     }
 
-    private let places = ContentPlaces(bytes: 1 << 20)
+    private let permits = ContentPermits(bytes: 1 << 20)
 
-    /// The body, with a place for it.
+    /// The body, with a permit for it.
     private func paced(_ body: BodyStream) async throws -> BodyStream {
-        try await body.paced(in: try #require(await places.enter(.none)))
+        try await body.paced(in: try #require(await permits.enter(.none)))
     }
 
     /// Mutant: the next chunk is read while the one before is written.
@@ -55,20 +55,20 @@ struct PacedBodyTests {
     }
 
     /// A response that waits for its next chunk has nothing in memory, and one that has ended has
-    /// no place.
+    /// no permit.
     @Test func givesItsPlaceBackBetweenTwoChunks() async throws {
-        let (places, source) = (ContentPlaces(bytes: ContentPlaces.placeLength), Source())
-        let body = try await source.body(2, length: 2).paced(in: try #require(await places.enter(.none)))
-        // Takes the place for a moment, and tells how many chunks had been read by then.
+        let (permits, source) = (ContentPermits(bytes: ContentPermits.permitLength), Source())
+        let body = try await source.body(2, length: 2).paced(in: try #require(await permits.enter(.none)))
+        // Takes the permit for a moment, and tells how many chunks had been read by then.
         let other = Task {
-            let place = await places.enter(.none)
-            defer { withExtendedLifetime(place) {} }
-            return place == nil ? 0 : source.count
+            let permit = await permits.enter(.none)
+            defer { withExtendedLifetime(permit) {} }
+            return permit == nil ? 0 : source.count
         }
-        await until { places.waitingCount == 1 }
+        await until { permits.waitingCount == 1 }
         #expect(try await body.collect(upTo: 10).readableBytes == 2)
         #expect(await other.value == 1)
-        #expect(places.count == 0)
+        #expect(permits.count == 0)
     }
 
     /// Mutant: `rest` that is not counted.

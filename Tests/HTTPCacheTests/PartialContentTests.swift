@@ -78,7 +78,7 @@ import Testing
     }
 
     /// docs/attacks.md, 17. Mutant: `partialStorability` replaced by `storability` of a 200 in
-    /// `FillDecision.storability(of:)`.
+    /// `FetchDecision.storability(of:)`.
     @Test func partIsNeverServedAsWhole() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part(0..<5), .fresh(whole, etag: "\"2\""))

@@ -90,7 +90,7 @@ import Testing
         #expect(try await fixture.get().text == "anyone's")
     }
 
-    /// Other principals see the responses of a shared partition too. Mutant: `isForOthers` is
+    /// Other principals see the responses of a common partition too. Mutant: `isForOthers` is
     /// always `false`.
     @Test(arguments: [HTTPRequest.Method.get, .head])
     func principalsUpdateAddsNoCookieToSharedResponse(method: HTTPRequest.Method) async throws {
@@ -140,7 +140,7 @@ import Testing
         try await fixture.get(url, [.range: "bytes=0-1"])
         let ann = try await fixture.get(principal: "ann")
         #expect(ann.text == "hello")
-        let shared = fixture.memory.all.filter { $0.key.components.partition == .shared }
+        let shared = fixture.memory.all.filter { $0.key.components.partition == .common }
         #expect(shared.map(\.head.status.code) == [206])
     }
 

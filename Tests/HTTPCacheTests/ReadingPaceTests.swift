@@ -13,7 +13,7 @@ import Testing
 
     private let uptime = Uptime()
 
-    private func pace() -> WorkPlace.ReadingPace { WorkPlace.ReadingPace { [uptime] in uptime.now } }
+    private func pace() -> ExecutionContext.ReadingPace { ExecutionContext.ReadingPace { [uptime] in uptime.now } }
 
     @Test func quickDiskIsReadEachTime() {
         let pace = pace()

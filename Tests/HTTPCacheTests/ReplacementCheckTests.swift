@@ -108,7 +108,7 @@ import Testing
     @Test func checkSeesContentBeyondWindow() async throws {
         let fixture = EngineFixture()
         let looks = Looks()
-        let length = 3 * Int(SharedBody.windowLimit) + 12_345
+        let length = 3 * Int(InFlightBody.windowLimit) + 12_345
         let long = "good" + String(repeating: "0123456789", count: length / 10)
         fixture.transport.script(url, .fresh("good"))
         fixture.transport.script(
@@ -212,11 +212,14 @@ import Testing
     @Test func callerWithLateCheckFetchesAgain() {
         let (way, other) = (Way(), Way())
         let kind = ContentCheckKind(String.self, way: way)
-        let fill = Fill(fence: InvalidationSequence(0), check: check(kind: ContentCheckKind(String.self, way: other)))
-        #expect(fill.join(check: check(kind: kind)))
-        #expect(fill.takeChecks().count == 2)
-        #expect(fill.join() && fill.join(check: check(kind: kind)))
-        #expect(!fill.join(check: check()))
-        #expect(!fill.join(check: check(kind: ContentCheckKind(Int.self, way: way))))
+        let inFlight = InFlightFetch(
+            fencingNumber: InvalidationSequence(0),
+            check: check(kind: ContentCheckKind(String.self, way: other))
+        )
+        #expect(inFlight.join(check: check(kind: kind)))
+        #expect(inFlight.takeChecks().count == 2)
+        #expect(inFlight.join() && inFlight.join(check: check(kind: kind)))
+        #expect(!inFlight.join(check: check()))
+        #expect(!inFlight.join(check: check(kind: ContentCheckKind(Int.self, way: way))))
     }
 }

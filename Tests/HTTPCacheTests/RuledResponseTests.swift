@@ -47,8 +47,8 @@ import Testing
             )
         )
         let prepared = try #require(fixture.engine.prepare(try fixture.request()))
-        var machine = ExchangeMachine(prepared, now: before.clock.now())
+        var machine = ReuseMachine(prepared, now: before.clock.now())
         #expect(ruled.isPassedBy)
-        if case .serve = machine.lookedUp([stored]) { Issue.record("it is served") }
+        if case .serve = machine.decide(on: [stored]) { Issue.record("it is served") }
     }
 }

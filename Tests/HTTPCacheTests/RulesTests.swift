@@ -117,7 +117,7 @@ import Testing
             ]
         )
         let stored = try #require(fixture.memory.all.first)
-        #expect(stored.key == stored.key.inPartition(.shared))
+        #expect(stored.key == stored.key.inPartition(.common))
         #expect(!"\(stored)".contains("operators"), "it is not stored")
     }
 
@@ -379,7 +379,7 @@ import Testing
 
     @Test func normalLimitAppliesIfOriginIsUnreachable() async throws {
         let fixture = fixture(options: { $0.failureThrottle = .zero }) {
-            $0.overrides.maximumStaleness = 10
+            $0.overrides.maximumStalenessUnreachable = 10
             $0.usesBreaker = false
         }
         fixture.transport.script(url, .fresh("one", 1), .failure(.connect), .failure(.connect))
@@ -388,11 +388,11 @@ import Testing
         #expect(try await fixture.get().text == "one")
         fixture.clock.advance(by: .seconds(1))
         let error = await #expect(throws: ExchangeError.self) { try await fixture.get() }
-        #expect(error?.message.contains("stale.normal") == true)
+        #expect(error?.message.contains("stale.unreachable") == true)
     }
 
     @Test func liftedMustRevalidateServesOfflineWithDetail() async throws {
-        let fixture = fixture { $0.overrides.staleDespite = [.mustRevalidate] }
+        let fixture = fixture { $0.overrides.directivesIgnoredWhenStale = [.mustRevalidate] }
         fixture.transport.script(
             url,
             .ok("one", fields: [.cacheControl: "max-age=1, must-revalidate", .eTag: "\"1\""]),
@@ -413,7 +413,7 @@ import Testing
     }
 
     @Test func preferStoredValidatesLiftedDirectiveFirst() async throws {
-        let fixture = fixture(mode: .preferStored) { $0.overrides.staleDespite = [.mustRevalidate] }
+        let fixture = fixture(mode: .preferStored) { $0.overrides.directivesIgnoredWhenStale = [.mustRevalidate] }
         fixture.transport.script(
             url,
             .ok("one", fields: [.cacheControl: "max-age=1, must-revalidate", .eTag: "\"1\""]),

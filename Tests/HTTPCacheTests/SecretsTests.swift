@@ -55,7 +55,7 @@ import Testing
         fixture.transport.script(other, .fresh("theirs"))
         #expect(try await text(fixture, request(fixture)) == "mine")
         #expect(try await text(fixture, request(fixture, other)) == "theirs")
-        // The shared partition does not have it either.
+        // The common partition does not have it either.
         #expect(await fixture.failure("https://a.example/feed?page=1", preference: .storedOnly) == .offlineMiss)
     }
 

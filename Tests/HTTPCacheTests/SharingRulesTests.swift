@@ -12,12 +12,12 @@ import Testing
     /// Directives that share a response, and a rule that lifts each.
     static let pairs: [(directives: String, rule: @Sendable (inout ExchangeSettings) -> Void)] = [
         ("must-revalidate, max-age=60", { $0.overrides.lifetime = 3600 }),
-        ("must-revalidate, max-age=60", { $0.overrides.staleDespite = [.mustRevalidate] }),
+        ("must-revalidate, max-age=60", { $0.overrides.directivesIgnoredWhenStale = [.mustRevalidate] }),
         ("must-revalidate, max-age=60", { $0.overrides.ignoredDirectives = [.mustRevalidate] }),
         ("must-revalidate", { $0.overrides.defaultLifetime = 3600 }),
         ("must-revalidate, no-cache, max-age=60", { $0.overrides.ignoredDirectives = [.noCache] }),
         ("s-maxage=60", { $0.overrides.lifetime = 3600 }),
-        ("s-maxage=60", { $0.overrides.staleDespite = [.sMaxage] }),
+        ("s-maxage=60", { $0.overrides.directivesIgnoredWhenStale = [.sMaxage] }),
     ]
 
     private static let alice: HTTPFields = [.authorization: "Basic alice"]

@@ -23,7 +23,7 @@ import Testing
             if isDeclared {
                 $0.overrides.maximumStalenessOffline = 10
             } else {
-                $0.overrides.maximumStaleness = 10
+                $0.overrides.maximumStalenessUnreachable = 10
             }
         }
         fixture.transport.script(
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func liftedNoCacheOnFreshResponseIsReported() async throws {
-        let fixture = fixture { $0.overrides.staleDespite = [.noCache] }
+        let fixture = fixture { $0.overrides.directivesIgnoredWhenStale = [.noCache] }
         fixture.transport.script(
             url,
             .ok("old", fields: [.cacheControl: "no-cache, max-age=60"]),
@@ -80,7 +80,7 @@ import Testing
     /// moment ago. The mark tells them apart, for the numbers of outages.
     @Test(arguments: [true, false]) func liftedDirectiveForAnErrorIsNoOutage(isError: Bool) async throws {
         let fixture = fixture {
-            $0.overrides.staleDespite = [.mustRevalidate]
+            $0.overrides.directivesIgnoredWhenStale = [.mustRevalidate]
             $0.overrides.staleIfError = 3600
         }
         fixture.transport.script(

@@ -44,7 +44,7 @@ import Testing
     private func rules(_ limit: Int64) -> TestRules {
         TestRules {
             $0.usesBreaker = false
-            $0.overrides.maximumStaleness = limit
+            $0.overrides.maximumStalenessUnreachable = limit
             $0.overrides.maximumStalenessOffline = limit
         }
     }
@@ -59,7 +59,7 @@ import Testing
         let staleness = makeSwitch(fixture)
         try await staleness.begin(extended(60))
         let served = try await fixture.get()
-        #expect(served.text == "one" && served.response.outcome.detail == .offline)
+        #expect(served.text == "one" && served.response.outcome.detail == .unreachable)
         #expect(staleness.state.value.seconds == 60 && staleness.state.configured == .none)
         fixture.clock.advance(by: .seconds(40))
         #expect(await fixture.failure() == .staleForbidden)

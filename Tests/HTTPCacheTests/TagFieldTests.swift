@@ -222,7 +222,7 @@ import Testing
     /// Their number is the origin's choice, so they are not all compared with each other.
     @Test func thousandsOfTagsAreNotCollected() throws {
         let tags = (0..<30_000).map(String.init).joined(separator: " ")
-        let example = FillCase(
+        let example = FetchCase(
             "",
             .stores,
             .ok,

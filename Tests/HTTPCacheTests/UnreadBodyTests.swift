@@ -62,7 +62,7 @@ import Testing
             )
         }
 
-        func untilIdle() async { while engine.fillCount > 0 { await Task.yield() } }
+        func untilIdle() async { while engine.inFlightFetchCount > 0 { await Task.yield() } }
 
         /// The content that is stored.
         func stored() async throws -> String? {
@@ -83,7 +83,7 @@ import Testing
         responses = []
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .milliseconds(999))
-        #expect(fixture.engine.fillCount == 1 && !exchange.isEnded)
+        #expect(fixture.engine.inFlightFetchCount == 1 && !exchange.isEnded)
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .milliseconds(1))
         await exchange.ended()
@@ -191,13 +191,13 @@ import Testing
     }
 
     /// However many bodies are held up, and in any order.
-    @Test(arguments: [nil, 10_000]) func unreadBodyEndsAtOnceIfRequestWaitsForItsPlace(
+    @Test(arguments: [nil, 10_000]) func unreadBodyEndsAtOnceIfRequestWaitsForItsPermit(
         _ length: Int?
     ) async throws {
         let fixture = Fixture { $0.inFlightLimit = 8 }
         let held = (0..<8).map { _ in fixture.origin.respond(Self.fields(length)) }
         for number in 0..<8 { _ = try await readers(1, fixture, "https://a.example/held/\(number)") }
-        #expect(fixture.engine.fillCount == 8)
+        #expect(fixture.engine.inFlightFetchCount == 8)
         let answered = (0..<30).map { _ in fixture.origin.respond(Self.fields(2)) }
         for exchange in answered {
             exchange.send("ok")
@@ -224,7 +224,7 @@ import Testing
         wanted.finish()
         var responses = try await readers(1, fixture)
         async let second = fixture.engine.respond(to: try fixture.request("https://a.example/wanted"))
-        while fixture.engine.fillCount < 2 { await Task.yield() }
+        while fixture.engine.inFlightFetchCount < 2 { await Task.yield() }
         #expect(!held.isEnded)
         responses = []
         await held.ended()
@@ -252,7 +252,7 @@ import Testing
         _ = try await readers(1, fixture)
         let first = try await fixture.engine.respond(to: try fixture.request("https://b.example/busy"))
         async let second = fixture.engine.respond(to: try fixture.request("https://b.example/wanted"))
-        while fixture.engine.fillCount < 3 { await Task.yield() }
+        while fixture.engine.inFlightFetchCount < 3 { await Task.yield() }
         for exchange in [busy, wanted] {
             exchange.send("ok")
             exchange.finish()

@@ -13,7 +13,10 @@ struct UnsafeInvalidationTests {
     private let other = "https://a.example/other"
 
     private func fixture(lifted: Bool = false, mode: OfflineMode = .automatic) -> EngineFixture {
-        EngineFixture(mode: mode, rules: lifted ? TestRules { $0.overrides.staleDespite = [.invalidated] } : nil)
+        EngineFixture(
+            mode: mode,
+            rules: lifted ? TestRules { $0.overrides.directivesIgnoredWhenStale = [.invalidated] } : nil
+        )
     }
 
     private func method(_ name: String) throws -> HTTPRequest.Method { try #require(HTTPRequest.Method(name)) }
@@ -58,7 +61,7 @@ struct UnsafeInvalidationTests {
                 on: SituationTransport(situation),
                 mode: situation == .offline ? .offline : generated.mode
             )
-            let isLifted = generated.settings?.overrides.staleDespite.contains(.invalidated) == true
+            let isLifted = generated.settings?.overrides.directivesIgnoredWhenStale.contains(.invalidated) == true
             let isUnasked =
                 engine.mode == .offline || generated.settings?.mode == .offline
                 || generated.request.preference == .storedOnly
@@ -257,7 +260,7 @@ struct UnsafeInvalidationTests {
         for _ in 0..<2 {
             let (text, response) = try await fixture.get()
             #expect(text == "old" && response.isStale)
-            #expect(response.outcome.cacheStatus() == "holdfast; hit; ttl=60; detail=offline")
+            #expect(response.outcome.cacheStatus() == "holdfast; hit; ttl=60; detail=unreachable")
         }
     }
 

@@ -16,14 +16,14 @@ import Testing
         fixture.store.fail([.lookup, .openBody])
         var request = try fixture.request()
         request.preference = .storedOnly
-        request.place = .own(OneThread { fixture.store.recover() })
+        request.executionContext = .own(OneThread { fixture.store.recover() })
         let response = try await fixture.engine.respond(to: request)
         let text = try await String(buffer: response.body.collect(upTo: 100))
         #expect(response.source == .store && text == "feed")
         #expect(fixture.store.failures.isEmpty)
     }
 
-    private final class OneThread: WorkPlace.BlockingExecutor {
+    private final class OneThread: ExecutionContext.BlockingExecutor {
         private let queue = DispatchQueue(label: "one thread")
         private let getReady: @Sendable () -> Void
 

@@ -7,9 +7,9 @@ import Testing
     @Test(arguments: [
         ("", "f:1: version: It is missing. Write 'version: 1' on the first line."),
         ("rules: []", "f:1: version: It is missing. Write 'version: 1' on the first line."),
-        ("version: 2", "f:1: version: '2' is not understood here. This program understands version 1."),
+        ("version: 2", "f:1: version: '2' is not supported. This program supports version 1."),
         ("[]", "f:1: Expected 'version: 1' and settings, not a list."),
-        ("version: 1\r\nstore:\r\n\tpath: x", "f:3: A tab stands at column 1. YAML is indented with spaces."),
+        ("version: 1\r\nstore:\r\n\tpath: x", "f:3: There is a tab at column 1. Indent YAML with spaces."),
         (
             "\u{FEFF}version: 1\nmode: sometimes",
             "f:2: mode: Expected online, automatic, preferStored or offline, not 'sometimes'."
@@ -28,35 +28,35 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\"}\n  - {name: b, host: b, origin: \"https://a\", mode: offline}",
-            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' applies here too: both routes share stored responses. Set it here too; another mode has an effect only if this route comes first, and leads to a longer path."
+            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' applies here too, because both routes share stored responses. Set it here too. Another mode has an effect only if this route comes first and leads to a longer path."
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\", tags-from: [xkey]}\n  - {name: b, host: b, origin: \"https://a\", tags-from: [Surrogate-Key, xkey]}\n  - {host: c, origin: \"https://a/y\", tags-from: [xkey, Surrogate-Key]}\n  - {host: d, origin: \"https://a/z\"}",
-            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin, so its '[Surrogate-Key, xkey]' applies here too: both routes share stored responses. Set it here too; another list has an effect only if this route comes first, and leads to a longer path."
+            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin, so its '[Surrogate-Key, xkey]' applies here too, because both routes share stored responses. Set it here too. Another list has an effect only if this route comes first and leads to a longer path."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", tags-from: [xkey, Surrogate-Keys]}",
-            "f:3: route 1: tags-from: 'Surrogate-Keys' is no field with tags. Name Surrogate-Key, Cache-Tag or xkey."
+            "f:3: route 1: tags-from: 'Surrogate-Keys' is not a field with tags. Use Surrogate-Key, Cache-Tag or xkey."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", tags-from: []}",
-            "f:3: route 1: tags-from: The list is empty. Name fields with tags (Surrogate-Key, Cache-Tag or xkey), or leave the setting out."
+            "f:3: route 1: tags-from: The list is empty. Add fields with tags (Surrogate-Key, Cache-Tag or xkey), or remove the setting."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [websocket, H2C]}",
-            "f:3: route 1: upgrades: 'H2C' would carry requests past the gateway. Name a protocol such as 'websocket'."
+            "f:3: route 1: upgrades: 'H2C' would carry requests past the gateway. Use a protocol such as 'websocket'."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: TLS/1.3}",
-            "f:3: route 1: upgrades: 'TLS/1.3' would carry requests past the gateway. Name a protocol such as 'websocket'."
+            "f:3: route 1: upgrades: 'TLS/1.3' would carry requests past the gateway. Use a protocol such as 'websocket'."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [web socket]}",
-            "f:3: route 1: upgrades: 'web socket' is not the name of a protocol: 1 to 64 letters, digits and '-._/'."
+            "f:3: route 1: upgrades: 'web socket' is not a protocol name. A name has 1 to 64 letters, digits and '-._/'."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: []}",
-            "f:3: route 1: upgrades: The list is empty. Name protocols such as 'websocket', or leave the setting out."
+            "f:3: route 1: upgrades: The list is empty. Add protocols such as 'websocket', or remove the setting."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [a, b, c, d, e, f, g, h, i]}",
@@ -68,23 +68,23 @@ import Testing
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, proxy-protocol: true}]",
-            "f:2: listen: 'proxy-protocol' takes the names of clients from 'clients.trusted' alone, which is empty: no client could connect. Name the addresses of the proxies there."
+            "f:2: listen: 'proxy-protocol' accepts only the proxies in 'clients.trusted', which is empty, so no client could connect. Add the addresses of the proxies there."
         ),
         (
             "version: 1\nhealth: {path: healthz}",
-            "f:2: health.path: 'healthz' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+            "f:2: health.path: 'healthz' is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
         ),
         (
             "version: 1\nhealth: {path: \"/healthz?verbose\"}",
-            "f:2: health.path: '/healthz?verbose' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+            "f:2: health.path: '/healthz?verbose' is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
         ),
         (
             "version: 1\nhealth: {path: \"/ä\"}",
-            "f:2: health.path: '/ä' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+            "f:2: health.path: '/ä' is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
         ),
         (
             "version: 1\nhealth: {path: /a/../b}",
-            "f:2: health.path: '/a/../b' holds a dot segment, which no client sends."
+            "f:2: health.path: '/a/../b' contains a dot segment, which no client sends. Write the resolved path."
         ),
         (
             "version: 1\nhealth: {path: /\(String(repeating: "x", count: 128))}",
@@ -92,28 +92,28 @@ import Testing
         ),
         (
             "version: 1\nhealth: {pfad: /a}",
-            "f:2: health: 'pfad' is not known. Known are 'path'."
+            "f:2: health: 'pfad' is unknown. Known names: 'path'."
         ),
-        ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may stand in a mapping once."),
+        ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may occur only once in a mapping."),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'shared', 'store', 'threads', 'timeouts', 'version'."
+            "f:2: 'ruels' is unknown. Did you mean 'rules'? Known names: 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",
-            "f:2: store: 'bugdet' is not known. Did you mean 'budget'? Known are 'path', 'budget', 'memory', 'largest-resident-body', 'variants-per-key', 'secure-delete', 'keep-offline-copies', 'quotas'."
+            "f:2: store: 'bugdet' is unknown. Did you mean 'budget'? Known names: 'path', 'budget', 'memory', 'largest-resident-body', 'variants-per-key', 'secure-delete', 'keep-offline-copies', 'quotas'."
         ),
         (
             "version: 1\nstore:\n  budget: 5",
-            "f:3: store.budget: '5' has no unit. Name one: B, KiB, MiB, GiB, TiB, kB, MB or GB, as in '5 MiB'."
+            "f:3: store.budget: '5' has no unit. Add one (B, KiB, MiB, GiB, TiB, kB, MB or GB), as in '5 MiB'."
         ),
         (
             "version: 1\nfailure-throttle: 5",
-            "f:2: failure-throttle: '5' has no unit. Name one: ms, s, m, h, d or w, as in '5 s'."
+            "f:2: failure-throttle: '5' has no unit. Add one (ms, s, m, h, d or w), as in '5 s'."
         ),
         (
             "version: 1\nfailure-throttle: 5 sec",
-            "f:2: failure-throttle: '5 sec' has an unknown unit. Known are ms, s, m, h, d or w."
+            "f:2: failure-throttle: '5 sec' has an unknown unit. Use ms, s, m, h, d or w."
         ),
         (
             "version: 1\nfailure-throttle: -5 s",
@@ -125,11 +125,11 @@ import Testing
         ),
         (
             "version: 1\ndrain: {delay: 601 s}",
-            "f:2: drain.delay: '601 s' is too long. The limit is 10 m. Name a shorter time, or 'off'."
+            "f:2: drain.delay: '601 s' is too long. The limit is 10 m. Set a shorter time, or 'off'."
         ),
         (
             "version: 1\ndrain: {delay: 5}",
-            "f:2: drain.delay: '5' has no unit. Name one: ms, s, m, h, d or w, as in '5 s'."
+            "f:2: drain.delay: '5' has no unit. Add one (ms, s, m, h, d or w), as in '5 s'."
         ),
         (
             "version: 1\ndrain: {delay: -5 s}",
@@ -137,7 +137,7 @@ import Testing
         ),
         (
             "version: 1\ndrain: {dealy: 5 s}",
-            "f:2: drain: 'dealy' is not known. Did you mean 'delay'? Known are 'delay'."
+            "f:2: drain: 'dealy' is unknown. Did you mean 'delay'? Known names: 'delay'."
         ),
         (
             "version: 1\nmode: sometimes",
@@ -158,27 +158,27 @@ import Testing
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, port: 2}]",
-            "f:2: listen: 'port' is not known. Known are 'address', 'unix', 'mode', 'tls', 'http2', 'proxy-protocol'."
+            "f:2: listen: 'port' is unknown. Known names: 'address', 'unix', 'mode', 'tls', 'http2', 'proxy-protocol'."
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, unix: a}]",
-            "f:2: listen: A listener has either 'address' or 'unix': write 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'."
+            "f:2: listen: A listener needs either 'address' or 'unix'. Write 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'."
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, mode: 0600}]",
-            "f:2: listen: 'mode' is for a Unix socket. Leave it out."
+            "f:2: listen: 'mode' applies only to Unix sockets. Remove it."
         ),
         (
             "version: 1\nlisten: [{unix: a, mode: 0999}]",
-            "f:2: listen: '0999' is not a file's permissions such as '0660' or '0666', in octal digits."
+            "f:2: listen: '0999' is not file permissions in octal, such as '0660' or '0666'."
         ),
         (
             "version: 1\nlisten: [{unix: a, mode: 4755}]",
-            "f:2: listen: '4755' is not a file's permissions such as '0660' or '0666', in octal digits."
+            "f:2: listen: '4755' is not file permissions in octal, such as '0660' or '0666'."
         ),
         (
             "version: 1\nlisten:\n  - 127.0.0.1:1\n  - {unix: a}\n  - {unix: a, mode: 0600}",
-            "f:5: listen: '{unix: a, mode: 0600}' stands there twice."
+            "f:5: listen: '{unix: a, mode: 0600}' is listed twice."
         ),
         (
             "version: 1\nlisten: [\(Array(repeating: "127.0.0.1:0", count: 17).joined(separator: ", "))]",
@@ -196,14 +196,14 @@ import Testing
             "version: 1\nlimits: 5",
             "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head, tunnels, response-memory), not '5'."
         ),
-        ("version: 1\n---\nversion: 1", "f:2: Another document begins here. A file holds one."),
+        ("version: 1\n---\nversion: 1", "f:2: A second document begins here. A file may contain only one."),
         (
             "version: 1\nstore: {",
-            "f:3: It is not YAML at column 1: while parsing a flow node did not find expected node content."
+            "f:3: It is not valid YAML at column 1: while parsing a flow node did not find expected node content."
         ),
         (
             "version: 1\nroutes:\n  - {path: v1}",
-            "f:3: route 1: origin: It is missing. Name a URL such as 'https://api.example.com'.\nf:3: route 1: path: 'v1' does not begin with a slash."
+            "f:3: route 1: origin: It is missing. Set a URL such as 'https://api.example.com'.\nf:3: route 1: path: 'v1' does not begin with a slash."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"ftp://a\"}",
@@ -219,15 +219,15 @@ import Testing
         ),
         (
             "version: 1\ncontrol: {listen: \"0.0.0.0:1\"}",
-            "f:2: control.listen: '0.0.0.0:1' can be reached from other machines, and tokens would cross the network without TLS. Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
+            "f:2: control.listen: '0.0.0.0:1' is reachable from other machines, so tokens would cross the network without TLS. Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
         ),
         (
             "version: 1\ncontrol:\n  socket: off\n  listen: 127.0.0.1:1",
-            "f:4: control.listen: 'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+            "f:4: control.listen: 'control.socket: off' disables the whole control plane. Remove one of the two settings."
         ),
         (
             "version: 1\nclients: {purgers: [10.0.0.0/8]}\ncontrol: {socket: off}",
-            "f:2: clients.purgers: 'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+            "f:2: clients.purgers: 'control.socket: off' disables the whole control plane. Remove one of the two settings."
         ),
         (
             "version: 1\ncontrol:\n  tokens: [{name: a, file: b, scope: read}]",
@@ -235,7 +235,7 @@ import Testing
         ),
         (
             "version: 1\nclients: {purgers: a}",
-            "f:2: clients.purgers: 'a' is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for the clients of Unix sockets."
+            "f:2: clients.purgers: 'a' is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for clients of Unix sockets."
         ),
         (
             "version: 1\ncontrol: {hosts: [a.test], insecure: true}",
@@ -251,15 +251,15 @@ import Testing
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a b, file: c, scope: read}]}",
-            "f:2: control.tokens: 'a b' is no name: it has 1 to 64 letters, digits and '-._'."
+            "f:2: control.tokens: 'a b' is not a name. A name has 1 to 64 letters, digits and '-._'."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, scope: read}]}",
-            "f:2: control.tokens: A token has no 'file'. It has 'name', 'file' and 'scope'."
+            "f:2: control.tokens: A token has no 'file'. It needs 'name', 'file' and 'scope'."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, token: s3cret, file: b, scope: read}]}",
-            "f:2: control.tokens: 'token' is not known. Known are 'name', 'file', 'scope'."
+            "f:2: control.tokens: 'token' is unknown. Known names: 'name', 'file', 'scope'."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, hosts: [\"*.a.test\"]}",
@@ -275,28 +275,28 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'shared', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
+            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",
-            "1: freshness.lifetime: '1500 ms' is not a whole number of seconds. RFC 9111 counts in seconds."
+            "1: freshness.lifetime: '1500 ms' is not a whole number of seconds, which RFC 9111 requires."
         ),
         ("{freshness: {lifetime: 200000 d}}", "1: freshness.lifetime: '200000 d' is too long. The limit is 36525 d."),
         (
             "{match: {url: []}, bypass: true}",
-            "1: match.url: The list is empty. Name a pattern, or leave the setting out."
+            "1: match.url: The list is empty. Add a pattern, or remove the setting."
         ),
         (
             "{match: {method: []}, bypass: true}",
-            "1: match.method: The list is empty. Name methods, or leave the setting out."
+            "1: match.method: The list is empty. Add methods, or remove the setting."
         ),
         (
             "{match: {url: x}, bypass: true}",
-            "1: match.url: 'x' is not a pattern. Begin with a slash, or with a scheme and a host: 'https://a.example/**'."
+            "1: match.url: 'x' is not a pattern. Begin with a slash, or with a scheme and a host, such as 'https://a.example/**'."
         ),
         (
             "{match: {url: \"/x?token=abc def\"}, bypass: true}",
-            "1: match.url: '/x?token=REDACTED' holds a space, a control or a byte outside ASCII. Percent-encode it, as requests do."
+            "1: match.url: '/x?token=REDACTED' contains a space, a control character or a non-ASCII byte. Percent-encode it, as requests do."
         ),
         (
             "{store: {smallest: 2 B, largest: 1 B}}",
@@ -305,20 +305,20 @@ import Testing
         ("{store: {statuses: [200, 700]}}", "1: store.statuses: Expected a whole number from 200 to 599, not '700'."),
         (
             "{store: {content: any, methods: GET}}",
-            "1: store.content: It is about POST, which is not in 'store.methods' (line 3)."
+            "1: store.content: It applies to POST, which is not in 'store.methods' (line 3)."
         ),
         (
             "{store: {per: {cookie: sid}}, ignore: {fields: [cookie]}}",
             "1: store.per: It uses 'Cookie', which 'ignore.fields' (line 3) ignores."
         ),
-        ("{bypass: true, tags: [a]}", "1: tags: It has no effect beside 'bypass' (line 3): nothing is stored."),
+        ("{bypass: true, tags: [a]}", "1: tags: It has no effect with 'bypass' (line 3), because nothing is stored."),
         (
             "{ignore: {parameters: [utm_source]}, normalize: {drop-parameters: [tracking]}}",
-            "1: ignore.parameters: 'utm_source' is dropped by 'utm_*' in 'normalize.drop-parameters' (line 3) before it could be sent."
+            "1: ignore.parameters: 'utm_source' is dropped by 'utm_*' in 'normalize.drop-parameters' (line 3) before it is sent."
         ),
         (
             "{match: {content-type: image/*}, bypass: true}",
-            "1: bypass: It takes effect before there is a response, but this rule has the condition 'match.content-type' (line 3). Move it into a rule without that condition."
+            "1: bypass: It applies before there is a response, but this rule has the condition 'match.content-type' (line 3). Move it into a rule without that condition."
         ),
         (
             "{match: {content-type: image}, tags: [a]}",
@@ -326,31 +326,31 @@ import Testing
         ),
         (
             "{breaker: {failures: 2}}",
-            "1: breaker: In a rule it is on or off. Set how breakers work at the file's top level."
+            "1: breaker: In a rule, it is on or off. Configure breakers at the top level of the file."
         ),
         (
             "{to-origin: {set: {Authorization: Bearer abc}}}",
-            "1: to-origin.set: 'Authorization' is a secret by its name, and must not stand in this file. Write '{env: NAME}' or '{file: PATH}'."
+            "1: to-origin.set: 'Authorization' holds a secret, which must not be in this file. Write '{env: NAME}' or '{file: PATH}'."
         ),
         (
             "{to-origin: {set: {Host: a}}}",
-            "1: to-origin.set: 'Host' cannot be set: it is the cache's own, or the connection's."
+            "1: to-origin.set: 'Host' cannot be set: it belongs to the cache or the connection."
         ),
         (
             "{to-client: {set: {Cache-Status: a}}}",
-            "1: to-client.set: 'Cache-Status' cannot be set: it is the cache's own, or the connection's."
+            "1: to-client.set: 'Cache-Status' cannot be set: it belongs to the cache or the connection."
         ),
         (
             "{to-origin: {remove: [Content-Length]}}",
-            "1: to-origin.remove: 'Content-Length' cannot be removed: it frames the message, or names its target."
+            "1: to-origin.remove: 'Content-Length' cannot be removed: it frames the message or identifies its target."
         ),
         (
             "{to-origin: {set: {X-Key: {env: NONE}}}}",
-            "1: to-origin.set: 'X-Key': The environment has no variable 'NONE'. Set it, or leave the field out."
+            "1: to-origin.set: 'X-Key': The environment has no variable 'NONE'. Set it, or remove the field."
         ),
         (
             "{to-origin: {set: {X-Key: {env: BAD}}}}",
-            "1: to-origin.set: 'X-Key': The value of the variable 'BAD' cannot be sent in a field: it holds a control character, or a space at an end."
+            "1: to-origin.set: 'X-Key': The value of the variable 'BAD' cannot be sent in a field, because it contains a control character, or begins or ends with a space."
         ),
         (
             "{to-origin: {set: {X-Key: {file: no/such}}}}",
@@ -358,17 +358,17 @@ import Testing
         ),
         (
             "{to-origin: {set: {X-Key: {enw: hunter2}}}}",
-            "1: to-origin.set: The value of 'X-Key' is not understood. Write a text, '{env: NAME}' or '{file: PATH}'."
+            "1: to-origin.set: The value of 'X-Key' is not supported. Write text, '{env: NAME}' or '{file: PATH}'."
         ),
         (
             "{timeouts: {soft: 2 s, hard: 1 s}}",
             "1: timeouts.soft: It is not less than 'timeouts.hard' (line 3), so it has no effect."
         ),
         (
-            "{stale: {despite: [private]}}",
-            "1: stale.despite: Expected no-store, no-cache, must-revalidate, proxy-revalidate, s-maxage or invalidated, not 'private'."
+            "{stale: {ignore: [private]}}",
+            "1: stale.ignore: Expected no-store, no-cache, must-revalidate, proxy-revalidate, s-maxage or invalidated, not 'private'."
         ),
-        ("{tags: {a: b}}", "1: tags: Expected tags, or a list of such, not a mapping."),
+        ("{tags: {a: b}}", "1: tags: Expected tags, or a list of them, not a mapping."),
         ("{eager-refresh: 2}", "1: eager-refresh: Expected a number from 0 to 1, not '2'."),
     ]) func ruleFaultsAreReported(_ rule: String, _ expected: String) {
         let found = findings("version: 1\nrules:\n- \(rule)", file: "f", environment: ["BAD": "hunter2\n"])
@@ -408,8 +408,8 @@ import Testing
         )
         #expect(
             found == [
-                "line 4: rule 'dead': It can never take effect: rule 'all' (line 3) comes first, matches all that it matches, and decides all its settings. Move it up, or remove it.",
-                "line 7: rule 'dead by two': It can never take effect: rule 'all' (line 3) and rule 'alive' (line 5) come first, match all that it matches, and decide all its settings. Move it up, or remove it.",
+                "line 4: rule 'dead': It can never take effect: rule 'all' (line 3) comes first, matches everything that it matches, and decides all of its settings. Move it up, or remove it.",
+                "line 7: rule 'dead by two': It can never take effect: rule 'all' (line 3) and rule 'alive' (line 5) come first, match everything that it matches, and decide all of its settings. Move it up, or remove it.",
             ]
         )
     }
@@ -433,7 +433,7 @@ import Testing
     func aliasBombInKeyIsRejectedBeforeParsing(_ key: String) {
         var yaml = "version: 1\nx0: &x0 [lol]\n"
         for level in 1...60 { yaml += "x\(level): &x\(level) [*x\(level - 1), *x\(level - 1)]\n" }
-        #expect(findings(yaml + key).first?.contains("In a file with aliases a key must be a plain text") == true)
+        #expect(findings(yaml + key).first?.contains("In a file with aliases, a key must be plain text") == true)
     }
 
     @Test(arguments: ["[", "{a: ", "- ", "? ", "{? ", "[{"]) func depthIsBounded(_ opening: String) {
@@ -443,7 +443,7 @@ import Testing
 
     @Test func nestingDeeperThan32IsRejected() {
         let yaml = "version: 1\ntags: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
-        #expect(findings(yaml) == ["line 2: Lists and mappings are more than 32 deep."])
+        #expect(findings(yaml) == ["line 2: Lists and mappings are nested more than 32 deep."])
     }
 
     @Test func damagedFilesAreRejectedWithPlainMessages() {

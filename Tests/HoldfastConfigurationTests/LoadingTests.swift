@@ -29,7 +29,7 @@ import Testing
           - name: catalogue
             match: {url: "https://api.example.com/catalogue/**", method: [GET, HEAD, POST]}
             freshness: {lifetime: 5 m, default: 1 h, errors: 30 s}
-            stale: {while-revalidate: 1 m, normal: unlimited, on-error: 1 d, offline: 7 d, despite: [must-revalidate]}
+            stale: {while-revalidate: 1 m, unreachable: unlimited, on-error: 1 d, offline: 7 d, ignore: [must-revalidate]}
             mode: preferStored
             ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private]}
             normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
@@ -40,7 +40,7 @@ import Testing
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
             guard: off
             eager-refresh: 0.8
-            shared: false
+            fleet: false
             timeouts: {soft: 500 ms, hard: 10 s}
             breaker: off
         """
@@ -138,8 +138,8 @@ import Testing
         let settings = configuration.rules.rules(for: request("https://api.example.com/catalogue/1")).settings
         #expect(settings.overrides.lifetime == 300 && settings.overrides.errorLifetime == 30)
         #expect(settings.tags == ["catalogue"] && settings.tagFields == [.surrogateKey, .cacheTag, .xkey])
-        #expect(settings.overrides.maximumStaleness == nil && settings.overrides.staleIfError == 86_400)
-        #expect(settings.overrides.staleDespite == .mustRevalidate)
+        #expect(settings.overrides.maximumStalenessUnreachable == nil && settings.overrides.staleIfError == 86_400)
+        #expect(settings.overrides.directivesIgnoredWhenStale == .mustRevalidate)
         #expect(settings.overrides.ignoredDirectives == [.noStore, .private])
         #expect(settings.overrides.ignoredFields == ["user-agent"] && settings.ignoredFields == [.userAgent])
         #expect(settings.overrides.statuses == [200, 404] && settings.methods == [.get, .post])
@@ -148,7 +148,7 @@ import Testing
         #expect(settings.keyedContent == .graphQL && settings.principal == .cookie("sid"))
         #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "hunter2")
         #expect(settings.responseFields.removed == [.server] && settings.goodDataGuard == .off)
-        #expect(!settings.isShared)
+        #expect(!settings.isForFleet)
         #expect(settings.softTimeout == .value(.milliseconds(500)) && !settings.usesBreaker)
         let decided = configuration.rules.decisions(
             for: request("https://api.example.com/catalogue/1"),

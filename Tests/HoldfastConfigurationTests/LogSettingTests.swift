@@ -16,12 +16,12 @@ import Testing
     @Test func placeIsBesideTheFile() {
         var configuration = Configuration()
         configuration.file = "/etc/holdfast/holdfast.yaml"
-        #expect(configuration.logPlace == "stderr")
+        #expect(configuration.logDestination == "stderr")
         for (place, path) in [
             ("stdout", "stdout"), ("a.log", "/etc/holdfast/a.log"), ("/var/log/a.log", "/var/log/a.log"),
         ] {
             configuration.log.to = place
-            #expect(configuration.logPlace == path)
+            #expect(configuration.logDestination == path)
         }
     }
 

@@ -41,23 +41,23 @@ import Testing
     @Test(arguments: [
         ("packages", "Expected false, or settings ('location', 'bodies'), not 'packages'."),
         ("[text/html]", "Expected false, or settings ('location', 'bodies'), not a list."),
-        ("{body: [text/html]}", "'body' is not known. Known are 'location', 'bodies'."),
+        ("{body: [text/html]}", "'body' is unknown. Known names: 'location', 'bodies'."),
         ("{location: maybe}", "Expected true or false, not 'maybe'."),
         (
             "{bodies: ['text/*']}",
-            "'text/*' is not one media type such as 'text/html', without a star and parameters."
+            "'text/*' is not a media type such as 'text/html', without a star or parameters."
         ),
         (
             "{bodies: ['text/html; charset=utf-8']}",
-            "'text/html; charset=utf-8' is not one media type such as 'text/html', without a star and parameters."
+            "'text/html; charset=utf-8' is not a media type such as 'text/html', without a star or parameters."
         ),
         (
             "{bodies: []}",
-            "The list is empty. Name media types such as 'text/html', or leave the setting out."
+            "The list is empty. Add media types such as 'text/html', or remove the setting."
         ),
         (
             "{bodies: [\((0...32).map { "a/\($0)" }.joined(separator: ", "))]}",
-            "There are 33 media types. The limit is 32: leave some out."
+            "There are 33 media types. The limit is 32. Remove some."
         ),
     ])
     func rejectsOtherValues(text: String, message: String) throws {

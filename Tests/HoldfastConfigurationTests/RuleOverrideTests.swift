@@ -35,8 +35,8 @@ import Testing
     @Test func equalsARuleWithTheSameSettings() throws {
         let settings = settings {
             $0.freshness.default = .seconds(60)
-            $0.stale.normal = .limited(.seconds(600))
-            $0.stale.despite = [.mustRevalidate]
+            $0.stale.unreachable = .limited(.seconds(600))
+            $0.stale.ignore = [.mustRevalidate]
             $0.ignore.fields = [.cookie]
             $0.store.content = .graphQL
             $0.store.largest = 1 << 20

@@ -96,7 +96,7 @@ import Testing
     @Test func fileAndSwiftRulesDecideAlike() throws {
         var catalogue = RuleSettings()
         catalogue.freshness.lifetime = .seconds(300)
-        catalogue.stale.normal = .unlimited
+        catalogue.stale.unreachable = .unlimited
         catalogue.stale.onError = .limited(.seconds(86_400))
         catalogue.ignore.fields = [.userAgent]
         catalogue.tags = ["catalogue"]
@@ -126,7 +126,7 @@ import Testing
               - name: catalogue
                 match: {url: ["https://a.example/c/**", "/d?q*"]}
                 freshness: {lifetime: 5 m}
-                stale: {normal: unlimited, on-error: 24 h}
+                stale: {unreachable: unlimited, on-error: 24 h}
                 ignore: {fields: User-Agent}
                 tags: catalogue
                 to-origin: {set: {From: holdfast, Referer: {env: REFERER}}}

@@ -6,10 +6,10 @@ import Testing
     @Test func closureAssignsSettings() {
         var expected = RuleSettings()
         expected.freshness.lifetime = .seconds(300)
-        expected.stale.normal = .limited(.seconds(604_800))
+        expected.stale.unreachable = .limited(.seconds(604_800))
         let settings = RuleSettings {
             $0.freshness.lifetime = .minutes(5)
-            $0.stale.normal = .limited(.days(7))
+            $0.stale.unreachable = .limited(.days(7))
         }
         #expect(settings == expected && settings != RuleSettings())
         #expect(RuleSettings { _ in } == RuleSettings())

@@ -8,11 +8,11 @@ import Testing
     @Test(
         arguments: [
             ("freshness: {lifetime: 5 m}", "freshness.lifetime"),
-            ("stale: {despite: [must-revalidate]}", "stale.despite"),
-            ("stale: {despite: [s-maxage, no-store]}", "stale.despite"),
+            ("stale: {ignore: [must-revalidate]}", "stale.ignore"),
+            ("stale: {ignore: [s-maxage, no-store]}", "stale.ignore"),
             ("ignore: {directives: [must-revalidate]}", "ignore.directives"),
             ("freshness: {lifetime: 0 s}", nil), ("freshness: {default: 5 m}", nil),
-            ("stale: {despite: [no-cache]}", nil),
+            ("stale: {ignore: [no-cache]}", nil),
             ("freshness: {lifetime: 5 m}\n    store: {per: {field: Authorization}}", nil), ("bypass: true", nil),
         ] as [(String, String?)]
     )

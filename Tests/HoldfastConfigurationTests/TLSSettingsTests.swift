@@ -68,26 +68,26 @@ import Testing
 
     @Test(arguments: [
         ("{}", "TLS needs 'certificates': a list of '{name, chain, key}'."),
-        ("a.pem", "Expected settings of TLS (certificates, min, alpn, client), not 'a.pem'."),
+        ("a.pem", "Expected TLS settings (certificates, min, alpn, client), not 'a.pem'."),
         ("{certificates: []}", "Expected a list of '{name, chain, key}', not a list."),
         ("{certificates: [{name: a, chain: b}]}", "A certificate needs 'key'."),
         ("{certificates: [{key: a}]}", "A certificate needs 'name' and 'chain'."),
         (
             "{certificates: [{name: a, chain: b, key: c, password: d}]}",
-            "'password' is not known. Known are 'name', 'chain', 'key'."
+            "'password' is unknown. Known names: 'name', 'chain', 'key'."
         ),
         ("{certificates: [\(one), \(one)]}", "Two certificates are named 'a'."),
-        ("{certificates: [{name: a b, chain: b, key: c}]}", "'a b' is no name of a certificate"),
+        ("{certificates: [{name: a b, chain: b, key: c}]}", "'a b' is not a certificate name"),
         ("{certificates: [\(one)], min: 1.1}", "Expected 1.2 or 1.3, not '1.1'."),
         (
             "{certificates: [\(one)], ocsp: on}",
-            "'ocsp' is not known. Known are 'certificates', 'min', 'alpn', 'client'."
+            "'ocsp' is unknown. Known names: 'certificates', 'min', 'alpn', 'client'."
         ),
         ("{certificates: [\(one)], alpn: [h2]}", "'alpn' needs 'http/1.1'"),
         ("{certificates: [\(one)], alpn: h2}", "Expected a list such as '[h2, http/1.1]', not 'h2'."),
-        ("{certificates: [\(one)], alpn: [h2, h2, http/1.1]}", "'h2' stands there twice."),
+        ("{certificates: [\(one)], alpn: [h2, h2, http/1.1]}", "'h2' is listed twice."),
         ("{certificates: [\(one)], alpn: [h3, http/1.1]}", "Expected h2 or http/1.1, not 'h3'."),
-        ("{certificates: [\(one)], client: {certificate: required}}", "Certificates of clients need 'ca'"),
+        ("{certificates: [\(one)], client: {certificate: required}}", "Client certificates need 'ca'"),
         (
             "{certificates: [\(one)], client: {ca: c, certificate: maybe}}",
             "Expected required or optional, not 'maybe'."

@@ -38,7 +38,7 @@ import Testing
         ("", "is not a pattern"), ("**", "is not a pattern"), ("a.example/x", "is not a pattern"),
         ("ftp://a.example/x", "neither http nor https"),
         ("https://a.example", "has no path"), ("https://**", "has no path"), ("https:///x", "The host"),
-        ("https://a b/x", "a space"), ("/ä", "outside ASCII"), ("/x#y", "'#'"),
+        ("https://a b/x", "a space"), ("/ä", "non-ASCII byte"), ("/x#y", "'#'"),
         ("/a;b/c", "path parameters"), ("https://a.example/a;*", "path parameters"),
         ("https://u:p@a.example/", "user information"),
         ("https://a.example:0/", "The port"), ("https://a.example:99999/", "The port"),

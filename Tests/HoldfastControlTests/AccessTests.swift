@@ -14,10 +14,10 @@ import Testing
         try ControlToken(name: name, scope: scope, text: text, place: "The token")
     }
 
-    private func door(_ now: @escaping @Sendable () -> NIODeadline = { .now() }) throws -> NetworkDoor {
+    private func entryPoint(_ now: @escaping @Sendable () -> NIODeadline = { .now() }) throws -> NetworkEntryPoint {
         let tokens = [try token(Self.secret, name: "reader"), try token(Self.other, name: "deploy", .purge)]
-        let desk = try TokenDesk(tokens, now: now)
-        return NetworkDoor(ControlNetwork(host: "127.0.0.1", port: 9800, tokens: desk, hosts: ["h.test"]))
+        let verifier = try TokenVerifier(tokens, now: now)
+        return NetworkEntryPoint(ControlNetwork(host: "127.0.0.1", port: 9800, tokens: verifier, hosts: ["h.test"]))
     }
 
     private func head(_ fields: [(String, String)], host: String? = "127.0.0.1:9800") -> HTTPRequest {
@@ -28,14 +28,15 @@ import Testing
         return head
     }
 
-    private func status(_ door: NetworkDoor, _ head: HTTPRequest, from address: String = "192.0.2.1") -> Int {
+    private func status(_ entryPoint: NetworkEntryPoint, _ head: HTTPRequest, from address: String = "192.0.2.1") -> Int
+    {
         do {
-            _ = try door.admit(head, from: address)
+            _ = try entryPoint.admit(head, from: address)
             return 200
         } catch let problem as ControlProblem {
             return problem.status
         } catch {
-            return error is TokenDesk.Wait ? 429 : 0
+            return error is TokenVerifier.Wait ? 429 : 0
         }
     }
 
@@ -56,9 +57,9 @@ import Testing
     }
 
     @Test func presentedTokenNamesItsClient() throws {
-        let door = try door()
+        let entryPoint = try entryPoint()
         for text in ["Bearer ", "bearer ", "BEARER "] {
-            let client = try door.admit(head([("Authorization", text + Self.other)]), from: "192.0.2.1")
+            let client = try entryPoint.admit(head([("Authorization", text + Self.other)]), from: "192.0.2.1")
             #expect(client == ControlClient(name: "deploy", scope: .purge))
         }
     }
@@ -72,9 +73,9 @@ import Testing
             [("Cookie", "token=" + Self.secret)], [("X-Token", Self.secret)],
         ]
         for fields in wrong {
-            let door = try door()
-            let error = #expect(throws: ControlProblem.self) { try door.admit(head(fields), from: "192.0.2.1") }
-            let expected = #expect(throws: ControlProblem.self) { try door.admit(head([]), from: "192.0.2.1") }
+            let entryPoint = try entryPoint()
+            let error = #expect(throws: ControlProblem.self) { try entryPoint.admit(head(fields), from: "192.0.2.1") }
+            let expected = #expect(throws: ControlProblem.self) { try entryPoint.admit(head([]), from: "192.0.2.1") }
             #expect(error == expected && error?.status == 401, "\(fields)")
         }
     }
@@ -82,36 +83,44 @@ import Testing
     /// A stranger behind the operator's proxy, NAT or loopback address must not keep it out.
     @Test func rightTokenIsAcceptedWhateverWrongOnesCame() throws {
         let clock = ManualInstant()
-        let door = try door { clock.now }
+        let entryPoint = try entryPoint { clock.now }
         let (right, wrong) = (head([("Authorization", "Bearer " + Self.secret)]), head([("Authorization", "Bearer x")]))
         for number in 0..<1000 {
-            #expect(status(door, wrong) == (number < 5 ? 401 : 429))
-            #expect(status(door, right) == 200)
+            #expect(status(entryPoint, wrong) == (number < 5 ? 401 : 429))
+            #expect(status(entryPoint, right) == 200)
         }
-        #expect(status(door, wrong, from: "192.0.2.2") == 401)
+        #expect(status(entryPoint, wrong, from: "192.0.2.2") == 401)
         clock.advance(.seconds(59))
-        let wait = #expect(throws: TokenDesk.Wait.self) { try door.admit(wrong, from: "192.0.2.1") }
+        let wait = #expect(throws: TokenVerifier.Wait.self) { try entryPoint.admit(wrong, from: "192.0.2.1") }
         #expect(wait?.seconds == 1)
         clock.advance(.seconds(1))
-        for _ in 0..<5 { #expect(status(door, wrong) == 401) }
-        #expect(status(door, wrong) == 429 && status(door, right) == 200)
+        for _ in 0..<5 { #expect(status(entryPoint, wrong) == 401) }
+        #expect(status(entryPoint, wrong) == 429 && status(entryPoint, right) == 200)
+    }
+
+    /// Any other connection makes room for a new one.
+    @Test func onlyAValidTokenKeepsAConnection() throws {
+        let entryPoint = ControlEntryPoint.network(try entryPoint())
+        let wrong = [[], [""], ["Bearer x"], ["Basic " + Self.secret], ["Bearer \(Self.secret)x"]]
+        for credentials in wrong { #expect(!entryPoint.opens(presenting: credentials), "\(credentials)") }
+        #expect(entryPoint.opens(presenting: ["Bearer " + Self.secret]))
     }
 
     /// A text that is longer than any token is judged without a digest of it.
     @Test func longTextIsAWrongToken() throws {
         let long = String(repeating: "a", count: 60_000)
-        #expect(TokenDesk.bearer(in: ["Bearer " + long]) == nil)
-        #expect(status(try door(), head([("Authorization", "Bearer " + long)])) == 401)
+        #expect(TokenVerifier.bearer(in: ["Bearer " + long]) == nil)
+        #expect(status(try entryPoint(), head([("Authorization", "Bearer " + long)])) == 401)
     }
 
     @Test func pageOfTheOperatorsBrowserShutsNoOperatorOut() throws {
-        let door = try door()
+        let entryPoint = try entryPoint()
         for _ in 0..<100 {
-            #expect(status(door, head([])) == 401)
-            #expect(status(door, head([("Origin", "http://a.test"), ("Authorization", "Bearer x")])) == 403)
-            #expect(status(door, head([("Authorization", "Bearer x")], host: "a.test")) == 421)
+            #expect(status(entryPoint, head([])) == 401)
+            #expect(status(entryPoint, head([("Origin", "http://a.test"), ("Authorization", "Bearer x")])) == 403)
+            #expect(status(entryPoint, head([("Authorization", "Bearer x")], host: "a.test")) == 421)
         }
-        #expect(status(door, head([("Authorization", "Bearer " + Self.secret)])) == 200)
+        #expect(status(entryPoint, head([("Authorization", "Bearer " + Self.secret)])) == 200)
     }
 
     @Test(
@@ -121,25 +130,25 @@ import Testing
             ("localhost.a", 421), ("", 421), ("0.0.0.0:9800", 421), ("[::1]:9800", 421), (nil, 421),
         ] as [(String?, Int)]
     ) func hostMustBeKnown(_ host: String?, _ expected: Int) throws {
-        let door = try door()
-        #expect(status(door, head([("Authorization", "Bearer " + Self.secret)], host: host)) == expected)
+        let entryPoint = try entryPoint()
+        #expect(status(entryPoint, head([("Authorization", "Bearer " + Self.secret)], host: host)) == expected)
     }
 
     @Test(arguments: ["http://a.test/livez", "http://localhost/livez", "*", "localhost:1", ""])
     func targetIsAPath(_ target: String) throws {
         var head = head([("Authorization", "Bearer " + Self.secret)], host: "localhost")
-        #expect(status(try door(), head) == 200)
+        #expect(status(try entryPoint(), head) == 200)
         head.path = target
-        #expect(status(try door(), head) == 421)
+        #expect(status(try entryPoint(), head) == 421)
     }
 
     @Test func addressOfAllAddressesIsNoHost() throws {
         for (host, name) in [("0.0.0.0", "0.0.0.0:1"), ("::", "[::]:1")] {
-            let tokens = try TokenDesk([try token(Self.secret)])
+            let tokens = try TokenVerifier([try token(Self.secret)])
             let network = ControlNetwork(host: host, port: 1, tokens: tokens, hosts: ["[fd00::7]"])
             #expect(!network.allowedHosts.contains(name) && network.allowedHosts.contains("[FD00::7]:1"))
         }
-        let network = ControlNetwork(host: "::1", port: 1, tokens: try TokenDesk([try token(Self.secret)]))
+        let network = ControlNetwork(host: "::1", port: 1, tokens: try TokenVerifier([try token(Self.secret)]))
         #expect(network.allowedHosts.contains("[::1]:1") && network.allowedHosts.contains("[::1]"))
     }
 
@@ -149,7 +158,7 @@ import Testing
         ("", 403), ("http://a.test", 403),
     ]) func pageOfAnotherOriginIsRejected(_ origin: String, _ expected: Int) throws {
         let fields = [("Origin", origin), ("Authorization", "Bearer " + Self.secret)]
-        #expect(status(try door(), head(fields, host: "localhost:9800")) == expected)
+        #expect(status(try entryPoint(), head(fields, host: "localhost:9800")) == expected)
     }
 
     /// Behind a proxy that ends TLS, the page's origin has another scheme than the request.
@@ -160,8 +169,8 @@ import Testing
         ("localhost", "https://localhost", 403), ("127.0.0.1:9800", "https://127.0.0.1:9800", 403),
     ]) func pageBehindAProxyIsOwnAtNamedHosts(_ host: String, _ origin: String, _ expected: Int) throws {
         let fields = [("Origin", origin), ("Authorization", "Bearer " + Self.secret)]
-        #expect(status(try door(), head(fields, host: host)) == expected)
-        #expect(status(try door(), head(fields + [("Origin", origin)], host: host)) == 403)
+        #expect(status(try entryPoint(), head(fields, host: host)) == expected)
+        #expect(status(try entryPoint(), head(fields + [("Origin", origin)], host: host)) == 403)
     }
 
     @Test func failedTriesAreBounded() {
@@ -295,25 +304,25 @@ import Testing
 
     @Test func sameTokenTwiceIsRefused() throws {
         let twins = [try token(Self.secret, name: "a"), try token(Self.secret, name: "b", .operate)]
-        let refusal = #expect(throws: ControlToken.Refusal.self) { try TokenDesk(twins) }
+        let refusal = #expect(throws: ControlToken.Refusal.self) { try TokenVerifier(twins) }
         #expect(refusal?.description.contains("'a' and 'b'") == true)
-        #expect(throws: ControlToken.Refusal.self) { try TokenDesk([]) }
+        #expect(throws: ControlToken.Refusal.self) { try TokenVerifier([]) }
     }
 
     @Test func purgerHasATokenThatPurges() throws {
         let third = String(repeating: "c3", count: 32)
-        let desk = try TokenDesk([
+        let verifier = try TokenVerifier([
             try token(Self.secret, name: "reader"), try token(Self.other, name: "deploy", .purge),
             try token(third, name: "all", .operate),
         ])
-        #expect(desk.purger(presenting: ["Bearer " + third], from: "192.0.2.1") == "all")
-        #expect(desk.purger(presenting: ["Bearer " + Self.other], from: "192.0.2.1") == "deploy")
+        #expect(verifier.purger(presenting: ["Bearer " + third], from: "192.0.2.1") == "all")
+        #expect(verifier.purger(presenting: ["Bearer " + Self.other], from: "192.0.2.1") == "deploy")
         for credentials in [[], ["Bearer " + Self.secret], ["Bearer x"], [Self.other]] {
-            #expect(desk.purger(presenting: credentials, from: "192.0.2.1") == nil)
+            #expect(verifier.purger(presenting: credentials, from: "192.0.2.1") == nil)
         }
         // Its tries count together with those at the port, and shut no purger out.
-        for _ in 0..<100 { #expect(desk.purger(presenting: ["Bearer x"], from: "192.0.2.1") == nil) }
-        #expect(throws: TokenDesk.Wait.self) { try desk.client(presenting: ["Bearer x"], from: "192.0.2.1") }
-        #expect(desk.purger(presenting: ["Bearer " + Self.other], from: "192.0.2.1") == "deploy")
+        for _ in 0..<100 { #expect(verifier.purger(presenting: ["Bearer x"], from: "192.0.2.1") == nil) }
+        #expect(throws: TokenVerifier.Wait.self) { try verifier.client(presenting: ["Bearer x"], from: "192.0.2.1") }
+        #expect(verifier.purger(presenting: ["Bearer " + Self.other], from: "192.0.2.1") == "deploy")
     }
 }

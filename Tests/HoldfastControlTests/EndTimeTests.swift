@@ -85,11 +85,12 @@ import Testing
         (#"{}"#, "mode", "missing"), (#"{"mode": "away"}"#, "mode", "preferStored"),
         (#"{"mode": "offline"}"#, "until", "needs an end"),
         (#"{"mode": "offline", "until": "soon"}"#, "until", "RFC 3339"),
-        (#"{"mode": "offline", "until": "2026-11-25T13:30:00Z"}"#, "until", "is over"),
+        (#"{"mode": "offline", "until": "2026-11-25T13:30:00Z"}"#, "until", "is in the past"),
         (#"{"mode": "offline", "until": "2027-11-25T13:30:00Z"}"#, "until", "30 days"),
         (#"{"mode": "offline", "for": "31d"}"#, "for", "30 days"), (#"{"mode": "offline", "for": "x"}"#, "for", "2h"),
         (#"{"mode": "offline", "for": "1h", "until": "2026-11-25T14:00:00Z"}"#, "for", "both"),
-        (#"{"mode": "offline", "for": 3}"#, "for", "a text"), (#"{"mode": "offline", "end": "1h"}"#, "end", "'until'"),
+        (#"{"mode": "offline", "for": 3}"#, "for", "must be text"),
+        (#"{"mode": "offline", "end": "1h"}"#, "end", "'until'"),
         (#"{"mode": "offline", "for": "1h", "reason": "a\nb"}"#, "reason", "control character"),
     ])
     func rejectsOtherSwitches(_ json: String, _ field: String, _ text: String) throws {
@@ -127,11 +128,11 @@ import Testing
         arguments: [
             (#"{}"#, "staleness", "missing", nil), (#"{"staleness": "long"}"#, "staleness", "2d", nil),
             (#"{"staleness": "0d", "for": "1h"}"#, "staleness", "2d", nil),
-            (#"{"staleness": 2, "for": "1h"}"#, "staleness", "a text", nil),
+            (#"{"staleness": 2, "for": "1h"}"#, "staleness", "must be text", nil),
             (#"{"staleness": "366d", "for": "1h"}"#, "staleness", "365 days", 365),
             (#"{"staleness": "2d"}"#, "until", "needs an end", nil),
             (#"{"staleness": "2d", "until": "soon"}"#, "until", "RFC 3339", nil),
-            (#"{"staleness": "2d", "until": "2026-11-25T13:30:00Z"}"#, "until", "is over", nil),
+            (#"{"staleness": "2d", "until": "2026-11-25T13:30:00Z"}"#, "until", "is in the past", nil),
             (#"{"staleness": "2d", "for": "31d"}"#, "for", "30 days", 30),
             (#"{"staleness": "2d", "for": "1h", "until": "2026-11-25T14:00:00Z"}"#, "for", "both", nil),
             (#"{"staleness": "2d", "for": "1h", "mode": "offline"}"#, "mode", "'until'", nil),

@@ -11,23 +11,23 @@ import Testing
 
     @Test func streamsAreBoundedAndPlacesComeBack() throws {
         let streams = EventStreams()
-        var places = try (0..<EventStreams.limit).map { try streams.take(for: "\($0)") }
+        var permits = try (0..<EventStreams.limit).map { try streams.take(for: "\($0)") }
         let full = #expect(throws: EventStreams.Full.self) { try streams.take(for: "x") }
         #expect(full?.problem.status == 503)
-        places.removeLast()
-        places.append(try streams.take(for: "x"))
+        permits.removeLast()
+        permits.append(try streams.take(for: "x"))
         #expect(throws: EventStreams.Full.self) { try streams.take(for: "y") }
-        #expect(places.count == EventStreams.limit)
+        #expect(permits.count == EventStreams.limit)
     }
 
     /// One client with many tabs leaves a quarter of the streams to others.
     @Test func oneClientLeavesStreamsToOthers() throws {
         let streams = EventStreams()
-        var places: [EventStreams.Place] = []
-        while let place = try? streams.take(for: "tabs") { places.append(place) }
-        #expect(places.count == EventStreams.limit * 3 / 4)
-        for number in 0..<4 { places.append(try streams.take(for: "\(number)")) }
-        #expect(places.count == EventStreams.limit)
+        var permits: [EventStreams.Permit] = []
+        while let permit = try? streams.take(for: "tabs") { permits.append(permit) }
+        #expect(permits.count == EventStreams.limit * 3 / 4)
+        for number in 0..<4 { permits.append(try streams.take(for: "\(number)")) }
+        #expect(permits.count == EventStreams.limit)
     }
 
     @Test(arguments: [(EventStreams.Admission.ending, "ending"), (.sessionOver, "session")])

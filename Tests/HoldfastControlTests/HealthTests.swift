@@ -57,14 +57,14 @@ import Testing
     @Test func whatIsSharedDegradesOnly() {
         let mode = ModeState(configured: .automatic)
         for (isFollowing, status) in [(true, HealthStatus.ok), (false, .degraded)] {
-            let shared = SharedCondition(isFollowing: isFollowing, detail: "cut off")
-            let report = HealthReport.readiness(.serving, .usable, [], mode, shared: shared)
+            let fleet = FleetCondition(isFollowing: isFollowing, detail: "cut off")
+            let report = HealthReport.readiness(.serving, .usable, [], mode, fleet: fleet)
             #expect(report.status == status && report.httpStatus == 200)
-            #expect(report.checks["shared"]?.detail == "cut off")
+            #expect(report.checks["fleet"]?.detail == "cut off")
         }
-        #expect(HealthReport.readiness(.serving, .usable, [], mode).checks["shared"] == nil)
+        #expect(HealthReport.readiness(.serving, .usable, [], mode).checks["fleet"] == nil)
         // A balancer waits until a start has read what was purged before.
-        let starting = SharedCondition(isFollowing: false, detail: "connecting", isStarting: true)
-        #expect(HealthReport.readiness(.serving, .usable, [], mode, shared: starting).httpStatus == 503)
+        let starting = FleetCondition(isFollowing: false, detail: "connecting", isStarting: true)
+        #expect(HealthReport.readiness(.serving, .usable, [], mode, fleet: starting).httpStatus == 503)
     }
 }

@@ -54,114 +54,114 @@ import Testing
 
     // MARK: Sessions
 
-    private func desk(_ clock: ManualInstant = ManualInstant()) -> SessionDesk { SessionDesk(now: { clock.now }) }
+    private func sessions(_ clock: ManualInstant = ManualInstant()) -> PageSessions { PageSessions(now: { clock.now }) }
 
     private let operatorClient = ControlClient(name: "uid 1000", scope: .operate)
 
     @Test func codeWorksOnce() throws {
-        let desk = desk()
-        let code = try desk.makeCode(for: operatorClient)
+        let sessions = sessions()
+        let code = try sessions.makeCode(for: operatorClient)
         #expect(code.text.utf8.count == 32 && code.text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) })
         for wrong in ["", String(code.text.dropLast()), code.text + "0", code.text.uppercased() + " "] {
-            #expect(try desk.begin(code: wrong) == nil)
+            #expect(try sessions.begin(code: wrong) == nil)
         }
-        let session = try #require(try desk.begin(code: code.text))
+        let session = try #require(try sessions.begin(code: code.text))
         #expect(session.client == operatorClient && session.token.utf8.count == 64)
-        #expect(try desk.begin(code: code.text) == nil)
-        #expect(desk.client(presenting: session.token) == operatorClient)
-        #expect(desk.client(presenting: code.text) == nil && desk.client(presenting: "") == nil)
-        #expect(desk.end(token: session.token) && !desk.end(token: session.token))
-        #expect(desk.client(presenting: session.token) == nil)
+        #expect(try sessions.begin(code: code.text) == nil)
+        #expect(sessions.client(presenting: session.token) == operatorClient)
+        #expect(sessions.client(presenting: code.text) == nil && sessions.client(presenting: "") == nil)
+        #expect(sessions.end(token: session.token) && !sessions.end(token: session.token))
+        #expect(sessions.client(presenting: session.token) == nil)
     }
 
     @Test func codeAndSessionEndByThemselves() throws {
         let clock = ManualInstant()
-        let desk = desk(clock)
-        let (old, new) = (try desk.makeCode(for: operatorClient), try desk.makeCode(for: operatorClient))
+        let sessions = sessions(clock)
+        let (old, new) = (try sessions.makeCode(for: operatorClient), try sessions.makeCode(for: operatorClient))
         clock.advance(.seconds(59))
-        let session = try #require(try desk.begin(code: new.text))
+        let session = try #require(try sessions.begin(code: new.text))
         clock.advance(.seconds(1))
-        #expect(try desk.begin(code: old.text) == nil)
+        #expect(try sessions.begin(code: old.text) == nil)
         clock.advance(.hours(8) - .seconds(2))
-        #expect(desk.client(presenting: session.token) != nil)
+        #expect(sessions.client(presenting: session.token) != nil)
         clock.advance(.seconds(1))
-        #expect(desk.client(presenting: session.token) == nil)
+        #expect(sessions.client(presenting: session.token) == nil)
     }
 
     @Test func codesAndSessionsAreBounded() throws {
-        let desk = desk()
-        let codes = try (0...SessionDesk.maximumCodes).map { _ in try desk.makeCode(for: operatorClient) }
-        #expect(try desk.begin(code: codes[0].text) == nil && desk.begin(code: codes[1].text) != nil)
-        let tokens = try (0...SessionDesk.maximumSessions).map { _ in
-            try #require(try desk.begin(code: desk.makeCode(for: operatorClient).text)).token
+        let sessions = sessions()
+        let codes = try (0...PageSessions.maximumCodes).map { _ in try sessions.makeCode(for: operatorClient) }
+        #expect(try sessions.begin(code: codes[0].text) == nil && sessions.begin(code: codes[1].text) != nil)
+        let tokens = try (0...PageSessions.maximumSessions).map { _ in
+            try #require(try sessions.begin(code: sessions.makeCode(for: operatorClient).text)).token
         }
-        #expect(desk.client(presenting: tokens[0]) == nil && desk.client(presenting: tokens[1]) != nil)
+        #expect(sessions.client(presenting: tokens[0]) == nil && sessions.client(presenting: tokens[1]) != nil)
     }
 
     @Test func clientEndsNoSessionOfAnother() throws {
-        let desk = desk()
-        let waiting = try desk.makeCode(for: operatorClient)
-        let session = try #require(try desk.begin(code: desk.makeCode(for: operatorClient).text))
+        let sessions = sessions()
+        let waiting = try sessions.makeCode(for: operatorClient)
+        let session = try #require(try sessions.begin(code: sessions.makeCode(for: operatorClient).text))
         let other = ControlClient(name: "other", scope: .read)
-        for _ in 0..<100 { _ = try #require(try desk.begin(code: desk.makeCode(for: other).text)) }
-        for _ in 0..<100 { _ = try desk.makeCode(for: other) }
-        #expect(desk.client(presenting: session.token) == operatorClient)
-        #expect(try desk.begin(code: waiting.text) != nil)
+        for _ in 0..<100 { _ = try #require(try sessions.begin(code: sessions.makeCode(for: other).text)) }
+        for _ in 0..<100 { _ = try sessions.makeCode(for: other) }
+        #expect(sessions.client(presenting: session.token) == operatorClient)
+        #expect(try sessions.begin(code: waiting.text) != nil)
     }
 
     /// The newest is refused. If the oldest ended, a client with many names would end the sessions
     /// of all others.
     @Test func allClientsTogetherAreBoundedAndEndNoOldSession() throws {
         let clock = ManualInstant()
-        let desk = desk(clock)
+        let sessions = sessions(clock)
         func client(_ number: Int) -> ControlClient { ControlClient(name: "\(number)", scope: .read) }
-        let tokens = try (0..<SessionDesk.maximumOfAll).map { number in
-            try #require(try desk.begin(code: desk.makeCode(for: client(number)).text)).token
+        let tokens = try (0..<PageSessions.maximumOfAll).map { number in
+            try #require(try sessions.begin(code: sessions.makeCode(for: client(number)).text)).token
         }
-        let code = try desk.makeCode(for: operatorClient)
-        let refused = #expect(throws: ControlProblem.self) { try desk.session(for: code.text) }
+        let code = try sessions.makeCode(for: operatorClient)
+        let refused = #expect(throws: ControlProblem.self) { try sessions.session(for: code.text) }
         #expect(refused?.code == "too-many-sessions" && refused?.status == 503)
-        #expect(tokens.allSatisfy { desk.client(presenting: $0) != nil }, "no session has ended")
+        #expect(tokens.allSatisfy { sessions.client(presenting: $0) != nil }, "no session has ended")
         // The code was not used up, and a free place is enough.
-        #expect(desk.end(token: tokens[500]))
-        #expect(try desk.session(for: code.text).client == operatorClient)
-        for number in 0..<SessionDesk.maximumOfAll { _ = try desk.makeCode(for: client(number)) }
-        #expect(throws: ControlProblem.self) { try desk.makeCode(for: operatorClient) }
-        clock.advance(SessionDesk.codeLife)
-        _ = try desk.makeCode(for: operatorClient)
+        #expect(sessions.end(token: tokens[500]))
+        #expect(try sessions.session(for: code.text).client == operatorClient)
+        for number in 0..<PageSessions.maximumOfAll { _ = try sessions.makeCode(for: client(number)) }
+        #expect(throws: ControlProblem.self) { try sessions.makeCode(for: operatorClient) }
+        clock.advance(PageSessions.codeLife)
+        _ = try sessions.makeCode(for: operatorClient)
     }
 
     @Test func sessionOpensThePortWithItsScope() throws {
-        let desk = desk()
-        let door = NetworkDoor(
-            ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenDesk(ofSessions: { .now() })),
-            desk
+        let sessions = sessions()
+        let entryPoint = NetworkEntryPoint(
+            ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenVerifier(ofSessions: { .now() })),
+            sessions
         )
         let reader = ControlClient(name: "reader", scope: .read)
-        let session = try door.beginSession(desk.makeCode(for: reader).text)
+        let session = try entryPoint.beginSession(sessions.makeCode(for: reader).text)
         var head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:9800", path: "/v1/status")
         head.headerFields[.authorization] = "Bearer \(session.token)"
-        #expect(try door.admit(head, from: "127.0.0.1") == reader)
+        #expect(try entryPoint.admit(head, from: "127.0.0.1") == reader)
         head.headerFields[.authorization] = "Bearer \(session.token.dropLast())0x"
-        #expect(throws: ControlProblem.self) { try door.admit(head, from: "127.0.0.1") }
+        #expect(throws: ControlProblem.self) { try entryPoint.admit(head, from: "127.0.0.1") }
     }
 
     @Test func wrongCodesShutNoOneOut() throws {
-        let desk = desk()
-        let door = NetworkDoor(
-            ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenDesk(ofSessions: { .now() })),
-            desk
+        let sessions = sessions()
+        let entryPoint = NetworkEntryPoint(
+            ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenVerifier(ofSessions: { .now() })),
+            sessions
         )
-        let code = try desk.makeCode(for: operatorClient).text
+        let code = try sessions.makeCode(for: operatorClient).text
         for _ in 0..<100 {
-            let problem = #expect(throws: ControlProblem.self) { try door.beginSession("x") }
+            let problem = #expect(throws: ControlProblem.self) { try entryPoint.beginSession("x") }
             #expect(problem?.status == 401)
         }
-        let session = try door.beginSession(code)
+        let session = try entryPoint.beginSession(code)
         #expect(session.client == operatorClient)
         var head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:9800", path: "/v1/status")
         head.headerFields[.authorization] = "Bearer \(session.token)"
-        #expect(try door.admit(head, from: "192.0.2.1") == operatorClient)
+        #expect(try entryPoint.admit(head, from: "192.0.2.1") == operatorClient)
     }
 
     @Test(arguments: [
@@ -169,7 +169,7 @@ import Testing
         ("0.0.0.0", [], "http://localhost:9800"), ("0.0.0.0", ["ops.test"], "http://ops.test:9800"),
         ("::", ["ops.test:80"], "http://ops.test:80"), ("::", ["[fd00::7]"], "http://[fd00::7]:9800"),
     ]) func pageIsWhereTheGuardLetsItsBrowserIn(_ host: String, _ hosts: [String], _ expected: String) throws {
-        let network = ControlNetwork(host: host, port: 0, tokens: TokenDesk(ofSessions: { .now() }), hosts: hosts)
+        let network = ControlNetwork(host: host, port: 0, tokens: TokenVerifier(ofSessions: { .now() }), hosts: hosts)
         let url = network.pageURL(port: 9800)
         #expect(url == expected && network.allowedHosts.contains(String(url.dropFirst("http://".count))))
     }

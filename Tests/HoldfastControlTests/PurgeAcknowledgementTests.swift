@@ -13,12 +13,12 @@ import Testing
         let answer: PurgeReach
         private let asked = Mutex<[String]>([])
 
-        init(_ answer: PurgeReach, acknowledging level: PurgeLevel = .shared) {
+        init(_ answer: PurgeReach, acknowledging level: PurgeLevel = .published) {
             (self.answer, acknowledgedLevel) = (answer, level)
         }
 
         var questions: [String] { asked.withLock { $0 } }
-        var condition: SharedCondition { SharedCondition(isFollowing: true, detail: "") }
+        var condition: FleetCondition { FleetCondition(isFollowing: true, detail: "") }
 
         func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
             asked.withLock { $0.append("\(level.rawValue) within \(limit)") }
@@ -54,17 +54,17 @@ import Testing
 
     @Test func aDryRunWaitsForNothing() async throws {
         let fleet = ScriptedFleet(PurgeReach(level: .queued))
-        let request = try request(#", "wait": "shared", "dryRun": true"#)
+        let request = try request(#", "wait": "published", "dryRun": true"#)
         let acknowledgement = await PurgeAcknowledgement(result(dryRun: true), of: request, fleet)
         #expect(acknowledgement.isReached && acknowledgement.result.reached == nil && fleet.questions == [])
     }
 
     @Test(arguments: [
-        ("", PurgeLevel.shared, "shared within 1.0 seconds"), ("", .queued, "queued within 1.0 seconds"),
+        ("", PurgeLevel.published, "published within 1.0 seconds"), ("", .queued, "queued within 1.0 seconds"),
         ("", .everywhere, "everywhere within 5.0 seconds"),
-        (#", "wait": "replicated""#, .shared, "replicated within 1.0 seconds"),
-        (#", "wait": "everywhere", "within": "250ms""#, .shared, "everywhere within 0.25 seconds"),
-        (#", "within": "1m""#, .shared, "shared within 60.0 seconds"),
+        (#", "wait": "replicated""#, .published, "replicated within 1.0 seconds"),
+        (#", "wait": "everywhere", "within": "250ms""#, .published, "everywhere within 0.25 seconds"),
+        (#", "within": "1m""#, .published, "published within 60.0 seconds"),
     ])
     func theLevelIsTheClientsOrTheConfigurations(_ more: String, _ level: PurgeLevel, _ asked: String) async throws {
         let fleet = ScriptedFleet(PurgeReach(level: .everywhere), acknowledging: level)
@@ -74,8 +74,8 @@ import Testing
 
     /// A client that names no level gets the status that it has always got.
     @Test(arguments: [
-        (nil, PurgeLevel.queued, true), ("queued", .queued, true), ("shared", .queued, false),
-        ("shared", .replicated, true), ("everywhere", .replicated, false), ("everywhere", .everywhere, true),
+        (nil, PurgeLevel.queued, true), ("queued", .queued, true), ("published", .queued, false),
+        ("published", .replicated, true), ("everywhere", .replicated, false), ("everywhere", .everywhere, true),
     ])
     func theLevelThatWasAskedForIsReachedOrNot(_ wait: String?, _ reached: PurgeLevel, _ isReached: Bool) async throws {
         let fleet = ScriptedFleet(PurgeReach(level: reached), acknowledging: .everywhere)

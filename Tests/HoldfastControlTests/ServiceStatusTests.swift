@@ -47,14 +47,14 @@ import Testing
             origins(0, unreachableFor: [0]), mode(.automatic), .readOnly,
             "Serving; store read-only; 1 of 1 origins unreachable for less than a minute"
         ),
-        (origins(1, unreachableFor: []), mode(.online), .notWritable, "Serving; disk accepts no writes; mode online"),
+        (origins(1, unreachableFor: []), mode(.online), .notWritable, "Serving; disk not writable; mode online"),
         (
             origins(1, unreachableFor: []), mode(.automatic, offlineForMinutes: 120), .usable,
             "Serving; mode offline until 14:00"
         ),
         (
             origins(1, unreachableFor: []), mode(.automatic, offlineForMinutes: 1440), .unreadable("damaged"),
-            "Serving; store cannot be read; mode offline until 2026-11-26 12:00"
+            "Serving; store unreadable; mode offline until 2026-11-26 12:00"
         ),
     ])
     func saysWhatAGatewayThatServesIsLacking(
@@ -93,7 +93,7 @@ import Testing
         sentence.withLock { $0 = "Serving; more" }
         clock.advance(by: ServiceStatus.interval)
         await clock.sleepers(atLeast: 1)
-        #expect(socket.received() == ["STATUS=Ending"], "the end is said once, and it is the last word")
+        #expect(socket.received() == ["STATUS=Stopping"], "the end is said once, and it is the last word")
         task.cancel()
         await task.value
     }

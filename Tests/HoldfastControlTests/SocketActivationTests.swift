@@ -25,9 +25,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["LISTEN_PID": "seven", "LISTEN_FDS": "1"], "'LISTEN_PID' is 'seven'"),
-        (["LISTEN_PID": "-7", "LISTEN_FDS": "1"], "'LISTEN_PID' is '-7'"),
-        (["LISTEN_PID": "7", "LISTEN_FDS": "one"], "'LISTEN_FDS' is 'one'"),
+        (["LISTEN_PID": "seven", "LISTEN_FDS": "1"], "'LISTEN_PID' must be a process ID, not 'seven'"),
+        (["LISTEN_PID": "-7", "LISTEN_FDS": "1"], "'LISTEN_PID' must be a process ID, not '-7'"),
+        (["LISTEN_PID": "7", "LISTEN_FDS": "one"], "'LISTEN_FDS' must be a number of sockets from 0 to 16, not 'one'"),
         (["LISTEN_PID": "7", "LISTEN_FDS": "17"], "a number of sockets from 0 to 16"),
         (["LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "a:b"], "'LISTEN_FDNAMES' has 2 names"),
         (["LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "control"], "'control.socket'"),

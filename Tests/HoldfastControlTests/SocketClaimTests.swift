@@ -108,7 +108,7 @@ import Testing
             let path = folder + "/a.sock"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
             let refusal = #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(ControlSocket(path: path)) }
-            #expect(refusal?.description.contains("is no socket") == true && refusal?.isInUse == false)
+            #expect(refusal?.description.contains("is not a socket") == true && refusal?.isInUse == false)
             #expect(try files(folder) == ["a.sock"])
             let missing = ControlSocket(path: folder + "/missing/a.sock")
             #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(missing) }

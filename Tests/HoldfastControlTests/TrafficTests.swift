@@ -44,7 +44,7 @@ import Testing
             durations([0: 60, 4: 40]),
             family(
                 "holdfast_stale_served_total",
-                [([("detail", "offline")], 2), ([("detail", "despite-no-cache")], 1), ([("detail", "slow")], 5)]
+                [([("detail", "unreachable")], 2), ([("detail", "despite-no-cache")], 1), ([("detail", "slow")], 5)]
             ),
             family("holdfast_offline_refused_total", [([("reason", "not-stored")], 4)]),
             family("http_client_request_duration_seconds", [([], 12)]),
@@ -60,10 +60,10 @@ import Testing
         ])
         #expect(totals[.exchanges] == 100 && totals.hitRatio == 0.93 && totals[.requests] == 100)
         #expect(totals[.staleServed] == 8 && totals[.errorServed] == 0 && totals[.refused] == 4)
-        #expect(totals[.originRequests] == 12 && totals[.foreseen] == 100)
-        #expect(totals.share(of: .answerable, in: .foreseen) == 0.64)
-        #expect(totals.share(of: .answerableAfterHour, in: .foreseen) == 0.5)
-        #expect(totals.share(of: .answerableAfterDay, in: .foreseen) == 0.25)
+        #expect(totals[.originRequests] == 12 && totals[.forecast] == 100)
+        #expect(totals.share(of: .answerable, in: .forecast) == 0.64)
+        #expect(totals.share(of: .answerableAfterHour, in: .forecast) == 0.5)
+        #expect(totals.share(of: .answerableAfterDay, in: .forecast) == 0.25)
         #expect(totals[reason: 3] == 16 && totals[reason: TrafficTotals.reasons.count - 1] == 20)
         #expect(TrafficTotals().hitRatio == nil && TrafficTotals().quantile(0.5) == nil)
     }
@@ -74,7 +74,10 @@ import Testing
                 "holdfast_exchanges_total",
                 [([("outcome", "hit")], 6), ([("outcome", "stale-hit")], 3), ([("outcome", "fetched")], 1)]
             ),
-            family("holdfast_stale_served_total", [([("detail", "stale-if-error")], 2), ([("detail", "offline")], 1)]),
+            family(
+                "holdfast_stale_served_total",
+                [([("detail", "stale-if-error")], 2), ([("detail", "unreachable")], 1)]
+            ),
         ])
         #expect(totals[.errorServed] == 2 && totals[.staleServed] == 3)
         #expect(totals.hitRatio == 0.7)
@@ -251,20 +254,20 @@ import Testing
         #expect(log.outages.map(\.until) == [time(9), nil])
     }
 
-    // MARK: Standing
+    // MARK: Where responses come from
 
     /// Every combination of phase, mode, origins that are away, and errors that stored responses
     /// replace.
-    @Test func standingSaysOnWhatTheServiceStands() {
-        typealias Standing = OverviewReport.Standing
+    @Test func responsesFromNamesOriginOrStore() {
+        typealias ResponsesFrom = OverviewReport.ResponsesFrom
         for mode in OfflineMode.allCases {
             for (away, all) in [(0, 0), (0, 2), (1, 2), (2, 2), (1, 1)] {
                 for standsIn in [false, true] {
-                    func standing(_ phase: String) -> Standing {
-                        Standing(phase: phase, mode, unreachable: away, of: all, standsIn: standsIn)
+                    func responsesFrom(_ phase: String) -> ResponsesFrom {
+                        ResponsesFrom(phase: phase, mode, unreachable: away, of: all, standsIn: standsIn)
                     }
-                    #expect(standing("starting") == .starting && standing("ending") == .ending)
-                    let expected: Standing =
+                    #expect(responsesFrom("starting") == .starting && responsesFrom("ending") == .ending)
+                    let expected: ResponsesFrom =
                         if mode == .offline || away > 0 && away == all {
                             .store
                         } else if away > 0 || mode == .preferStored || standsIn {
@@ -272,7 +275,7 @@ import Testing
                         } else {
                             .origin
                         }
-                    #expect(standing("serving") == expected, "\(mode) \(away) of \(all) \(standsIn)")
+                    #expect(responsesFrom("serving") == expected, "\(mode) \(away) of \(all) \(standsIn)")
                 }
             }
         }

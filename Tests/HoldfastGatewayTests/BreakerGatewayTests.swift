@@ -63,7 +63,7 @@ import Testing
                                 let response = try await gateway.get("/stale/\(client)")
                                 seen.counts.withLock {
                                     $0.stale += 1
-                                    if response["Cache-Status"]?.contains("offline") == true { $0.offline += 1 }
+                                    if response["Cache-Status"]?.contains("unreachable") == true { $0.offline += 1 }
                                 }
                             }
                         }
@@ -101,7 +101,7 @@ import Testing
                 let before = origin.requests.count(where: isBad)
                 let refused = try await gateway.get("/", fields: "X-Bad: 1\r\n")
                 #expect(refused.status == 504)
-                #expect(refused.text.contains("again and again"))
+                #expect(refused.text.contains("failed repeatedly"))
                 #expect(origin.requests.count(where: isBad) == before)
                 let fine = try await gateway.get("/")
                 #expect(fine.status == 200)

@@ -39,7 +39,7 @@ import Testing
     @Test(
         arguments: [
             (75, nil, ""), (77, false, "expires in 12 days"), (89, false, "expires in less than a day"),
-            (92, true, "has expired 2 days ago"), (-2, true, "is not valid yet"),
+            (92, true, "expired 2 days ago"), (-2, true, "is not valid yet"),
         ] as [(Int64, Bool?, String)]
     )
     func expiryIsReported(days: Int64, isError: Bool?, message: String) async throws {
@@ -67,12 +67,14 @@ import Testing
             try folder.write(leaf + folder.text("other.pem"), to: "a.pem")
             #expect(
                 try messages().contains {
-                    $0.hasPrefix("true") && $0.contains("certificate 2 has not issued certificate 1")
+                    $0.hasPrefix("true") && $0.contains("certificate 2 did not issue certificate 1")
                 }
             )
             // The other way round, the key belongs to none.
             try folder.write(folder.text("root.pem") + leaf, to: "a.pem")
-            #expect(try messages().contains { $0.hasPrefix("true") && $0.contains("holds another key") })
+            #expect(
+                try messages().contains { $0.hasPrefix("true") && $0.contains("does not match the first certificate") }
+            )
         }
     }
 
@@ -83,8 +85,9 @@ import Testing
             tls.client = .init(roots: folder.file("r.key"))
             let found = try findings(tls, hosts: ["r.example", "s.example", "*.r.example"])
             let expected = [
-                (false, "is a key for RSA"), (false, "can be read by all users"), (true, "holds no certificate"),
-                (false, "is for the host 's.example'"), (false, "is for the host 'r.example'"),
+                (false, "is an RSA key"), (false, "Every user of this machine can read"),
+                (true, "contains no certificate"),
+                (false, "covers 's.example'"), (false, "covers 'r.example'"),
             ]
             for (isError, message) in expected.dropLast() {
                 #expect(

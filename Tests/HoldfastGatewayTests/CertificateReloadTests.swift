@@ -96,7 +96,7 @@ import Testing
     {
         try await CertificateFolder.with { folder in
             let log = RecordedLog()
-            let desk = CertificateDesk(logger: log.logger)
+            let desk = CertificateRegistry(logger: log.logger)
             let files = try folder.make("a", "DNS:a.example")
             try folder.make("other", "DNS:other.example")
             let listener = try desk.open(Configuration.TLS(certificates: [files]))
@@ -107,11 +107,12 @@ import Testing
 
             let otherKey = try folder.text("other.key")
             let faults: [(String, String, String)] = [
-                ("a.key", otherKey, "holds another key"), ("a.key", "", "holds no private key"),
-                ("a.pem", "", "holds no certificate"), ("a.pem", String(chain.prefix(200)), "holds no certificate"),
+                ("a.key", otherKey, "does not match the first certificate"), ("a.key", "", "contains no private key"),
+                ("a.pem", "", "contains no certificate"),
+                ("a.pem", String(chain.prefix(200)), "contains no certificate"),
                 (
                     "a.key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIGH\n-----END ENCRYPTED PRIVATE KEY-----\n",
-                    "is encrypted"
+                    "contains an encrypted key"
                 ),
             ]
             for (file, text, reason) in faults {

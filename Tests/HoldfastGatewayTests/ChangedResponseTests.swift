@@ -26,7 +26,7 @@ struct ChangedResponseTests {
     func doesNotServeChangedResponseAsFreshOffline(method: String, isResident: Bool) async throws {
         for isLifted in [false, true] {
             var settings = ExchangeSettings()
-            settings.overrides.staleDespite = [.invalidated]
+            settings.overrides.directivesIgnoredWhenStale = [.invalidated]
             let rules = isLifted ? FixedRules(settings) : nil
             var steps: [RawOrigin.Step] = [
                 .ok("old", fields: "Cache-Control: max-age=3600, stale-if-error=3600\r\n"),

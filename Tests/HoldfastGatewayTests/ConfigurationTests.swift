@@ -78,7 +78,7 @@ struct ConfigurationTests {
         let routes = try GatewayRoutes(origin: GatewayOrigin("http://b.example"))
         let error = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(file, routes: routes) }
         #expect(error?.findings.map(\.setting) == ["listen"])
-        #expect(error?.description.contains("needs 205 bytes; the limit of the system is") == true)
+        #expect(error?.description.contains("needs 205 bytes; the system's limit is") == true)
     }
 
     @Test func unusableRoutesAreFindings() throws {

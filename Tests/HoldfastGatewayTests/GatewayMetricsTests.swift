@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Every request says whether an outage would leave it answerable") func foreseesOutages() async throws {
+    @Test("Every request says whether an outage would leave it answerable") func forecastsOutages() async throws {
         try await withGateway { request in
             request.target == "/n" ? .ok("abc", fields: "Cache-Control: no-store\r\n") : .ok("abc", fields: Self.fresh)
         } _: { gateway, _ in
@@ -265,12 +265,17 @@ import Testing
             #expect(await connections("active") == clients)
             #expect(await connections("idle") == 0)
             let busy = await Scrape(gateway)
-            #expect(busy.count("holdfast_fills") == clients && busy.count("holdfast_fill_waiters") == clients)
+            #expect(
+                busy.count("holdfast_in_flight_fetches") == clients
+                    && busy.count("holdfast_in_flight_fetch_waiters") == clients
+            )
             gate.open()
             try await responses
-            while gateway.engine.fillCount > 0 { await Task.yield() }
+            while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
             let idle = await Scrape(gateway)
-            #expect(idle.count("holdfast_fills") == 0 && idle.count("holdfast_fill_waiters") == 0)
+            #expect(
+                idle.count("holdfast_in_flight_fetches") == 0 && idle.count("holdfast_in_flight_fetch_waiters") == 0
+            )
             #expect(await connections("active") == 0)
             #expect(await connections("idle") == origin.connectionCount)
             #expect(origin.connectionCount > 0)

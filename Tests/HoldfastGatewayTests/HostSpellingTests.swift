@@ -58,7 +58,7 @@ struct HostSpellingTests {
     }
 
     private func get(_ path: String, _ host: String, _ door: Door, _ gateway: RunningGateway) async throws -> String {
-        let before = gateway.engine.fillCount
+        let before = gateway.engine.inFlightFetchCount
         switch door {
         case .host: return try await gateway.send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n").text
         case .absolute: return try await gateway.send("GET http://\(host)\(path) HTTP/1.1\r\nHost: other\r\n\r\n").text

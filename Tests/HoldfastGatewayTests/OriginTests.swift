@@ -58,7 +58,7 @@ struct OriginTests {
                 for path in ["/1", "/2", "/3", "/4"] {
                     let refused = try await gateway.get(path)
                     #expect(refused.status == 504)
-                    #expect(refused["Cache-Status"] == "holdfast; fwd=uri-miss; detail=offline")
+                    #expect(refused["Cache-Status"] == "holdfast; fwd=uri-miss; detail=unreachable")
                 }
             }
         }
@@ -84,7 +84,7 @@ struct OriginTests {
                 let response = try await gateway.get("/")
                 #expect(response.status == 200)
                 #expect(response.text == "kept")
-                #expect(response["Cache-Status"]?.contains("detail=offline") == true)
+                #expect(response["Cache-Status"]?.contains("detail=unreachable") == true)
             }
         }
     }

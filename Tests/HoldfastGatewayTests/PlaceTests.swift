@@ -60,7 +60,7 @@ import Testing
 
     /// Mutant: `places-before-content`.
     @Test(arguments: ["Content-Length: 1000", "Content-Length: 1000000", "Transfer-Encoding: chunked"])
-    func uploadsWithoutContentHoldNoPlace(framing: String) async throws {
+    func uploadsWithoutContentHoldNoPermit(framing: String) async throws {
         try await RawOrigin.with(Array(repeating: Self.fine, count: 30)) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let isChunked = framing.contains("chunked")

@@ -35,7 +35,7 @@ import Testing
                     #expect(try await client.response().text == "Basic alice")
                     var settings = ExchangeSettings()
                     settings.overrides.lifetime = 3600
-                    settings.overrides.staleDespite = [.mustRevalidate]
+                    settings.overrides.directivesIgnoredWhenStale = [.mustRevalidate]
                     gateway.engine.reconfigure(options: .patient, rules: FixedRules(settings))
                     if !isOriginUp { await origin.stop() }
                     for age in [0, 120] {

@@ -66,10 +66,10 @@ struct StalledReaderTests {
                 #expect(try await gateway.get("/long").content.count == Self.length)
                 let ownChunks = Self.length / Self.chunk
                 #expect(store.chunkCount == streams.count + ownChunks)
-                await until { gateway.engine.contentPlaces.count == streams.count }
+                await until { gateway.engine.contentPermits.count == streams.count }
             }
             // They have left.
-            await until { gateway.engine.contentPlaces.count == 0 }
+            await until { gateway.engine.contentPermits.count == 0 }
         }
     }
 
@@ -100,7 +100,7 @@ struct StalledReaderTests {
                 #expect(try await gateway.get("/long").content.count == Self.length)
                 let waiting = try await untaken(gateway)
                 #expect(waiting.allSatisfy { $0 <= Self.chunk }, "\(waiting)")
-                await until { gateway.engine.contentPlaces.count == count }
+                await until { gateway.engine.contentPermits.count == count }
                 gates.open("end")
                 try await group.waitForAll()
             }
@@ -111,7 +111,7 @@ struct StalledReaderTests {
     @Test func furtherResponsesWaitForMemory() async throws {
         // 16 places, of which one client gets 12.
         try await with(memory: 16 * Self.chunk) { gateway, store in
-            let places = gateway.engine.contentPlaces
+            let places = gateway.engine.contentPermits
             try await RawClient.with(port: gateway.port) { raw in
                 let client = FrameClient(raw)
                 let streams = try await stall(client, 20)

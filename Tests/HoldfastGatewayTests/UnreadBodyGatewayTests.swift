@@ -39,10 +39,10 @@ import Testing
             try await RunningGateway.with(origin: origin.url, sleeper: sleeper) { gateway in
                 try await leave(30, gateway, "/")
                 await sleeper.sleepers(atLeast: 1)
-                #expect(gateway.engine.fillCount == 1)
+                #expect(gateway.engine.inFlightFetchCount == 1)
                 sleeper.advance(by: .seconds(1))
                 await origin.connectionCloses()
-                while gateway.engine.fillCount > 0 { await Task.yield() }
+                while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
                 let next = try await gateway.get("/")
                 #expect(next.text == "fresh" && origin.requests.count == 2)
             }
@@ -78,7 +78,7 @@ import Testing
             try await RunningGateway.with(origin: origin.url, sleeper: ManualDurationClock()) { gateway in
                 try await leave(1, gateway, "/")
                 await origin.connectionCloses()
-                while gateway.engine.fillCount > 0 { await Task.yield() }
+                while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
             }
         }
     }

@@ -14,7 +14,7 @@ import Testing
     private func put(_ text: String) async throws -> StoredResponse? {
         let head = StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now)
         let draft = ResponseDraft(key: try key(), head: head, freshUntil: now, isUsableStale: true, storedAt: now)
-        let writer = try await store.beginWrite(draft, fence: store.invalidationSequence)
+        let writer = try await store.beginWrite(draft, fencingNumber: store.invalidationSequence)
         try await writer?.append(ByteBuffer(string: text))
         return try await writer?.finish()
     }
@@ -30,7 +30,7 @@ import Testing
     @Test func tornAppendWritesHalf() async throws {
         let head = StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now)
         let draft = ResponseDraft(key: try key(), head: head, freshUntil: now, isUsableStale: true, storedAt: now)
-        let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
+        let writer = try #require(try await store.beginWrite(draft, fencingNumber: store.invalidationSequence))
         store.fail([.append], .afterwards)
         await #expect(throws: FaultyResponseStore.Failure.self) { try await writer.append(ByteBuffer(string: "1234")) }
         #expect(await writer.readableLength == 2)

@@ -12,7 +12,7 @@ final class MutantStore: ResponseStore {
         case showsUnfinished = "Nothing is visible before 'finish'"
         case finishesAbandoned = "After 'abandon' nothing is visible"
         case readsBackFromElsewhere = "'readableLength' are read back"
-        case dropsTooManyTags = "more or longer tags than are kept"
+        case dropsTooManyTags = "A response with too many tags"
         case reusesNumbers = "A number is never used for two responses"
         case sortsFields = "is returned as it was drafted"
         case cutsBodies = "A body is returned byte for byte"
@@ -24,24 +24,24 @@ final class MutantStore: ResponseStore {
         case keepsReplaced = "replaces the one with the same key"
         case ignoresPartitions = "Keys that differ in one part"
         case countsNothing = "has a larger number than the one before"
-        case ignoresFences = "whose fill began before an invalidation"
-        case rejectsAllAfterInvalidation = "A fill that began after an invalidation is stored"
+        case ignoresFences = "whose fetch began before an invalidation"
+        case rejectsAllAfterInvalidation = "A fetch that began after an invalidation is stored"
         case removesInsteadOfMarking = "'keepingForOffline' marks"
         case forgetsCauses = "An invalidation's cause is kept"
-        case invalidatesKeysForTargets = "A target is invalidated in all partitions"
-        case takesPrefixesForTargets = "A prefix is invalidated for the targets"
-        case takesPrefixesForPaths = "A prefix ends anywhere"
+        case invalidatesKeysForTargets = "An invalidation of a target covers all partitions"
+        case takesPrefixesForTargets = "An invalidation of a prefix covers exactly the targets"
+        case takesPrefixesForPaths = "A prefix may end anywhere"
         case takesPrefixesForOrigins = "begin with it, in all partitions, method classes and variants"
         case forgetsPrefixesBeyondSome = "Many prefixes at a time invalidate all"
         case forgetsTags = "A tag is invalidated for all responses"
-        case freshensWithoutFence = "A response that was invalidated after the fence is not freshened"
+        case freshensWithoutFence = "A response that was invalidated after the fencing number is not freshened"
         case revivesRemoved = "A removed response is not freshened"
         case keepsOldTags = "'freshen' replaces the tags"
-        case movesTimeOfStoring = "the time of storing stay"
+        case movesTimeOfStoring = "body and time of storing"
         case reportsNoChange = "A watcher receives what was stored"
         case reportsTooEarly = "A change is reported after its commit"
-        case withdrawsReplacements = "unless another has taken its place"
-        case withdrawsAllVariants = "A withdrawn response is gone, and only it"
+        case withdrawsReplacements = "unless another has replaced it"
+        case withdrawsAllVariants = "Withdrawing a response removes only that response"
         case hangsOnInvalidation = "An invalidation that covers no stored response is not an error"
     }
 
@@ -118,17 +118,17 @@ final class MutantStore: ResponseStore {
         }
     }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
         var draft = draft
         draft.key = changed(draft.key)
-        var fence = fence
+        var fencingNumber = fencingNumber
         switch mutation {
         case .sortsFields: draft.head.fields = draft.head.fields.sorted
         case .forgetsSelection: draft.head.selectingFields = [:]
         case .keepsReplaced: draft.head.selectingFields.append(HTTPField(name: .range, value: "\(base.all.count)"))
         case .dropsTooManyTags: draft.tags = draft.tags.prefix(64).map { String($0.prefix(1024)) }
         case .forgetsTags: draft.tags = []
-        case .ignoresFences: fence = InvalidationSequence(.max)
+        case .ignoresFences: fencingNumber = InvalidationSequence(.max)
         case .rejectsAllAfterInvalidation: if base.invalidationSequence.number > 0 { return nil }
         case .showsUnfinished:
             let response = StoredResponse(
@@ -143,32 +143,34 @@ final class MutantStore: ResponseStore {
         default: break
         }
         if mutation == .reportsTooEarly { early.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
-        guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
+        guard let writer = try await base.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
         return Writer(self, writer)
     }
 
     func freshen(
         _ response: StoredResponse,
         with draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> StoredResponse? {
         var draft = draft
         switch mutation {
         case .freshensWithoutFence:
-            return try await base.freshen(response, with: draft, fence: InvalidationSequence(.max))
+            return try await base.freshen(response, with: draft, fencingNumber: InvalidationSequence(.max))
         case .revivesRemoved:
-            if let freshened = try await base.freshen(response, with: draft, fence: fence) { return freshened }
+            if let freshened = try await base.freshen(response, with: draft, fencingNumber: fencingNumber) {
+                return freshened
+            }
             if try await base.lookup(response.key).contains(where: { $0.id == response.id }) { return nil }
-            let writer = try await base.beginWrite(draft, fence: InvalidationSequence(.max))
+            let writer = try await base.beginWrite(draft, fencingNumber: InvalidationSequence(.max))
             return try await writer?.finish()
         case .keepsOldTags: draft.tags += ["a", "b"]
         case .movesTimeOfStoring:
-            var freshened = try await base.freshen(response, with: draft, fence: fence)
+            var freshened = try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
             freshened = freshened?.stored(at: draft.storedAt)
             return freshened
         default: break
         }
-        return try await base.freshen(response, with: draft, fence: fence)
+        return try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     func withdraw(_ response: StoredResponse) async throws -> Bool {

@@ -10,12 +10,12 @@ struct PlainTransport: Transport {
     /// The broken rule. The raw value is a part of the sentence of the rule that must detect it.
     enum Mutation: String, CaseIterable, Sendable {
         case sendsTwice = "One request is one request"
-        case normalisesPaths = "The path is sent as it stands"
+        case normalisesPaths = "The path is sent unchanged"
         case joinsFields = "fields and content arrive"
         case requestsGzip = "No field that changes the response"
         case followsRedirects = "No redirect is followed"
         case retriesOn503 = "Nothing is retried"
-        case sortsFields = "Fields come in the order"
+        case sortsFields = "Fields arrive in the order"
         case waitsForContentOfNone = "A final response that has no content"
         case returnsInterim = "Interim responses are not returned"
         case gathersBodies = "'send' returns with the head"

@@ -58,21 +58,21 @@ import Testing
             isUsableStale: true,
             storedAt: Timestamp(seconds: 0)
         )
-        let fence = store.invalidationSequence
-        _ = try await store.beginWrite(draft, fence: fence)?.finish()
+        let fencingNumber = store.invalidationSequence
+        _ = try await store.beginWrite(draft, fencingNumber: fencingNumber)?.finish()
         #expect(try await stores.arePinned(target) == [false])
         draft.isPinned = true
         let stored = try #require(try await store.lookup(draft.key).first)
-        _ = try await store.freshen(stored, with: draft, fence: fence)
+        _ = try await store.freshen(stored, with: draft, fencingNumber: fencingNumber)
         #expect(try await stores.arePinned(target) == [true])
         // A new head keeps the pin, and so does a replacing response.
         draft.isPinned = false
-        _ = try await store.freshen(stored, with: draft, fence: fence)
-        _ = try await store.beginWrite(draft, fence: fence)?.finish()
+        _ = try await store.freshen(stored, with: draft, fencingNumber: fencingNumber)
+        _ = try await store.beginWrite(draft, fencingNumber: fencingNumber)?.finish()
         #expect(try await stores.arePinned(target) == [true])
         try await store.invalidate(.key(draft.key), keepingForOffline: false, at: Timestamp(seconds: 1))
         draft.isPinned = true
-        _ = try await store.beginWrite(draft, fence: store.invalidationSequence)?.finish()
+        _ = try await store.beginWrite(draft, fencingNumber: store.invalidationSequence)?.finish()
         #expect(try await stores.arePinned(target) == [true])
         try await stores.close()
     }

@@ -98,7 +98,7 @@ import Testing
             fixture.clock.advance(by: .seconds(86_400))
             await fixture.origin.stop()
             let stored = try await call.fetch()
-            #expect(stored.value == me && stored.isStale && stored.outcome.detail == .offline)
+            #expect(stored.value == me && stored.isStale && stored.outcome.detail == .unreachable)
             await expect(.originUnreachable) { _ = try await call.fetch(.networkOnly) }
         }
     }

@@ -253,7 +253,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
             clock.advance(by: .seconds(100))
             for strategy in [SingleValueStrategy.standard, .networkFirst] {
                 let stored = try await fixture.client.fetch(fixture.get("/me"), strategy)
-                #expect(stored.value == "anna's" && stored.isStale && stored.outcome.detail == .offline)
+                #expect(stored.value == "anna's" && stored.isStale && stored.outcome.detail == .unreachable)
             }
             let stream = await fixture.client.startWith(fixture.get("/me")).collected()
             #expect(stream.emissions.map(\.source) == [.store] && stream.failure == .originUnreachable)

@@ -1,3 +1,4 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
@@ -5,7 +6,6 @@ import HoldfastConfiguration
 import HoldfastTesting
 import Logging
 import NIOCore
-import SharedTier
 import Testing
 
 /// The cookbook's case of several gateways, with a server in memory.
@@ -29,7 +29,7 @@ import Testing
         let engine: CacheEngine
 
         init(_ name: String, _ file: Configuration, _ world: World) throws {
-            let namespace = try #require(file.shared.namespace.flatMap { FleetNamespace($0) })
+            let namespace = try #require(file.fleet.namespace.flatMap { FleetNamespace($0) })
             let keys = try #require(FleetKeys(secret: [UInt8](repeating: 7, count: 32)))
             let (log, purges) = (InMemoryInvalidationLog(store), PurgeView())
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -57,7 +57,7 @@ import Testing
             engine = CacheEngine(
                 store: store,
                 transport: world.origin,
-                shared: file.shared.share == .responses ? responses : nil,
+                fleet: file.fleet.share == .responses ? responses : nil,
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 options: file.options,
@@ -96,7 +96,7 @@ import Testing
             #expect(try await gateways[0].get("/cart").text == "old")
             try await gateways[0].wait { $0.responses.counts[.put] == 1 }
             let shared = try await gateways[1].get("/cart")
-            #expect(shared.text == "old" && shared.response.outcome.detail == .shared)
+            #expect(shared.text == "old" && shared.response.outcome.detail == .fleet)
             #expect(world.origin.requests.count == 1)
             _ = try await gateways[0].store.invalidate(
                 .tag("shop"),

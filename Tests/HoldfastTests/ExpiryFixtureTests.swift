@@ -31,8 +31,8 @@ import Testing
         let findings = try ExpiryFixture.decode(Data(Self.minute.utf8), name: "minute").findings()
         #expect(
             findings.map(\.description) == [
-                "minute: a minute — verdict in a private cache at +60s: fresh was to be expected, validate came",
-                "minute: a minute — lifetime in a private cache at +60s: 61000 was to be expected, 60000 came",
+                "minute: a minute — verdict in a private cache at +60s: expected fresh, got validate",
+                "minute: a minute — lifetime in a private cache at +60s: expected 61000, got 60000",
             ]
         )
     }
@@ -42,7 +42,7 @@ import Testing
         let findings = try await fixture.findings(in: { InMemoryResponseStore() })
         #expect(
             findings.map(\.detail) == [
-                "verdict in a private cache at +60s: stored was to be expected, stored after 1 requests came"
+                "verdict in a private cache at +60s: expected stored, got stored after 1 requests"
             ]
         )
     }

@@ -39,7 +39,7 @@ import Testing
 
     private static func lifting(_ directives: PolicyOverrides.Directives) -> RuleSettings {
         var rule = RuleSettings()
-        rule.stale.despite = directives
+        rule.stale.ignore = directives
         return rule
     }
 
@@ -47,7 +47,7 @@ import Testing
         var configuration = CachingClient.Configuration()
         if scope == .client { configuration.offlineReads = .despiteDirectives }
         if scope == .rule {
-            let yaml = "version: 1\nrules: [{stale: {despite: [no-store, no-cache, must-revalidate]}}]"
+            let yaml = "version: 1\nrules: [{stale: {ignore: [no-store, no-cache, must-revalidate]}}]"
             configuration.rules = try HoldfastConfiguration.Configuration(yaml: yaml).rules
         }
         return configuration

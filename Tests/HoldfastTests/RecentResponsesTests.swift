@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    private let fence = InvalidationSequence(7)
+    private let fencingNumber = InvalidationSequence(7)
 
     /// Keeps a response; `nil` if the memory does not want it.
     private func keep(
@@ -46,11 +46,11 @@ import Testing
         within window: Duration = window,
         in recent: inout RecentResponses
     ) {
-        guard case .leads(let number) = recent.arrive(identity(path), within: window, at: now, fence) else {
+        guard case .leads(let number) = recent.arrive(identity(path), within: window, at: now, fencingNumber) else {
             Issue.record("'\(path)' was not asked for.")
             return
         }
-        recent.finish(number, response.flatMap { RecentResponse($0, at: now) }, fence)
+        recent.finish(number, response.flatMap { RecentResponse($0, at: now) }, fencingNumber)
     }
 
     private func isServed(
@@ -58,9 +58,11 @@ import Testing
         _ path: String = "/x",
         at now: Timestamp = start,
         within window: Duration = window,
-        _ fence: InvalidationSequence? = nil
+        _ fencingNumber: InvalidationSequence? = nil
     ) -> Bool {
-        if case .reuses = recent.arrive(identity(path), within: window, at: now, fence ?? self.fence) { return true }
+        if case .reuses = recent.arrive(identity(path), within: window, at: now, fencingNumber ?? self.fencingNumber) {
+            return true
+        }
         return false
     }
 
@@ -82,7 +84,12 @@ import Testing
     @Test func servedResponseIsMarked() throws {
         var recent = RecentResponses(.init(bytes: 800))
         keep(response("a"), in: &recent)
-        let arrival = recent.arrive(identity(), within: .seconds(2), at: Self.start.adding(milliseconds: 1200), fence)
+        let arrival = recent.arrive(
+            identity(),
+            within: .seconds(2),
+            at: Self.start.adding(milliseconds: 1200),
+            fencingNumber
+        )
         guard case .reuses(let served) = arrival else { throw HoldfastError(code: .noData, message: "") }
         #expect(served.source == .store && served.isStale && served.age == 1205)
         #expect(served.outcome == CacheOutcome(isHit: true, detail: .recent))
@@ -121,19 +128,22 @@ import Testing
 
     @Test func callsJoinAnExchangeUntilItEnds() {
         var recent = RecentResponses(.init(bytes: 800))
-        guard case .leads(let first) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+        guard case .leads(let first) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+        else {
             Issue.record("The first call begins.")
             return
         }
         for _ in 0..<30 {
-            guard case .joins(first) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+            guard case .joins(first) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+            else {
                 Issue.record("The others join.")
                 return
             }
         }
-        recent.finish(first, nil, fence)
+        recent.finish(first, nil, fencingNumber)
         // A failure is not kept for later calls.
-        guard case .leads(let second) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+        guard case .leads(let second) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+        else {
             Issue.record("The next call begins.")
             return
         }
@@ -142,17 +152,19 @@ import Testing
 
     @Test func lastLeavingCallEndsTheExchange() {
         var recent = RecentResponses(.init(bytes: 800))
-        guard case .leads(let number) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+        guard case .leads(let number) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+        else {
             return
         }
-        _ = recent.arrive(identity(), within: Self.window, at: Self.start, fence)
+        _ = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
         let isLast = [recent.leave(number), recent.leave(number)]
         #expect(isLast == [false, true])
         // Its late response is not kept, and no call joins it.
-        recent.finish(number, RecentResponse(response(), at: Self.start), fence)
+        recent.finish(number, RecentResponse(response(), at: Self.start), fencingNumber)
         let isLastAgain = recent.leave(number)
         #expect(recent.count == 0 && !isLastAgain)
-        guard case .leads(let next) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+        guard case .leads(let next) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+        else {
             Issue.record("The next call begins.")
             return
         }
@@ -166,7 +178,7 @@ import Testing
         #expect(!isServed(&recent, at: Self.start, later) && recent.count == 0)
         // Calls after the invalidation do not join an earlier exchange, and its response is not
         // kept.
-        guard case .leads(let old) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, fence),
+        guard case .leads(let old) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, fencingNumber),
             case .leads(let new) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, later)
         else {
             Issue.record("Both begin.")
@@ -187,19 +199,21 @@ import Testing
         keep(response(), in: &recent)
         keep(response(), for: "/y", in: &recent)
         recent.supersede(identity().request)
-        guard case .leads(let slow) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+        guard case .leads(let slow) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+        else {
             Issue.record("It is asked for anew.")
             return
         }
         #expect(isServed(&recent, "/y"))
         recent.supersede(identity().request)
-        guard case .leads(let next) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
+        guard case .leads(let next) = recent.arrive(identity(), within: Self.window, at: Self.start, fencingNumber)
+        else {
             Issue.record("An exchange that may be older is not joined.")
             return
         }
-        recent.finish(slow, RecentResponse(response(), at: Self.start), fence)
+        recent.finish(slow, RecentResponse(response(), at: Self.start), fencingNumber)
         #expect(recent.count == 1)
-        recent.finish(next, RecentResponse(response(), at: Self.start), fence)
+        recent.finish(next, RecentResponse(response(), at: Self.start), fencingNumber)
         #expect(isServed(&recent))
     }
 

@@ -25,7 +25,7 @@ import Testing
             fixture.clock.advance(by: .seconds(61))
             await fixture.origin.stop()
             let stale = try await fixture.client.fetch(fixture.feed)
-            #expect(stale.source == .store && stale.isStale && stale.outcome.detail == .offline)
+            #expect(stale.source == .store && stale.isStale && stale.outcome.detail == .unreachable)
             #expect(fixture.origin.requestCount == 2)
         }
     }

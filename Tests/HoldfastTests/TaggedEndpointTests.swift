@@ -80,7 +80,7 @@ import Testing
     /// Lets a response be served although a success of an unsafe method invalidated it.
     private var despiteInvalidation: RuleSettings {
         var rule = RuleSettings()
-        rule.stale.despite = [.invalidated]
+        rule.stale.ignore = [.invalidated]
         return rule
     }
 

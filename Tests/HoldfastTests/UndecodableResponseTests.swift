@@ -133,7 +133,7 @@ import Testing
                 onError: { events.append("\($0.code)") }
             )
             await fixture.transport.waitForRequests(2)
-            while fixture.client.fillCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
             _ = try await fixture.client.fetch(Number(), .networkOnly)
             while events.all.count < 2 { await Task.yield() }
             #expect(events.all == ["[1]", "[2]"])
@@ -148,7 +148,7 @@ import Testing
             fixture.script("/n", .ok(#"["secret-1"]"#, fields: [.cacheControl: "max-age=9"]))
             _ = try await fixture.client.fetch(Number(), .networkFirst)
         }
-        #expect(log.text.contains("Response not usable; the stored response is used"))
+        #expect(log.text.contains("Response not usable; using the stored response"))
         #expect(!log.text.contains("secret-1"))
     }
 
@@ -429,7 +429,7 @@ import Testing
             let early = try await call.value
             #expect(early.value == [1] && early.outcome.detail == .slow)
             gate.open()
-            while fixture.client.fillCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
             #expect(try await fixture.client.fetch(Number(), .storedOnly)?.value == [1])
         }
     }
@@ -443,7 +443,7 @@ import Testing
             fixture.clock.advance(by: .seconds(40))
             #expect(try await fixture.client.fetch(Number()).value == [1])
             await fixture.transport.waitForRequests(2)
-            while fixture.client.fillCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
             #expect(try await fixture.client.fetch(Number(), .storedOnly)?.value == [1])
         }
     }

@@ -121,9 +121,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("data.items[2].id", "data.items[2]", "'data.items[2]' is missing; 'data.items[2].id' was wanted."),
+        ("data.items[2].id", "data.items[2]", "'data.items[2]' is missing; 'data.items[2].id' was requested."),
         ("data.name", "data.name", "'data.name' is missing."),
-        ("data.none.x", "data.none", "'data.none' is null where 'Int' is required; 'data.none.x' was wanted."),
+        ("data.none.x", "data.none", "'data.none' is null where 'Int' is required; 'data.none.x' was requested."),
         ("data.on", "data.on", "'data.on' is not of type 'Int'."),
     ])
     func errorNamesTheWholePath(path: String, place: String, message: String) {

@@ -62,7 +62,7 @@ import Testing
     ])
     func aWrongEndpointIsNamed(_ name: String, _ value: String) {
         let error = #expect(throws: TracingConfiguration.Refusal.self) { try read([name: value]) }
-        #expect(error?.description.contains("'\(name)' in the environment takes ") == true)
+        #expect(error?.description.contains("'\(name)' in the environment must be ") == true)
         #expect(error?.description.contains("'\(value)'") == true)
     }
 
@@ -77,7 +77,7 @@ import Testing
         let read = try #require(configuration)
         #expect(read.sampler == .standard && read.timeout == .seconds(10) && read.interval == .seconds(5))
         #expect(read.queueLimit == 2048 && read.batchLimit == 512)
-        #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment takes "))
+        #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment must be "))
         #expect(warnings[0].hasSuffix(", not '\(value)'. It is ignored."))
     }
 
@@ -88,8 +88,8 @@ import Testing
     func withoutAKnownWayNothingIsSent(_ name: String, _ value: String) throws {
         let (configuration, warnings) = try readWarning([name: value])
         #expect(configuration == nil)
-        #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment takes "))
-        #expect(warnings[0].hasSuffix(", not '\(value)'. So no traces are sent."))
+        #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment must be "))
+        #expect(warnings[0].hasSuffix(", not '\(value)'. No traces are sent."))
     }
 
     @Test func theVariableForTracesGoesBeforeTheOther() throws {

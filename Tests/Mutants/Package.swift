@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The policy, the engine, the store, the gateway, its control plane and the shared tier with their
+// The policy, the engine, the store, the gateway, its control plane and the fleet with their
 // tests, and nothing else: what scripts/mutants builds again for each change. It copies this file
 // into a folder of its own, beside copies of Sources and Tests. Settings and versions are those of
 // the package itself.
@@ -106,26 +106,26 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "SharedTier",
+            name: "FleetTier",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
         .testTarget(
-            name: "SharedTierTests",
+            name: "FleetTierTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "SharedTier", "HoldfastTesting", httpTypes, nioCore, logging,
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "HoldfastTesting", httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "RedisTier",
-            dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+                "RedisTier", "FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
                 nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
@@ -133,14 +133,14 @@ let package = Package(
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "SharedTier", "OfflineStore", "HoldfastTesting", httpTypes,
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastTesting", httpTypes,
                 nioCore, logging,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "SharedTier", httpTypes, nioCore, nioPosix, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "FleetTier", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
             exclude: ["Client", "Network/ScriptedTransport+Samples.swift"],
             swiftSettings: settings
@@ -218,7 +218,7 @@ let package = Package(
             name: "FailureTests",
             dependencies: [
                 "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
-                "SharedTier",
+                "FleetTier",
             ],
             swiftSettings: settings
         ),

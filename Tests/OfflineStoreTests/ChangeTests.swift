@@ -23,7 +23,7 @@ import Testing
         async let freshened = store.responses.freshen(
             response,
             with: renewed(response, at: clock.now(), tags: ["u"]),
-            fence: store.responses.invalidationSequence
+            fencingNumber: store.responses.invalidationSequence
         )
         #expect(await changes.next() == StoreChange(.freshened, .key(key), tags: ["u"]))
         #expect(try await freshened != nil)
@@ -60,10 +60,10 @@ import Testing
     @Test func rejectedResponsesAreNotPublished() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await store.responses.invalidate(.key(key), keepingForOffline: true, at: clock.now())
         var changes = store.changes(of: .all).makeAsyncIterator()
-        #expect(try await store.store(draft(key, at: clock.now()), "late", fence: fence) == nil)
+        #expect(try await store.store(draft(key, at: clock.now()), "late", fencingNumber: fencingNumber) == nil)
         try await store.setObject(1, forKey: "n")
         try await store.store(draft(try cacheKey("/y"), at: clock.now()), "y")
         #expect(await changes.next() == StoreChange(.stored, .key(try cacheKey("/y"))))

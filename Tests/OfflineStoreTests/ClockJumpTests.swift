@@ -55,13 +55,13 @@ import Testing
             clock.advance(by: jump)
             let store = try await openStore(folder.store, clock: clock)
             let before = store.responses.invalidationSequence
-            let fence = store.responses.invalidationSequence
+            let fencingNumber = store.responses.invalidationSequence
             try await store.store(draft(key, at: clock.now()), "x")
             try await store.responses.invalidate(.key(key), keepingForOffline: true, at: clock.now())
             #expect(store.responses.invalidationSequence.number == before.number + 1)
             #expect(try await store.responses.lookup(key).map(\.head.isInvalidated) == [true])
             clock.advance(by: jump)
-            #expect(try await store.store(draft(key, at: clock.now()), "late", fence: fence) == nil)
+            #expect(try await store.store(draft(key, at: clock.now()), "late", fencingNumber: fencingNumber) == nil)
             #expect(try await store.text(of: key) == "x")
             clock.advance(by: jump * -1)
             try await store.close()

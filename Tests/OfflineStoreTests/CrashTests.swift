@@ -42,7 +42,7 @@ import Testing
         let writer = try #require(
             try await store.responses.beginWrite(
                 draft(key, at: clock.now()),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
         )
         try await writer.append(pattern(6 << 20))
@@ -98,7 +98,7 @@ import Testing
         #expect(try await behind.object(Int.self, forKey: "n") == nil)
         #expect(try await behind.storedObject(Int.self, forKey: "n")?.isExpired == true)
         let lost = InvalidationSequence(3)
-        #expect(try await behind.store(draft(try cacheKey("/y"), at: clock.now()), "y", fence: lost) == nil)
+        #expect(try await behind.store(draft(try cacheKey("/y"), at: clock.now()), "y", fencingNumber: lost) == nil)
         try await behind.close()
         let again = try await openStore(copy, clock: clock)
         #expect(again.responses.invalidationSequence.number == 6)

@@ -144,15 +144,15 @@ private final class Writing: Sendable {
         let writer = try #require(
             try await store.responses.beginWrite(
                 draft(try cacheKey("/x"), at: clock.now()),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
         )
         try await writer.append(pattern(3 << 20))
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try store.setAsideForTesting()
         #expect(await code { _ = try await writer.finish() } == .damaged)
         #expect(try await store.statistics().databaseName == "0002.sqlite")
-        #expect(store.responses.invalidationSequence >= fence)
+        #expect(store.responses.invalidationSequence >= fencingNumber)
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
         #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x") != nil)
         try await store.close()

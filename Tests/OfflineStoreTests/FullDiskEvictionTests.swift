@@ -11,7 +11,8 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    /// A store that fills its disk, or whose disk others fill, continues with the space it has.
+    /// A store that in-flight fetches its disk, or whose disk others in-flight fetch, continues
+    /// with the space it has.
     @Suite(.timeLimit(.minutes(20)), .enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
     struct FullDiskEvictionTests {
         let folder: TemporaryFolder
@@ -30,8 +31,10 @@ import Testing
                 expectedLength: StatedLength(clamping: count),
                 tags: ["t"]
             )
-            let fence = store.responses.invalidationSequence
-            guard let writer = try await store.responses.beginWrite(draft, fence: fence) else { return .declined }
+            let fencingNumber = store.responses.invalidationSequence
+            guard let writer = try await store.responses.beginWrite(draft, fencingNumber: fencingNumber) else {
+                return .declined
+            }
             do {
                 try await writer.append(pattern(count, seed: UInt64(name.utf8.count)))
                 return try await writer.finish() == nil ? .failed("invalidated") : .stored
@@ -78,7 +81,8 @@ import Testing
             try await store.close()
         }
 
-        /// A reader holds the log back while the disk fills. Later the log gives its space back.
+        /// A reader holds the log back while the disk in-flight fetches. Later the log gives its
+        /// space back.
         @Test func logThatAReaderHeldBackGivesItsSpaceBack() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/store"
@@ -105,8 +109,8 @@ import Testing
             #expect(DatabaseAudit.findings(path + "/0001.sqlite") == [])
         }
 
-        /// Others fill the disk while the store is open: hits continue, and new entries replace old
-        /// ones.
+        /// Others in-flight fetch the disk while the store is open: hits continue, and new entries
+        /// replace old ones.
         @Test func storesNewEntriesWhileOthersFillTheDisk() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20) {

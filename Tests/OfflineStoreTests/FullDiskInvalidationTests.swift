@@ -53,7 +53,8 @@ import Testing
             try await store.responses.lookup(try cacheKey("/\(name)")).map(\.head.invalidation)
         }
 
-        /// Fills the disk, and invalidates other keys until the disk takes no more of them.
+        /// In-flight fetches the disk, and invalidates other keys until the disk takes no more of
+        /// them.
         private func exhaust(_ disk: SmallDisk, _ store: CacheManager) async throws {
             disk.fill()
             let state = try store.core.database().state
@@ -106,10 +107,10 @@ import Testing
             try await store.responses.invalidate(.key(late), .mark(.unspecified), at: clock.now())
             reader.close()
             disk.free()
-            let fence = store.responses.invalidationSequence
-            #expect(try await put(late, fence: early, store) == false)
+            let fencingNumber = store.responses.invalidationSequence
+            #expect(try await put(late, fencingNumber: early, store) == false)
             #expect(state.unwritten.isEmpty, "the first transaction writes them")
-            #expect(try await put(late, fence: fence, store) == true)
+            #expect(try await put(late, fencingNumber: fencingNumber, store) == true)
             try await expectInvalidated(store, "once they are written")
             #expect(try await causes("late", store) == [nil])
             try await store.close()
@@ -121,8 +122,10 @@ import Testing
             try await again.close()
         }
 
-        private func put(_ key: CacheKey, fence: InvalidationSequence, _ store: CacheManager) async throws -> Bool {
-            let writer = try await store.responses.beginWrite(draft(key, at: clock.now()), fence: fence)
+        private func put(_ key: CacheKey, fencingNumber: InvalidationSequence, _ store: CacheManager) async throws
+            -> Bool
+        {
+            let writer = try await store.responses.beginWrite(draft(key, at: clock.now()), fencingNumber: fencingNumber)
             try await writer?.append(ByteBuffer(string: "late"))
             return try await writer?.finish() != nil
         }

@@ -72,7 +72,10 @@ import Testing
             disk.fill()
             func put(_ index: Int) async throws -> Bool? {
                 let draft = draft(try cacheKey("/\(index)"), at: clock.now())
-                let writer = try await store.responses.beginWrite(draft, fence: store.responses.invalidationSequence)
+                let writer = try await store.responses.beginWrite(
+                    draft,
+                    fencingNumber: store.responses.invalidationSequence
+                )
                 guard let writer else { return nil }
                 do {
                     try await writer.append(pattern(300_000))

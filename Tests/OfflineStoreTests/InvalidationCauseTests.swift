@@ -133,7 +133,11 @@ import Testing
         let stored = try #require(try await store.store(draft(key, at: clock.now()), "a"))
         try await store.responses.invalidate(scope, .mark(.unsafeMethod), at: clock.now())
         let renewal = renewed(stored, at: clock.now().adding(.seconds(60)))
-        _ = try await store.responses.freshen(stored, with: renewal, fence: store.responses.invalidationSequence)
+        _ = try await store.responses.freshen(
+            stored,
+            with: renewal,
+            fencingNumber: store.responses.invalidationSequence
+        )
         #expect(try await causes(store, ["/a"]) == [nil])
         try await store.responses.invalidate(scope, .mark(.unspecified), at: clock.now())
         #expect(try await causes(store, ["/a"]) == [.unspecified])

@@ -66,7 +66,7 @@ import Testing
         _ = try await log.join("shop", at: clock.now())
         func purgeOfAnother(_ number: UInt64) async throws {
             let id = PurgeID.random()
-            let purge = SharedInvalidation(id: id, scope: .all, effect: .mark(.unspecified), issuedAt: clock.now())
+            let purge = FleetInvalidation(id: id, scope: .all, effect: .mark(.unspecified), issuedAt: clock.now())
             let position = LogPosition(epoch: 1, number: number)
             let cursor = LogCursor(position: position, epochs: [1: number])
             try await log.append([.apply(purge, position)], through: cursor, at: clock.now())
@@ -93,7 +93,7 @@ import Testing
         let folder = try TemporaryFolder()
         let clock = ManualClock()
         let store = try await openStore(folder.store, clock: clock)
-        #expect(try await store.sharedJournal() == nil)
+        #expect(try await store.fleetJournal() == nil)
         let log = store.invalidationLog
         let place = try await log.join("shop", at: clock.now())
         for tag in ["a", "b", "c"] { try await store.invalidateResponses(tagged: tag) }
@@ -105,13 +105,15 @@ import Testing
         try await log.settle(through: positions[1], at: clock.now(), forgetting: .distantPast)
         // By a process that only reads.
         let reader = try await CacheManager.openReadOnly(at: folder.store)
-        let journal = try #require(try await reader.sharedJournal())
+        let journal = try #require(try await reader.fleetJournal())
         #expect(journal.name == "shop" && journal.node == place.node && journal.cursor == cursor)
         #expect(journal.unpublished.map(\.invalidation.scope) == [.tag("c")])
         #expect(journal.unpublished.map(\.position) == [nil])
         #expect(journal.unsettled.map(\.position) == [positions[0]])
         #expect((journal.unpublishedCount, journal.unsettledCount, journal.settledCount) == (1, 1, 1))
-        #expect(journal.settledAt == clock.now() && journal.floor == journal.sequence && journal.floor > 0)
+        #expect(
+            journal.settledAt == clock.now() && journal.lowWaterMark == journal.sequence && journal.lowWaterMark > 0
+        )
         try await reader.close()
         try await store.close()
     }

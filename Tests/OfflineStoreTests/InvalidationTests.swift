@@ -17,10 +17,16 @@ import Testing
         let store = try await openStore(folder.store, clock: clock)
         for scope in try scopes() {
             for keeping in [true, false] {
-                let fence = store.responses.invalidationSequence
+                let fencingNumber = store.responses.invalidationSequence
                 try await store.responses.invalidate(scope, keepingForOffline: keeping, at: clock.now())
-                #expect(store.responses.invalidationSequence > fence)
-                #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "old", fence: fence) == nil)
+                #expect(store.responses.invalidationSequence > fencingNumber)
+                #expect(
+                    try await store.store(
+                        draft(try cacheKey("/x"), at: clock.now()),
+                        "old",
+                        fencingNumber: fencingNumber
+                    ) == nil
+                )
             }
         }
         #expect(try await store.responses.lookup(try cacheKey("/x")).isEmpty)
@@ -30,10 +36,14 @@ import Testing
 
     @Test func rejectedLargeFillIsSweptOnceItsWriterIsReleased() async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
         #expect(
-            try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(5 << 20)], fence: fence) == nil
+            try await store.store(
+                draft(try cacheKey("/x"), at: clock.now()),
+                [pattern(5 << 20)],
+                fencingNumber: fencingNumber
+            ) == nil
         )
         try await store.settle()
         #expect(try await store.statistics().unreferencedBodies == 0)
@@ -42,20 +52,22 @@ import Testing
 
     @Test func invalidationOfOtherTargetsDoesNotAffectAFill() async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await store.responses.invalidate(.key(try cacheKey("/y")), keepingForOffline: false, at: clock.now())
         try await store.responses.invalidate(
             .target(try TargetURI("https://api.example/z")),
             keepingForOffline: false,
             at: clock.now()
         )
-        #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x", fence: fence) != nil)
+        #expect(
+            try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x", fencingNumber: fencingNumber) != nil
+        )
         try await store.close()
     }
 
     @Test func fenceOlderThanTheLogRejectsTheFill() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.invalidationLogLength = 16 }
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         for index in 0..<20 {
             try await store.responses.invalidate(
                 .key(try cacheKey("/other\(index)")),
@@ -63,7 +75,9 @@ import Testing
                 at: clock.now()
             )
         }
-        #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x", fence: fence) == nil)
+        #expect(
+            try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x", fencingNumber: fencingNumber) == nil
+        )
         #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x") != nil)
         try await store.close()
         #expect(try queryInteger(folder.store + "/0001.sqlite", "SELECT count(*) FROM invalidation") == 16)

@@ -167,10 +167,10 @@ import Testing
         try await store.responses.invalidate(.key(key), keepingForOffline: true, at: clock.now())
         #expect(try await store.response(for: key) == nil)
         #expect(try await store.storedResponse(for: key)?.isInvalidated == true)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         #expect(try await store.removeResponse(for: key))
         #expect(try await store.removeResponse(for: key) == false)
-        #expect(store.responses.invalidationSequence > fence)
+        #expect(store.responses.invalidationSequence > fencingNumber)
         #expect(try await store.storedResponse(for: key) == nil)
         try await store.close()
     }
@@ -178,10 +178,13 @@ import Testing
     @Test func removingEverythingStopsRunningFills() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await store.removeAll()
         #expect(try await names(store).isEmpty)
-        #expect(try await store.store(draft(try cacheKey("/late"), at: clock.now()), "x", fence: fence) == nil)
+        #expect(
+            try await store.store(draft(try cacheKey("/late"), at: clock.now()), "x", fencingNumber: fencingNumber)
+                == nil
+        )
         let statistics = try await store.statistics()
         #expect(statistics.responses + statistics.objects == 0 && statistics.storedBytes == 0)
         try await store.close()

@@ -211,7 +211,7 @@ private final class Model: Sendable {
         let removals = removalsWhileQuiet
         // The fencing number is read before the number is handed out: later invalidations come
         // after it.
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         let number = slot.known.withLock { known in
             known.issued += 1
             return known.issued
@@ -224,9 +224,9 @@ private final class Model: Sendable {
                 case .byHand:
                     try await setResponse(slot, number, padding, store)
                 case .fenced where freshens:
-                    try await freshen(slot, number, store, fence)
+                    try await freshen(slot, number, store, fencingNumber)
                 case .fenced:
-                    try await fill(slot, number, padding, store, fence)
+                    try await fill(slot, number, padding, store, fencingNumber)
                 }
             if isStored {
                 for wrong in slot.stored(number, isThere: isQuiet(since: removals)) { find(wrong) }
@@ -259,7 +259,7 @@ private final class Model: Sendable {
         _ number: Int,
         _ padding: Int,
         _ store: CacheManager,
-        _ fence: InvalidationSequence
+        _ fencingNumber: InvalidationSequence
     ) async throws -> Bool {
         let draft = draft(
             try slot.key,
@@ -268,10 +268,11 @@ private final class Model: Sendable {
             selecting: [.acceptLanguage: slot.variant],
             tags: [slot.tag]
         )
-        return try await store.store(draft, [Self.body(number, padding)], fence: fence) != nil
+        return try await store.store(draft, [Self.body(number, padding)], fencingNumber: fencingNumber) != nil
     }
 
-    private func freshen(_ slot: Slot, _ number: Int, _ store: CacheManager, _ fence: InvalidationSequence) async throws
+    private func freshen(_ slot: Slot, _ number: Int, _ store: CacheManager, _ fencingNumber: InvalidationSequence)
+        async throws
         -> Bool
     {
         guard let found = try await store.responses.lookup(slot.key).first(where: { Self.variant($0) == slot.variant })
@@ -279,7 +280,7 @@ private final class Model: Sendable {
         var draft = renewed(found, at: clock.now().adding(.seconds(60)), tags: [slot.tag])
         draft.head.fields = Self.fields(number, body: Self.number(found.head.fields[Self.bodyName]))
         draft.head.isInvalidated = false
-        return try await store.responses.freshen(found, with: draft, fence: fence) != nil
+        return try await store.responses.freshen(found, with: draft, fencingNumber: fencingNumber) != nil
     }
 
     // MARK: Invalidating

@@ -103,8 +103,8 @@ import Testing
         let stored = try #require(try await store.store(draft(key, at: clock.now()), "hello"))
         var renewed = draft(key, at: clock.now())
         renewed.head.fields[.server] = "new"
-        let fence = store.responses.invalidationSequence
-        #expect(try await store.responses.freshen(stored, with: renewed, fence: fence) != nil)
+        let fencingNumber = store.responses.invalidationSequence
+        #expect(try await store.responses.freshen(stored, with: renewed, fencingNumber: fencingNumber) != nil)
         #expect(try await store.responses.lookup(key).map { $0.head.fields[.server] } == ["new"])
         #expect(store.responses.resident(key)?.map { $0.head.fields[.server] } == ["new"])
         #expect(try await store.text(of: key) == "hello")

@@ -16,7 +16,7 @@ import Testing
         "https://a.example/v1/1", "https://a.example/v1/2", "https://a.example/v2/1", "https://b.example/x",
     ]
 
-    private func key(_ url: String, _ partition: CacheKey.Partition = .shared) throws -> CacheKey {
+    private func key(_ url: String, _ partition: CacheKey.Partition = .common) throws -> CacheKey {
         CacheKey(partition: partition, method: .get, target: try TargetURI(url))
     }
 
@@ -39,7 +39,7 @@ import Testing
     private static func scopes() throws -> [(scopes: [InvalidationScope], urls: Set<String>)] {
         [
             ([.target(try TargetURI(urls[0]))], [urls[0]]),
-            ([.key(CacheKey(partition: .shared, method: .get, target: try TargetURI(urls[0])))], [urls[0]]),
+            ([.key(CacheKey(partition: .common, method: .get, target: try TargetURI(urls[0])))], [urls[0]]),
             ([.prefix(try TargetPrefix("https://a.example/v1/"))], [urls[0], urls[1]]),
             ([.host(try TargetHost("a.example"))], Set(urls[..<3])), ([.tag("even")], [urls[0], urls[2]]),
             ([.tag("every"), .host(try TargetHost("a.example")), .target(try TargetURI(urls[0]))], Set(urls)),
@@ -72,7 +72,7 @@ import Testing
     @Test func everyVariantAndPartitionOfAURLIsPinned() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let url = Self.urls[0]
-        for partition in [CacheKey.Partition.shared, .principal("ada")] {
+        for partition in [CacheKey.Partition.common, .principal("ada")] {
             for language in ["de", "en"] {
                 let variant = draft(
                     try key(url, partition),
@@ -98,8 +98,8 @@ import Testing
         #expect(try await pinned(store) == [Self.urls[0]])
         let old = try #require(try await store.responses.lookup(try key(Self.urls[0])).first)
         let renewal = renewed(old, at: clock.now().adding(.seconds(60)))
-        let fence = store.responses.invalidationSequence
-        #expect(try await store.responses.freshen(old, with: renewal, fence: fence) != nil)
+        let fencingNumber = store.responses.invalidationSequence
+        #expect(try await store.responses.freshen(old, with: renewal, fencingNumber: fencingNumber) != nil)
         #expect(try await pinned(store) == [Self.urls[0]])
         _ = try await store.invalidate([scope], keepingForOffline: false)
         #expect(try await store.pinUse().entries <= 1)

@@ -95,7 +95,7 @@ import Testing
         try await store.setObject(1, forKey: "n")
         for (name, isSoft, concerned, call) in calls {
             for path in ["/p/1", "/p/2", "/q"] {
-                for partition in [CacheKey.Partition.shared, .principal("alice")] {
+                for partition in [CacheKey.Partition.common, .principal("alice")] {
                     let tags = path == "/p/2" ? ["t"] : []
                     try await store.store(
                         draft(try cacheKey(path, partition: partition), at: clock.now(), tags: tags),
@@ -103,12 +103,12 @@ import Testing
                     )
                 }
             }
-            let fence = store.responses.invalidationSequence
+            let fencingNumber = store.responses.invalidationSequence
             try await call()
-            #expect(store.responses.invalidationSequence.number == fence.number + 1, "\(name)")
+            #expect(store.responses.invalidationSequence.number == fencingNumber.number + 1, "\(name)")
             for path in ["/p/1", "/p/2", "/q"] {
                 let expected: Bool? = concerned.contains(path) ? (isSoft ? true : nil) : false
-                for partition in [CacheKey.Partition.shared, .principal("alice")] {
+                for partition in [CacheKey.Partition.common, .principal("alice")] {
                     let found = try await store.responses.lookup(try cacheKey(path, partition: partition))
                     #expect(found.first?.head.isInvalidated == expected, "\(name) \(isSoft) \(path)")
                 }
@@ -116,9 +116,9 @@ import Testing
             let late = try await store.store(
                 draft(try cacheKey(concerned[0]), at: clock.now(), tags: ["t"]),
                 "x",
-                fence: fence
+                fencingNumber: fencingNumber
             )
-            #expect(late == nil, "\(name): a fill that began before was stored")
+            #expect(late == nil, "\(name): an in-flight fetch that began before was stored")
             #expect(try await store.object(Int.self, forKey: "n") == 1)
         }
         try await store.close()
@@ -127,15 +127,21 @@ import Testing
     @Test(arguments: [true, false])
     func prefixRejectsEarlierFillsOfItsOrigin(_ isSoft: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await purge(isSoft ? .softPrefix : .hardPrefix, store)
         // The sweep has nothing to do, so the prefix itself is forgotten; the log is not.
         try await store.settle()
         #expect(try count("prefix_invalidation") == 0)
-        #expect(try await store.store(draft(try cacheKey("/p/x"), at: clock.now()), "x", fence: fence) == nil)
+        #expect(
+            try await store.store(draft(try cacheKey("/p/x"), at: clock.now()), "x", fencingNumber: fencingNumber)
+                == nil
+        )
         for uri in ["https://api.example:444/p/x", "http://api.example/p/x", "https://b.example/p/x"] {
             let key = CacheKey(target: try TargetURI(uri))
-            #expect(try await store.store(draft(key, at: clock.now()), "x", fence: fence) != nil, "\(uri)")
+            #expect(
+                try await store.store(draft(key, at: clock.now()), "x", fencingNumber: fencingNumber) != nil,
+                "\(uri)"
+            )
         }
         #expect(try await store.store(draft(try cacheKey("/p/x"), at: clock.now()), "x") != nil)
         #expect(try await isMarked("/p/x", in: store) == false)
@@ -181,7 +187,7 @@ import Testing
             let (scope, now) = (try purge.scope(), clock.now())
             let (isThere, isFreshened, count) = try await store.core.write { context in
                 _ = try context.invalidate(scope, keepingForOffline: false, at: now)
-                let place = EntryPlace(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)
+                let place = EntryRows(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)
                 return (
                     try context.exists(old.id),
                     try context.freshen(

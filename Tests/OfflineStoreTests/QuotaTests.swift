@@ -18,7 +18,7 @@ import Testing
     }
 
     private func key(_ uri: String) throws -> CacheKey {
-        CacheKey(partition: .shared, method: .get, target: try TargetURI(uri))
+        CacheKey(partition: .common, method: .get, target: try TargetURI(uri))
     }
 
     private func bytes(ofTag name: String) throws -> Int64 {
@@ -144,10 +144,10 @@ import Testing
 
     @Test func responseLargerThanItsQuotaIsNotStored() async throws {
         let store = try await open([.tag("small", bytes: 20_000), .everyOrigin(bytes: 40_000)])
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         func begin(_ length: StatedLength?, _ tags: [String]) async throws -> (any ResponseWriter)? {
             let draft = draft(try cacheKey("/x"), at: clock.now(), expectedLength: length, tags: tags)
-            return try await store.responses.beginWrite(draft, fence: fence)
+            return try await store.responses.beginWrite(draft, fencingNumber: fencingNumber)
         }
         #expect(try await begin(20_000, ["small"]) == nil)
         #expect(try await begin(10_000, ["small"]) != nil)

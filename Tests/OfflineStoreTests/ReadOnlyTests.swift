@@ -84,7 +84,7 @@ import Testing
         let freshened = try await reader.responses.freshen(
             stored,
             with: renewed(stored, at: clock.now()),
-            fence: reader.responses.invalidationSequence
+            fencingNumber: reader.responses.invalidationSequence
         )
         #expect(freshened == nil)
         #expect(await message { try await reader.removeAll() }.contains("'\(folder.store)'"))

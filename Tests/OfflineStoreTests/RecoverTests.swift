@@ -35,7 +35,7 @@ import Testing
 
     private func fill(_ store: CacheManager, from first: Int = 0, count: Int = RecoverTests.count) async throws {
         for index in first..<first + count {
-            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .shared)
+            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .common)
             try await store.store(
                 draft(
                     key,
@@ -57,7 +57,7 @@ import Testing
         // Some of it is removed again: it must not come back.
         try await fill(store, from: 100, count: 20)
         for index in 100..<120 {
-            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .shared)
+            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .common)
             try await store.removeResponse(for: key)
         }
         for index in 100..<105 { try await store.removeObject(forKey: "n\(index)") }
@@ -74,7 +74,7 @@ import Testing
         let store = try await openReadOnly(path, clock: clock)
         var contents: [String: Bool] = [:]
         for index in Array(0..<Self.count) + Array(100..<120) {
-            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .shared)
+            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .common)
             guard let response = try await store.responses.lookup(key).first else { continue }
             contents["/\(index)"] = response.head.isInvalidated
             let body = try await store.responses.openBody(of: response)?.collect(upTo: 1 << 20)
@@ -171,7 +171,7 @@ import Testing
         func holds(_ bytes: some Collection<UInt8>) -> Bool { page.firstRange(of: bytes) != nil }
         var names: Set<String> = []
         for index in 0..<Self.count {
-            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .shared)
+            let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .common)
             let start = pattern(max(1, Self.length(index)), seed: UInt64(index)).readableBytesView.prefix(16)
             if holds(owner == "entry" ? key.bytes[...] : Array(start)[...]) { names.insert("/\(index)") }
         }

@@ -15,7 +15,7 @@ import Testing
     private func put(
         _ url: String,
         _ store: CacheManager,
-        partition: CacheKey.Partition = .shared,
+        partition: CacheKey.Partition = .common,
         tags: [String] = []
     ) async throws {
         let key = CacheKey(partition: partition, method: .get, target: try TargetURI(url))

@@ -86,7 +86,8 @@ import Testing
         let read = try #require(try await store.responses.lookup(key).first)
         let renewal = renewed(read, at: .distantFuture)
         #expect(
-            try await store.responses.freshen(read, with: renewal, fence: store.responses.invalidationSequence) != nil
+            try await store.responses.freshen(read, with: renewal, fencingNumber: store.responses.invalidationSequence)
+                != nil
         )
         let replaced = try #require(
             try await store.replaceBody(of: read, with: pattern(30), excludesFetches: false, Self.unchanged)
@@ -121,19 +122,19 @@ import Testing
         let store = try await openStore(folder.store, clock: clock)
         let (key, other) = (try cacheKey("/a"), try cacheKey("/b"))
         try await store.store(draft(key, at: clock.now()), [pattern(10)])
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         let read = try #require(try await store.responses.lookup(key).first)
         _ = try await store.replaceBody(of: read, with: pattern(30), excludesFetches: excludes, Self.unchanged)
         for (target, isStored) in [(key, !excludes), (other, true)] {
             let writer = try #require(
-                try await store.responses.beginWrite(draft(target, at: clock.now()), fence: fence)
+                try await store.responses.beginWrite(draft(target, at: clock.now()), fencingNumber: fencingNumber)
             )
             try await writer.append(pattern(40))
             #expect(try await (writer.finish() != nil) == isStored)
         }
         #expect(try await content(store, key) == pattern(excludes ? 30 : 40))
         let now = store.responses.invalidationSequence
-        let writer = try #require(try await store.responses.beginWrite(draft(key, at: clock.now()), fence: now))
+        let writer = try #require(try await store.responses.beginWrite(draft(key, at: clock.now()), fencingNumber: now))
         try await writer.append(pattern(50))
         #expect(try await writer.finish() != nil)
         try await store.close()

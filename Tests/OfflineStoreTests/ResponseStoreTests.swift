@@ -49,7 +49,7 @@ import Testing
         let writer = try #require(
             try await store.responses.beginWrite(
                 draft(key, at: clock.now()),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
         )
         try await writer.append(pattern(5 << 20))
@@ -89,7 +89,7 @@ import Testing
         let writer = try #require(
             try await store.responses.beginWrite(
                 draft(key, at: clock.now()),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
         )
         for _ in 0..<120 { try await writer.append(piece) }
@@ -218,8 +218,8 @@ import Testing
                 at: clock.now(),
                 expectedLength: StatedLength(clamping: length)
             )
-            let fence = store.responses.invalidationSequence
-            #expect(try await store.responses.beginWrite(draft, fence: fence) == nil)
+            let fencingNumber = store.responses.invalidationSequence
+            #expect(try await store.responses.beginWrite(draft, fencingNumber: fencingNumber) == nil)
             try await store.close()
         }
     }
@@ -248,7 +248,7 @@ import Testing
         let writer = try #require(
             try await store.responses.beginWrite(
                 draft(try cacheKey("/back"), at: clock.now()),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
         )
         func check(_ length: Int) async throws {
@@ -276,7 +276,7 @@ import Testing
             let writer = try #require(
                 try await store.responses.beginWrite(
                     draft(try cacheKey("/gone"), at: clock.now()),
-                    fence: store.responses.invalidationSequence
+                    fencingNumber: store.responses.invalidationSequence
                 )
             )
             try await writer.append(pattern(5 << 20))
@@ -334,7 +334,7 @@ import Testing
             try await store.responses.freshen(
                 stored,
                 with: renewed(stored, head, at: clock.now().adding(.seconds(60))),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
         )
         #expect(freshened.id == stored.id)
@@ -351,18 +351,19 @@ import Testing
         let key = try cacheKey("/fresh")
         let old = try #require(try await store.store(draft(key, at: clock.now()), "old"))
         try await store.store(draft(key, at: clock.now()), "new")
-        func freshen(_ response: StoredResponse, _ fence: InvalidationSequence) async throws -> StoredResponse? {
+        func freshen(_ response: StoredResponse, _ fencingNumber: InvalidationSequence) async throws -> StoredResponse?
+        {
             try await store.responses.freshen(
                 response,
                 with: renewed(response, at: clock.now()),
-                fence: fence
+                fencingNumber: fencingNumber
             )
         }
         #expect(try await freshen(old, store.responses.invalidationSequence) == nil)
         let new = try #require(try await store.responses.lookup(key).first)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await store.responses.invalidate(.key(key), keepingForOffline: true, at: clock.now())
-        #expect(try await freshen(new, fence) == nil)
+        #expect(try await freshen(new, fencingNumber) == nil)
         #expect(try await store.responses.lookup(key).first?.head.isInvalidated == true)
         try await store.close()
     }

@@ -28,7 +28,7 @@ import Testing
     }
 
     private static let paths = 12
-    private static let partitions: [CacheKey.Partition] = [.shared, .principal("a"), .credentials([1, 2, 3])]
+    private static let partitions: [CacheKey.Partition] = [.common, .principal("a"), .credentials([1, 2, 3])]
 
     /// The new target of a response; idempotent, as rules are. Some paths lose their query, some a
     /// parameter, some stay, some move to another host.
@@ -108,7 +108,7 @@ import Testing
         let path = String(repeating: "p", count: 1 + Int.random(in: 0..<Self.paths, using: &generator))
         let query = ["", "?s=\(number)", "?s=\(number)&x=1", "?x=1&y=2"].randomElement(using: &generator) ?? ""
         let target = try TargetURI("https://api.example/\(path)\(query)")
-        let partition = Self.partitions.randomElement(using: &generator) ?? .shared
+        let partition = Self.partitions.randomElement(using: &generator) ?? .common
         let key = CacheKey(partition: partition, target: target)
         let language = ["de", "en"].randomElement(using: &generator) ?? "de"
         let tags = Set(

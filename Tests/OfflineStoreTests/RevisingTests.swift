@@ -73,7 +73,7 @@ import Testing
             try await store.responses.freshen(
                 before,
                 with: renewed(before, at: .distantFuture),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             ) == nil
         )
         try await store.invalidateResponses(tagged: "t")
@@ -252,7 +252,7 @@ import Testing
         try await store.store(draft(old, at: clock.now()), "first")
         let begun = try await store.responses.beginWrite(
             draft(old, at: clock.now()),
-            fence: store.responses.invalidationSequence
+            fencingNumber: store.responses.invalidationSequence
         )
         let writer = try #require(begun)
         _ = try await store.reviseResponses(Self.withoutQuery)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct SizeListingTests {
     private static let count: Int64 = 300_000
 
-    /// Fills the columns that the listing reads.
+    /// In-flight fetches the columns that the listing reads.
     ///
     /// - Parameter size: an expression of the size of entry `n`.
     private func withEntries(sized size: String, _ body: (Connection) throws -> Void) throws {
@@ -63,7 +63,7 @@ import Testing
             for (offset, count) in pages {
                 let before = try expected(connection, direction, from: max(0, offset - 1), offset == 0 ? 0 : 1).first
                 let listing = try SizeListing(after: before.map { ResponseCursor($0) }, isDescending: isDescending)
-                let found = try listing.places(connection, count: count)
+                let found = try listing.positions(connection, count: count)
                 #expect(found.map(\.cursor.values) == (try expected(connection, direction, from: offset, count)))
                 #expect(found.map(\.id) == found.map { $0.cursor.values[1] })
             }

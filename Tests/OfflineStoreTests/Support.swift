@@ -190,7 +190,7 @@ func openReadOnly(_ path: String, clock: ManualClock = ManualClock()) async thro
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-func cacheKey(_ path: String, partition: CacheKey.Partition = .shared) throws -> CacheKey {
+func cacheKey(_ path: String, partition: CacheKey.Partition = .common) throws -> CacheKey {
     CacheKey(partition: partition, method: .get, target: try TargetURI("https://api.example\(path)"))
 }
 
@@ -241,10 +241,15 @@ func renewed(
 extension CacheManager {
     /// Stores a response in pieces, as the engine does.
     @discardableResult
-    func store(_ draft: ResponseDraft, _ pieces: [ByteBuffer], fence: InvalidationSequence? = nil) async throws
+    func store(_ draft: ResponseDraft, _ pieces: [ByteBuffer], fencingNumber: InvalidationSequence? = nil) async throws
         -> StoredResponse?
     {
-        guard let writer = try await responses.beginWrite(draft, fence: fence ?? responses.invalidationSequence) else {
+        guard
+            let writer = try await responses.beginWrite(
+                draft,
+                fencingNumber: fencingNumber ?? responses.invalidationSequence
+            )
+        else {
             return nil
         }
         for piece in pieces { try await writer.append(piece) }
@@ -252,10 +257,10 @@ extension CacheManager {
     }
 
     @discardableResult
-    func store(_ draft: ResponseDraft, _ text: String, fence: InvalidationSequence? = nil) async throws
+    func store(_ draft: ResponseDraft, _ text: String, fencingNumber: InvalidationSequence? = nil) async throws
         -> StoredResponse?
     {
-        try await store(draft, [ByteBuffer(string: text)], fence: fence)
+        try await store(draft, [ByteBuffer(string: text)], fencingNumber: fencingNumber)
     }
 
     /// Returns the body of a key's only response as text; `nil` if there is none.

@@ -97,7 +97,7 @@ import Testing
                 _ = try await store.responses.freshen(
                     response,
                     with: renewal,
-                    fence: store.responses.invalidationSequence
+                    fencingNumber: store.responses.invalidationSequence
                 )
             case ..<88: try await store.removeResponse(for: cacheKey)
             case ..<92:

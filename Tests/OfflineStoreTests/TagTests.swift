@@ -59,11 +59,15 @@ import Testing
     @Test(arguments: [true, false])
     func earlierFillWithTheTagIsNotStored(_ isSoft: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         // No entry has the tag yet: only the log knows it.
         try await store.responses.invalidate(.tag("t"), keepingForOffline: isSoft, at: clock.now())
         func fill(_ tags: [String]) async throws -> StoredResponse? {
-            try await store.store(draft(try cacheKey("/x"), at: clock.now(), tags: tags), "x", fence: fence)
+            try await store.store(
+                draft(try cacheKey("/x"), at: clock.now(), tags: tags),
+                "x",
+                fencingNumber: fencingNumber
+            )
         }
         #expect(try await fill(["s", "t"]) == nil)
         #expect(try await fill(["s"]) != nil)
@@ -79,12 +83,16 @@ import Testing
         let entry = try #require(
             try await store.entries(for: try TargetURI("https://api.example/x")).first
         )
-        func freshen(_ tags: [String], _ fence: InvalidationSequence) async throws -> StoredResponse? {
-            try await store.responses.freshen(old, with: renewed(old, at: clock.now(), tags: tags), fence: fence)
+        func freshen(_ tags: [String], _ fencingNumber: InvalidationSequence) async throws -> StoredResponse? {
+            try await store.responses.freshen(
+                old,
+                with: renewed(old, at: clock.now(), tags: tags),
+                fencingNumber: fencingNumber
+            )
         }
-        let fence = store.responses.invalidationSequence
+        let fencingNumber = store.responses.invalidationSequence
         try await store.invalidateResponses(tagged: "b")
-        #expect(try await freshen(["c"], fence) == nil, "it had 'b'")
+        #expect(try await freshen(["c"], fencingNumber) == nil, "it had 'b'")
         try await store.invalidateResponses(tagged: "c")
         #expect(try await freshen(["c"], InvalidationSequence(1)) == nil, "it gets 'c'")
         #expect(try await store.tags(of: entry) == ["a", "b"])
@@ -107,7 +115,7 @@ import Testing
         let freshened = try await store.responses.freshen(
             old,
             with: renewed(old, at: clock.now(), tags: ["t"]),
-            fence: store.responses.invalidationSequence
+            fencingNumber: store.responses.invalidationSequence
         )
         #expect(freshened == nil)
         #expect(try await store.responses.lookup(try cacheKey("/x")).isEmpty)
@@ -322,7 +330,7 @@ import Testing
             let freshened = try await store.responses.freshen(
                 first,
                 with: renewed(first, at: clock.now(), tags: ["t"]),
-                fence: store.responses.invalidationSequence
+                fencingNumber: store.responses.invalidationSequence
             )
             #expect(freshened != nil)
             #expect(try await isMarked("/0", in: store) == false, "round \(round)")

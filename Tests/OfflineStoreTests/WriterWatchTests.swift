@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    private func isLooking(_ store: CacheManager) -> Bool { store.core.writerWatch?.isLooking ?? false }
+    private func isPolling(_ store: CacheManager) -> Bool { store.core.writerWatch?.isLooking ?? false }
 
     @Test func thirtyWatchersSeeEachKindOfChange() async throws {
         let writer = try await openStore(folder.store, clock: clock)
@@ -52,7 +52,7 @@ import Testing
         _ = try await writer.responses.freshen(
             stored,
             with: renewed(stored, at: clock.now()),
-            fence: writer.responses.invalidationSequence
+            fencingNumber: writer.responses.invalidationSequence
         )
         for _ in watchers { await iterator.next() }
         try await reader.close()
@@ -69,22 +69,22 @@ import Testing
     @Test func pollsOnlyWhileThereAreWatchers() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         let reader = try await openReader()
-        #expect(!isLooking(reader))
+        #expect(!isPolling(reader))
         for round in 0..<3 {
             try await writer.setObject(-round, forKey: "unheard")
             let watching = Task { [changes = reader.changes(of: .all)] () -> StoreChange? in
                 for await change in changes { return change }
                 return nil
             }
-            #expect(isLooking(reader))
+            #expect(isPolling(reader))
             try await writer.setObject(round, forKey: "n")
             #expect(await watching.value == StoreChange(.stored, .all))
             watching.cancel()
-            while isLooking(reader) { await Task.yield() }
+            while isPolling(reader) { await Task.yield() }
         }
         try await reader.close()
         for await _ in reader.changes(of: .all) { Issue.record("A closed store changed.") }
-        #expect(!isLooking(reader))
+        #expect(!isPolling(reader))
         try await writer.close()
     }
 

@@ -140,7 +140,11 @@ import Testing
         var head = response.head
         (head.requestTime, head.responseTime) = (clock.now(), clock.now())
         let fresh = renewed(response, head, at: clock.now().adding(.seconds(60)))
-        _ = try await store.responses.freshen(response, with: fresh, fence: store.responses.invalidationSequence)
+        _ = try await store.responses.freshen(
+            response,
+            with: fresh,
+            fencingNumber: store.responses.invalidationSequence
+        )
         #expect(try await store.response(for: key) != nil)
         clock.advance(by: .seconds(-86_400))
         #expect(try await store.response(for: key) == nil)

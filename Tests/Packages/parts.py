@@ -171,7 +171,7 @@ def content_of(folder, ignored=()):
 
 def stale(lines):
     """The paths that were served stale, because their origin was unreachable."""
-    return {line["url.path"] for line in lines if "detail=offline" in line.get("cache.status", "") and line["http.response.status_code"] in (200, 304, 307)}
+    return {line["url.path"] for line in lines if "detail=unreachable" in line.get("cache.status", "") and line["http.response.status_code"] in (200, 304, 307)}
 
 
 def seconds(line):

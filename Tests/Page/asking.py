@@ -48,7 +48,7 @@ class Asking(PageTest):
             self.world.silent = True
             # Within the time for the next event, and some for a slow machine.
             expect(live).to_have_attribute("data-state", "broken")
-            expect(live).to_have_text(re.compile(r"Not connected; figures of \d\d:\d\d:\d\d"))
+            expect(live).to_have_text(re.compile(r"Not connected; data from \d\d:\d\d:\d\d"))
             expect(look.page).to_have_title(re.compile("^✕ Not connected"))
             expect(look.page.locator("#announcement")).to_contain_text("Not connected")
             look.fits()
@@ -106,7 +106,7 @@ class Questions(PageTest):
             dialog.get_by_label(re.compile("I know that 37 of 412")).check()
             self.world.matched = {"responses": 500, "onlyOfflineCopies": 90}
             dialog.get_by_role("button", name="Remove").click()
-            expect(dialog).to_contain_text("It is more than when you were asked. Nothing has changed yet.")
+            expect(dialog).to_contain_text("More responses match than when you were asked. Nothing was changed yet.")
             self.assertEqual([], self.changes())
             expect(dialog.get_by_role("button", name="Remove")).to_be_disabled()
             dialog.get_by_label(re.compile("I know that 90 of 500")).check()

@@ -44,21 +44,21 @@ class Changes(PageTest):
             look.page.get_by_role("button", name="Fetch again").click()
             dialog = self.dialog(look)
             dialog.get_by_role("button", name="Fetch again").click()
-            expect(dialog).to_contain_text("412 responses are fetched again.")
+            expect(dialog).to_contain_text("Fetching 412 responses again.")
             self.assertEqual({"perSecond": 20, "atMost": 5000}, self.changes()[0][2]["refresh"])
 
     def test_pinning_says_how_much_all_pins_take(self):
         with self.look(view="response") as look:
             look.page.get_by_role("button", name="Pin", exact=True).click()
             dialog = self.dialog(look)
-            expect(dialog).to_contain_text("All pins take 800 KiB of the 512 MiB")
+            expect(dialog).to_contain_text("All pins use 800 KiB of the 512 MiB limit")
             dialog.get_by_role("button", name="Pin", exact=True).click()
-            expect(dialog).to_contain_text("1 response has changed.")
+            expect(dialog).to_contain_text("Changed 1 response.")
             self.assertEqual(True, self.changes()[0][2]["pinned"])
 
     def test_a_search_is_pinned_expired_or_removed_as_a_whole(self):
         with self.look(hash_="#/stored?tag=news") as look:
-            for button, path in [("Pin all that match", "/v1/pins"), ("Expire all that match", "/v1/purges"), ("Remove all that match", "/v1/purges")]:
+            for button, path in [("Pin all matches", "/v1/pins"), ("Expire all matches", "/v1/purges"), ("Remove all matches", "/v1/purges")]:
                 with self.subTest(button=button):
                     look.page.get_by_role("button", name=button).click()
                     expect(self.dialog(look)).to_contain_text("Tag news")
@@ -66,7 +66,7 @@ class Changes(PageTest):
                     look.page.keyboard.press("Escape")
             look.go("#/stored?tag=news&state=stale")
             # A purge cannot select a state, so it would be more than the table shows.
-            expect(look.page.get_by_role("button", name="Expire all that match")).to_have_count(0)
+            expect(look.page.get_by_role("button", name="Expire all matches")).to_have_count(0)
             self.assertEqual([], self.changes())
 
     def test_every_kind_of_purge_is_asked_for_from_the_form(self):
@@ -82,7 +82,7 @@ class Changes(PageTest):
                     page.get_by_label("Select").select_option(kind)
                     if values:
                         page.get_by_label("Values").fill(values)
-                    page.get_by_role("button", name="Count, then ask").click()
+                    page.get_by_role("button", name="Preview").click()
                     dialog = self.dialog(look)
                     dialog.get_by_role("button", name="Expire").click()
                     expect(dialog).to_contain_text("Expired")
@@ -116,16 +116,16 @@ class Changes(PageTest):
         with self.look() as look:
             look.page.get_by_role("button", name="Change mode").click()
             dialog = self.dialog(look)
-            expect(dialog).to_contain_text("99.1 % of the last hour's requests could be answered without origins.")
+            expect(dialog).to_contain_text("99.1 % of the last hour's requests could be served without origins.")
             dialog.get_by_label("Mode").select_option("offline")
-            expect(dialog).to_contain_text("What is not stored gets 504.")
+            expect(dialog).to_contain_text("Requests for anything not stored get 504.")
             dialog.get_by_label("Ends by itself after").select_option("1h")
             look.axe()
             dialog.get_by_role("button", name="Change", exact=True).click()
             expect(dialog).to_contain_text("The mode is offline, until")
             self.assertEqual([("PUT", "/v1/mode", {"mode": "offline", "for": "1h"})], self.changes())
             dialog.get_by_role("button", name="Close").click()
-            expect(look.page.locator(".standing-mode")).to_contain_text("then automatic")
+            expect(look.page.locator(".source-mode")).to_contain_text("then automatic")
 
     def test_the_file_is_read_again(self):
         with self.look(view="configuration") as look:
@@ -152,9 +152,9 @@ class Changes(PageTest):
             with self.subTest(scope=scope), self.look() as look:
                 self.world.scope = scope
                 look.page.get_by_role("button", name="End session").click()
-                look.page.get_by_label("Or a token").fill("t" * 64)
+                look.page.get_by_label("Or use a control-plane token").fill("t" * 64)
                 look.page.get_by_role("button", name="Open").click()
-                look.page.locator(".standing").wait_for()
+                look.page.locator(".source").wait_for()
                 expect(look.page.get_by_role("button", name="Change mode")).to_have_count(0)
                 look.show("response")
                 self.assertEqual(buttons, look.page.locator(".response-head button").all_inner_texts())
@@ -166,5 +166,5 @@ class Changes(PageTest):
             look.page.get_by_role("button", name="Compare with the origin").click()
             table = look.page.get_by_role("table", name="Compared with the origin")
             expect(table.locator("tbody tr")).to_have_count(2)
-            expect(look.page.locator(".comparison")).to_contain_text("Status 200 here, 200 there. The body differs: 77.1 KiB here, 79.1 KiB there.")
+            expect(look.page.locator(".comparison")).to_contain_text("Status 200 stored, 200 from the origin. The body differs: 77.1 KiB stored, 79.1 KiB from the origin.")
             look.axe()

@@ -69,7 +69,7 @@ class Commands(PageTest):
     def test_a_value_that_no_command_can_have_is_not_copied(self):
         with self.look(hash_="#/stored?prefix=https%3A%2F%2Fa.example%2Fx%0A") as look:
             look.page.evaluate("navigator.clipboard.writeText('before')")
-            look.page.get_by_role("button", name="Remove all that match").click()
+            look.page.get_by_role("button", name="Remove all matches").click()
             dialog = look.page.get_by_role("dialog")
             expect(dialog).to_contain_text("Deletes")
             dialog.get_by_role("button", name="Copy as command").click()
@@ -81,7 +81,7 @@ class Commands(PageTest):
 
     def test_a_tag_that_looks_like_an_option_is_none(self):
         with self.look(hash_="#/stored?tag=--all") as look:
-            look.page.get_by_role("button", name="Expire all that match").click()
+            look.page.get_by_role("button", name="Expire all matches").click()
             dialog = look.page.get_by_role("dialog")
             expect(dialog).to_contain_text("Expires")
             dialog.get_by_role("button", name="Copy as command").click()
@@ -108,7 +108,7 @@ class Commands(PageTest):
         with self.look() as look:
             self.world.without_socket = True
             self.world.set("origin")
-            look.page.locator(".standing-title.good").wait_for()
+            look.page.locator(".source-title.good").wait_for()
             look.show("outages")
             look.page.get_by_role("button", name="Copy as command").click()
             words = self.run_in("dash", look.page.evaluate("navigator.clipboard.readText()"))

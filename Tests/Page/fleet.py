@@ -16,7 +16,7 @@ from living import PROGRAM, Gateway
 from look import TITLES, VIEWS, Look, wait_for
 
 REDIS = shutil.which("redis-server") or shutil.which("valkey-server")
-SHARED = "shared: {{url: 'redis://127.0.0.1:{port}', namespace: page, node: {node}, secret: {{env: FLEET_SECRET}}}}\n"
+SECTION = "fleet: {{url: 'redis://127.0.0.1:{port}', namespace: page, node: {node}, secret: {{env: FLEET_SECRET}}}}\n"
 SCOPES = {"reader": "read", "deploy": "purge"}
 
 
@@ -57,21 +57,21 @@ class FleetTest(unittest.TestCase):
         self.addCleanup(self.redis.stop)
         self.gateways = []
         for node in ("gw-1", "gw-2"):
-            shared = SHARED.format(port=self.redis.port, node=node)
-            gateway = Gateway(tokens=SCOPES, more=shared, environment={"FLEET_SECRET": "5" * 64})
+            own = SECTION.format(port=self.redis.port, node=node)
+            gateway = Gateway(tokens=SCOPES, more=own, environment={"FLEET_SECRET": "5" * 64})
             self.addCleanup(gateway.stop)
             self.gateways.append(gateway)
         for index in range(2):
             wait_for(lambda: self.sees(index), f"The fleet of gw-{index + 1}")
 
-    def shared(self, index):
-        return json.loads(self.gateways[index].control("/v1/status")[2]).get("shared") or {}
+    def state(self, index):
+        return json.loads(self.gateways[index].control("/v1/status")[2]).get("fleet") or {}
 
     def sees(self, index, **more):
         """Whether a gateway follows the log and has seen the other one."""
-        shared = self.shared(index)
+        own = self.state(index)
         wanted = {"name": f"gw-{2 - index}"} | more
-        return shared.get("state") == "following" and any(wanted.items() <= node.items() for node in shared["nodes"])
+        return own.get("state") == "following" and any(wanted.items() <= node.items() for node in own["nodes"])
 
     def state(self, index, end):
         responses = json.loads(self.gateways[index].control("/v1/responses?limit=1000")[2])["responses"]
@@ -110,32 +110,32 @@ class Nodes(FleetTest):
             wait_for(lambda: self.sees(0, behind=0), "A node that has caught up")
             expect(self.row(look)).to_contain_text("up to date")
             self.redis.stop()
-            wait_for(lambda: self.shared(0)["state"] != "following", "The end of the log")
+            wait_for(lambda: self.state(0)["state"] != "following", "The end of the log")
             self.gateways[0].control("/v1/purges", "POST", '{"select": {"tags": ["all"]}}')
-            wait_for(lambda: self.shared(0)["waiting"] == 1, "A purge that waits")
+            wait_for(lambda: self.state(0)["waiting"] == 1, "A purge that waits")
             look.show("overview")
             look.show("nodes")
             expect(look.page.locator(".facts")).not_to_contain_text("following")
-            expect(look.page.locator(".facts div", has_text="Purges that wait here")).to_contain_text("1")
+            expect(look.page.locator(".facts div", has_text="Unsent purges")).to_contain_text("1")
             look.show("overview")
-            expect(look.page.locator(".sentence")).to_contain_text("Purges of other nodes are not heard of")
+            expect(look.page.locator(".sentence")).to_contain_text("Purges of other nodes are not received")
             look.axe()
 
 
 class Scopes(FleetTest):
     """Tokens of the port, typed by hand. Nothing is offered that the gateway would reject."""
 
-    OPERATE = ["Change mode", "Reload", "Pin", "Unpin", "Compare with the origin", "Pin all that match"]
-    PURGE = ["Expire", "Remove", "Fetch again", "Expire all that match", "Remove all that match"]
+    OPERATE = ["Change mode", "Reload", "Pin", "Unpin", "Compare with the origin", "Pin all matches"]
+    PURGE = ["Expire", "Remove", "Fetch again", "Expire all matches", "Remove all matches"]
 
     @contextlib.contextmanager
     def session(self, token, expected=()):
         gateway = self.gateways[0]
         with self.look(f"{gateway.origin}/#", expected) as look:
             look.page.goto(gateway.origin + "/")
-            look.page.get_by_label("Or a token").fill(gateway.tokens[token])
+            look.page.get_by_label("Or use a control-plane token").fill(gateway.tokens[token])
             look.page.get_by_role("button", name="Open").click()
-            look.page.locator(".standing").wait_for()
+            look.page.locator(".source").wait_for()
             yield look
 
     def one(self, path):
@@ -170,7 +170,7 @@ class Scopes(FleetTest):
                 self.assertEqual([], self.offered(look, self.OPERATE + self.PURGE))
                 look.go("#/stored?tag=all")
                 expect(look.page.locator("tbody tr")).to_have_count(2)
-                matching = ["Expire all that match", "Remove all that match"] if purging else []
+                matching = ["Expire all matches", "Remove all matches"] if purging else []
                 self.assertEqual(matching, self.offered(look, self.PURGE))
 
     def test_the_gateway_rejects_what_the_page_does_not_offer(self):
@@ -191,7 +191,7 @@ class Scopes(FleetTest):
         self.assertEqual(["fresh", "fresh"], [self.state(index, end) for index in range(2)])
         with self.session("deploy") as look:
             look.go("#/stored?tag=all")
-            look.page.get_by_role("button", name="Expire all that match").click()
+            look.page.get_by_role("button", name="Expire all matches").click()
             dialog = look.page.get_by_role("dialog")
             dialog.get_by_role("button", name="Expire", exact=True).click()
             expect(dialog).to_contain_text("Expired 1 response")

@@ -18,7 +18,7 @@ class Session(PageTest):
             self.assertEqual(0, look.page.evaluate("localStorage.length"))
             self.assertEqual("", look.page.evaluate("document.cookie"))
             look.page.reload()
-            look.page.locator(".standing").wait_for()
+            look.page.locator(".source").wait_for()
             other = look.context.new_page()
             other.goto(look.origin + "/")
             expect(other.get_by_role("heading")).to_have_text("Open this page with a session")
@@ -27,7 +27,7 @@ class Session(PageTest):
         with self.look(expected=["status of 401"]) as look:
             other = look.context.new_page()
             other.goto(f"{look.origin}/#code={'a' * 32}")
-            expect(other.get_by_role("alert")).to_contain_text("The code is not valid any more.")
+            expect(other.get_by_role("alert")).to_contain_text("The code is wrong, already used, or older than 60 s.")
             expect(other.locator("pre")).to_have_text("holdfast inspect")
 
     def test_a_wrong_token_is_rejected_and_not_kept(self):
@@ -35,9 +35,9 @@ class Session(PageTest):
             look.page.get_by_role("button", name="End session").click()
             self.assertIn(("DELETE", "/v1/sessions", {}), self.world.requests)
             look.axe()
-            look.page.get_by_label("Or a token").fill("wrong")
+            look.page.get_by_label("Or use a control-plane token").fill("wrong")
             look.page.get_by_role("button", name="Open").click()
-            expect(look.page.get_by_role("alert")).to_contain_text("A token is needed.")
+            expect(look.page.get_by_role("alert")).to_contain_text("A token is required.")
             self.assertEqual(None, look.page.evaluate("sessionStorage.getItem('holdfast.token')"))
 
     def test_the_end_of_the_session_leads_to_the_beginning(self):
@@ -157,7 +157,7 @@ class Live(PageTest):
             self.world.set("full")
             self.world.ended = True
             expect(look.page.locator("#live-words")).to_have_text("Every 5 s")
-            expect(look.page.locator(".standing-title")).to_be_visible()
+            expect(look.page.locator(".source-title")).to_be_visible()
 
 
 class Frame(PageTest):
@@ -191,7 +191,7 @@ class Frame(PageTest):
         with self.look(expected=["ERR_FAILED"]) as look:
             look.page.route("**/page/format.js", lambda route: route.abort())
             look.page.reload()
-            expect(look.page.get_by_role("alert")).to_have_text("A part of the page could not be loaded. Load it again.")
+            expect(look.page.get_by_role("alert")).to_have_text("Part of the page could not be loaded. Reload the page.")
 
     def test_a_view_that_waits_says_so(self):
         with self.look() as look:
@@ -205,7 +205,7 @@ class Frame(PageTest):
     def test_an_unknown_address_and_an_unknown_response_say_so(self):
         with self.look(expected=["status of 404"]) as look:
             look.go("#/no-such-view")
-            expect(look.page.locator(".standing")).to_be_visible()
+            expect(look.page.locator(".source")).to_be_visible()
             for id_ in ("ffffffffffffffff", "%E0%A4%A"):
                 look.go(f"#/response/{id_}")
                 expect(look.page.locator(".empty")).to_contain_text("Nothing is stored under this key")
@@ -220,7 +220,7 @@ class Frame(PageTest):
         with self.look() as look:
             for _ in range(5):
                 look.page.reload()
-                look.page.locator(".standing").wait_for()
+                look.page.locator(".source").wait_for()
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
         self.assertLess(min(times), 300)

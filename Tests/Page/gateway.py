@@ -38,7 +38,7 @@ class GatewayTest(unittest.TestCase):
         look = Look(self, self.gateway.inspect(), size, theme, expected)
         try:
             look.open()
-            look.page.locator(".standing").wait_for()
+            look.page.locator(".source").wait_for()
             yield look
         finally:
             look.close()
@@ -68,7 +68,7 @@ class Views(GatewayTest):
         with self.look() as look:
             look.settle()
             text = look.page.locator("main").inner_text()
-            self.assertIn("Standing on its origins", text)
+            self.assertIn("Serving normally", text)
             self.assertRegex(text, r"Hit ratio\s+\d")
             self.assertRegex(text, r"p50\s+\d")
             self.assertRegex(text, r"now\s+\d")
@@ -93,7 +93,7 @@ class Views(GatewayTest):
             times = []
             for _ in range(5):
                 look.page.reload()
-                look.page.locator(".standing").wait_for()
+                look.page.locator(".source").wait_for()
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
             self.assertLess(min(times), 300)
@@ -131,19 +131,19 @@ class Live(GatewayTest):
 class Outage(GatewayTest):
     def test_the_sentence_follows_an_outage(self):
         with self.look(expected=["status of 504"]) as look:
-            title = look.page.locator(".standing-title")
-            expect(title).to_have_text("Standing on its origins")
+            title = look.page.locator(".source-title")
+            expect(title).to_have_text("Serving normally")
             self.gateway.lose_origins()
-            expect(title).to_have_text("Partly standing on its store")
+            expect(title).to_have_text("Serving partly from the store")
             expect(look.page.locator(".sentence")).to_contain_text("has been unreachable for")
             expect(look.page.locator(".sentence")).to_contain_text("came from the store")
             expect(look.page.locator(".origins")).to_contain_text("next probe")
             self.gateway.second.stop()
             for _ in range(10):
                 self.gateway.get("/images/no-store")
-            expect(title).to_have_text("Standing on its store")
+            expect(title).to_have_text("Serving from the store")
             self.gateway.give_origins_back()
-            expect(title).to_have_text("Standing on its origins")
+            expect(title).to_have_text("Serving normally")
             look.show("outages")
             expect(look.page.locator("tbody tr").first).to_be_visible()
 
@@ -164,17 +164,17 @@ class Changes(GatewayTest):
         with self.look() as look:
             one = self.find("/v1/catalogue/7?page=1")
             look.go(f"#/response/{one['id']}")
-            self.assertIn("1 response has changed", self.change(look, "Pin", "Pin"))
+            self.assertIn("Changed 1 response", self.change(look, "Pin", "Pin"))
             self.assertTrue(self.find("/catalogue/7?page=1")["pinned"])
             look.settle()
-            self.assertIn("1 response has changed", self.change(look, "Unpin", "Unpin"))
+            self.assertIn("Changed 1 response", self.change(look, "Unpin", "Unpin"))
             self.assertFalse(self.find("/catalogue/7?page=1")["pinned"])
             look.settle()
             self.assertIn("Expired 1 response", self.change(look, "Expire", "Expire"))
             self.assertEqual("invalidated", self.find("/catalogue/7?page=1")["state"])
             look.settle()
             before = self.gateway.first.requests.count("/v1/catalogue/7?page=1")
-            self.assertIn("fetched again", self.change(look, "Fetch again", "Fetch again"))
+            self.assertIn("Fetching", self.change(look, "Fetch again", "Fetch again"))
             look.show("purges")
             expect(look.page.get_by_role("table", name="Fetched again")).to_be_visible()
             look.go(f"#/response/{one['id']}")
@@ -187,7 +187,7 @@ class Changes(GatewayTest):
         with self.look() as look:
             look.go(f"#/response/{self.find('/v1/must')['id']}")
             look.page.get_by_role("button", name="Compare with the origin").click()
-            expect(look.page.locator(".comparison")).to_contain_text("Status 200 here, 200 there. The body is the same.")
+            expect(look.page.locator(".comparison")).to_contain_text("Status 200 stored, 200 from the origin. The body is the same.")
 
     def test_a_mode_is_set_and_ends(self):
         with self.look() as look:
@@ -197,10 +197,10 @@ class Changes(GatewayTest):
             dialog.get_by_role("button", name="Change", exact=True).click()
             expect(dialog).to_contain_text("The mode is offline, until")
             dialog.get_by_role("button", name="Close").click()
-            expect(look.page.locator(".standing-title")).to_have_text("Standing on its store")
-            expect(look.page.locator(".standing-mode")).to_contain_text("then automatic")
+            expect(look.page.locator(".source-title")).to_have_text("Serving from the store")
+            expect(look.page.locator(".source-mode")).to_contain_text("then automatic")
             self.gateway.control("/v1/mode", "DELETE")
-            expect(look.page.locator(".standing-title")).to_have_text("Standing on its origins")
+            expect(look.page.locator(".source-title")).to_have_text("Serving normally")
 
     def test_a_search_by_tag_and_host_is_performed_by_the_store(self):
         with self.look() as look:

@@ -75,7 +75,7 @@ class Look:
 
     def open(self, view="overview", hash_=None):
         self.page.goto(self.address)
-        self.page.locator(".standing, .failed, .loading").first.wait_for()
+        self.page.locator(".source, .failed, .loading").first.wait_for()
         if view != "overview" or hash_:
             self.go(hash_ or VIEWS[view])
         return self

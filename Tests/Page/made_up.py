@@ -52,7 +52,7 @@ def origins(unreachable):
     return result
 
 
-SHARED = {
+FLEET = {
     "node": "gw-1", "state": "following", "position": "1848436207583311872-41", "contactSeconds": 0.4, "waiting": 0,
     "nodes": [
         {"name": "gw-2", "version": "1.0", "seenSeconds": 1, "behind": 0, "waiting": 0},
@@ -65,7 +65,7 @@ def overview(scenario):
     unreachable = {"mixed": 1, "store": 3, "hostile": 3}.get(scenario, 0)
     down = origins(unreachable)
     value = {
-        "at": instant(), "standing": "origin", "phase": "serving", "version": "unreleased",
+        "at": instant(), "responsesFrom": "origin", "phase": "serving", "version": "unreleased",
         "summary": "Serving. Every origin can be reached.", "startedAt": instant(-152169), "uptimeSeconds": 152169,
         "listening": "0.0.0.0:8080", "mode": {"mode": "automatic", "configured": "automatic"},
         "staleness": {"staleness": "configured"}, "origins": down, "originCount": 3, "unreachableCount": unreachable,
@@ -85,22 +85,22 @@ def overview(scenario):
     }
     if scenario == "mixed":
         value |= {
-            "standing": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
+            "responsesFrom": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
             "summary": "Serving. https://api.example.com has been unreachable for 12 min; 3,410 responses came from the "
-            "store, 6 were refused; the oldest was 4 h 0 min old.",
+            "store, 6 requests were rejected; the oldest was 4 h 0 min old.",
             "outage": {"since": instant(-720), "fromStore": 3410, "refused": 6, "oldestSeconds": 14400},
         }
     if scenario in ("store", "hostile"):
         value |= {
-            "standing": "store", "recent": traffic(0.00123, 0.998, staleServed=48000, refused=96),
+            "responsesFrom": "store", "recent": traffic(0.00123, 0.998, staleServed=48000, refused=96),
             "mode": {
                 "mode": "offline", "configured": "automatic", "until": instant(2640), "since": instant(-960),
                 "by": "uid 1000", "reason": "INC 7: the database of the origin is being mended",
             },
             "staleness": {"staleness": "2d", "seconds": 172800, "until": instant(2640)},
             "summary": "Serving. 3 origins are unreachable, https://api.example.com for 12 min; 48,210 responses came from "
-            "the store, 96 were refused; the oldest was 4 h 0 min old. The last reload was rejected; the configuration "
-            "before it is in force.",
+            "the store, 96 requests were rejected; the oldest was 4 h 0 min old. The last reload was rejected; the previous configuration "
+            "is in force.",
         }
         value["configuration"]["lastReload"] = {"outcome": "rejected", "at": instant(-300), "by": "SIGHUP", "findings": 2, "kept": []}
         value["store"] |= {"condition": "readOnly", "bytes": 1063741824, "damaged": 2, "evicted": 4101}
@@ -159,7 +159,7 @@ def response(number, state=None):
     expires = {"fresh": 240, "stale": -600}.get(name, -6000)
     return {
         "id": f"{number + 1:016x}", "entry": 68719476737 + number, "state": name, "method": "GET", "url": url,
-        "partition": "shared", "status": 200, "contentType": "application/json" if number >= len(HOSTILE) else HOSTILE[number],
+        "partition": "common", "status": 200, "contentType": "application/json" if number >= len(HOSTILE) else HOSTILE[number],
         "bodyLength": 1234 * (number % 90 + 1) ** 2, "storedAt": instant(-60 - 37 * number), "expiresAt": instant(expires + number),
         "lastUsedAt": instant(-number), "usableStale": number % 5 != 4, "pinned": number % 11 == 3, "vary": [], "tags": tags, "fields": fields, "selectingFields": [],
     }
@@ -222,12 +222,12 @@ def explanation(url):
 
     one = next((each for each in map(response, range(TOTAL)) if each["url"] == url), response(0))
     number = one["entry"] - response(0)["entry"]
-    fresh = verdict("stored", "Would be answered from the store: fresh for another 4 min (max-age=300).")
-    stale = verdict("stored", "Would be answered from the store: just stale, because the origin cannot be reached.")
+    fresh = verdict("stored", "Would be served from the store: fresh for another 4 min (max-age=300).")
+    stale = verdict("stored", "Would be served from the store: just stale, because the origin cannot be reached.")
     refused = verdict("refused", "504, because 'must-revalidate' forbids stale use.", forbiddenBy="must-revalidate")
     first = {
-        "at": milliseconds(240), "ending": "freshness", "now": verdict("validated", "The origin would be asked whether the stored response is still good."),
-        "failing": verdict("forwarded", "The origin's 503 would be passed on: no 'stale-if-error' covers it."),
+        "at": milliseconds(240), "ending": "freshness", "now": verdict("validated", "Would be validated with the origin: the stored response has just become stale."),
+        "failing": verdict("forwarded", "Would return the origin's 503: no 'stale-if-error' permits a response this stale."),
     }
     first |= {"unreachable": refused, "offline": refused} if number % 5 == 4 else {"unreachable": stale, "offline": stale}
     last = {"at": milliseconds(86400), "ending": "stale.offline", "unreachable": refused, "offline": refused}
@@ -257,7 +257,7 @@ def outages(scenario):
 
 def rules(scenario):
     rows = [
-        {"name": "catalogue", "line": 12, "match": ["match.url: https://api.example.com/v1/catalogue/**"], "settings": ["freshness.lifetime: 5 m", "stale.offline: 7 d", "stale.despite: [must-revalidate]"], "matched": 812044},
+        {"name": "catalogue", "line": 12, "match": ["match.url: https://api.example.com/v1/catalogue/**"], "settings": ["freshness.lifetime: 5 m", "stale.offline: 7 d", "stale.ignore: [must-revalidate]"], "matched": 812044},
         {"name": "old-images", "line": 19, "match": ["match.host: images.example.com", "match.path: /old/**"], "settings": ["store.pin: true"], "matched": 0},
     ]
     routes = [{"name": "api", "line": 4, "requests": 41200}, {"name": "images", "line": 6, "requests": 0}]
@@ -288,8 +288,8 @@ def configuration():
 
     return {
         "file": "/etc/holdfast.yaml", "version": 1,
-        "precedence": "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; then a route's mode and tags, then the settings above, then the response itself.",
-        "settings": [setting("listen", "0.0.0.0:8080", 2), setting("mode", "automatic"), setting("store.path", "/var/lib/holdfast/store", 3), setting("store.budget", "1 GiB", 3), setting("shared.url"), setting("timeouts.client", "1 m")],
+        "precedence": "The first matching rule that has a setting decides it, independently for each setting; then a route's mode and tags, then the settings above, then the response itself.",
+        "settings": [setting("listen", "0.0.0.0:8080", 2), setting("mode", "automatic"), setting("store.path", "/var/lib/holdfast/store", 3), setting("store.budget", "1 GiB", 3), setting("fleet.url"), setting("timeouts.client", "1 m")],
         "routes": [{"name": "api", "line": 7, "conditions": [setting("host", "api.local", 7)], "settings": [setting("origin", ORIGINS[0], 7), setting("preserve-host", "false")]}],
         "rules": [{"name": "catalogue", "line": 12, "conditions": [setting("match.url", "[https://api.example.com/v1/catalogue/**]", 13)], "settings": [setting("freshness.lifetime", "5 m", 14)]}],
     }

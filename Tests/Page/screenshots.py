@@ -31,7 +31,7 @@ class Screenshots(PageTest):
     def picture(self, look, view, file, size, is_whole):
         if view == "remove":
             look.go("#/stored?tag=news")
-            look.page.get_by_role("button", name="Remove all that match").click()
+            look.page.get_by_role("button", name="Remove all matches").click()
             look.page.get_by_label("I know that").wait_for()
         else:
             look.show(view)

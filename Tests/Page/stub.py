@@ -118,10 +118,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(204, b"")
         if parts.path == "/v1/sessions" and self.command == "POST":
             if body.get("code") != "0f" * 16:
-                return self.problem(401, "code-not-valid", "The code is not valid any more. Run 'holdfast inspect' again.")
+                return self.problem(401, "code-not-valid", "The code is wrong, already used, or older than 60 s. Run 'holdfast inspect' again.")
             return self.send(200, {"token": "t" * 64, "client": "uid 1000", "scope": self.world.scope, "expiresAt": made_up.instant(28800)})
         if self.headers.get("Authorization") in (None, "Bearer wrong"):
-            return self.problem(401, "token-not-valid", "A token is needed.")
+            return self.problem(401, "token-not-valid", "A token is required.")
         if self.world.has_ended:
             return self.problem(401, "token-not-valid", "The session has ended.")
         if self.world.failing and parts.path == self.world.failing:
@@ -142,7 +142,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(200, made)
         if self.world.socket_path:
             return self.relay(body)
-        return self.problem(404, "not-found", f"'{parts.path}' is not known.")
+        return self.problem(404, "not-found", f"'{parts.path}' is unknown.")
 
     def asset(self, name):
         if not re.fullmatch(r"[a-z0-9-]+\.(html|css|js)", name) or not (ASSETS / name).is_file():
@@ -197,7 +197,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return {"outcome": "reloaded", "at": made_up.instant(), "by": "uid 1000", "findings": [], "changed": [{"setting": "mode", "from": "automatic", "to": "online"}], "kept": []}
         if path.startswith("/v1/responses/") and self.command == "GET":
             return made_up.variants(path.rsplit("/", 1)[1])
-        status = world.overview() | {"invalidationSequence": 8125, "shared": made_up.SHARED if name != "new" else None}
+        status = world.overview() | {"invalidationSequence": 8125, "fleet": made_up.FLEET if name != "new" else None}
         pages = {
             "/v1/sessions": lambda: {"client": "uid 1000", "scope": world.scope, "expiresAt": made_up.instant(28800)},
             "/v1/overview": world.overview, "/v1/status": lambda: status, "/v1/history": lambda: made_up.history(name, query["window"]),

@@ -31,22 +31,22 @@ class Views(PageTest):
                     look.axe()
 
     def test_first_sentence_says_on_what_it_stands(self):
-        titles = {"origin": "Standing on its origins", "mixed": "Partly standing on its store", "store": "Standing on its store"}
+        titles = {"origin": "Serving normally", "mixed": "Serving partly from the store", "store": "Serving from the store"}
         with self.look("origin") as look:
             for scenario, title in titles.items():
                 with self.subTest(scenario=scenario):
                     self.world.set(scenario)
-                    expect(look.page.locator(".standing-title")).to_have_text(title)
+                    expect(look.page.locator(".source-title")).to_have_text(title)
                     self.assertIn(title, look.page.title())
             # It is a change of the state, so readers of the screen hear it.
-            expect(look.page.locator("#announcement")).to_contain_text("Standing on its store.")
+            expect(look.page.locator("#announcement")).to_contain_text("Serving from the store.")
 
     def test_first_screen_has_every_figure_above_the_fold(self):
         with self.look("store") as look:
             text = look.page.locator("main").inner_text()
-            for words in ["unreachable", "Hit ratio", "p50", "p99", "Answerable without origins", "for 1 h", "for 1 d", "offline", "ends", "next probe", "Store", "Memory", "Requests per second"]:
+            for words in ["unreachable", "Hit ratio", "p50", "p99", "Available without origins", "for 1 h", "for 1 d", "offline", "ends", "next probe", "Store", "Memory", "Requests per second"]:
                 self.assertIn(words, text)
-            for part in [".standing", ".tiles", ".origins", ".budget >> nth=1", ".chart >> nth=3"]:
+            for part in [".source", ".tiles", ".origins", ".budget >> nth=1", ".chart >> nth=3"]:
                 box = look.page.locator(part).first.bounding_box()
                 self.assertLessEqual(box["y"] + box["height"], 900, part)
 
@@ -59,7 +59,7 @@ class Views(PageTest):
             chart.press("Home")
             expect(chart).to_have_attribute("aria-valuenow", "0")
             self.assertNotEqual(last, chart.get_attribute("aria-valuetext"))
-            self.assertRegex(chart.get_attribute("aria-valuetext"), r"all .+, to origins .+, stale .+, refused ")
+            self.assertRegex(chart.get_attribute("aria-valuetext"), r"all .+, to origins .+, stale .+, rejected ")
             chart.press("ArrowRight")
             expect(chart).to_have_attribute("aria-valuenow", "1")
             chart.hover()
@@ -98,14 +98,14 @@ class Views(PageTest):
             look.settle()
             page.get_by_label("Tag").fill("none")
             page.get_by_role("button", name="Search").click()
-            expect(page.locator(".empty")).to_have_text("Nothing that is stored matches this search.")
+            expect(page.locator(".empty")).to_have_text("No stored response matches this search.")
 
     def test_a_response_shows_its_life_its_variants_and_what_would_happen(self):
         with self.look(view="response") as look:
             page = look.page
             expect(page.locator(".timeline")).to_have_attribute("aria-label", re.compile(r"Stored .+; fresh until .+; usable offline until .+; not usable offline\. Now it is fresh\."))
             expect(page.get_by_role("table", name="Variants").locator("tbody tr")).to_have_count(3)
-            expect(page.get_by_role("table", name="What would happen if …")).to_contain_text("the origin could not be reached")
+            expect(page.get_by_role("table", name="What happens if …")).to_contain_text("the origin is unreachable")
             page.get_by_role("link", name="accept-language: de").click()
             look.settle()
             expect(page.get_by_role("link", name="accept-language: de")).to_have_attribute("aria-current", "true")
@@ -165,7 +165,7 @@ class Views(PageTest):
                             self.clicked(look, button, view)
                             # Its view is as before for the next button.
                             look.page.evaluate("document.querySelector('dialog')?.close()")
-                            if name in ("Load again", "Try again", "Compare with the origin", "Count, then ask"):
+                            if name in ("Refresh list", "Try again", "Compare with the origin", "Preview"):
                                 look.settle()
 
     def clicked(self, look, button, view):

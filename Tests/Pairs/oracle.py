@@ -36,7 +36,7 @@ class Rules:
         self.trusts_mirrors = origin.get("credentials", False)
         self.ignored_fields = {name.lower() for name in rule.get("ignore.fields", [])}
         self.ignored = set(rule.get("ignore.directives", []))
-        self.despite = set(rule.get("stale.despite", []))
+        self.despite = set(rule.get("stale.ignore", []))
         # A lifetime of 0 makes the cache ask each time, as 'must-revalidate' does.
         self.has_lifetime = rule.get("freshness.lifetime", "0 s") != "0 s"
         self.principal = rule.get("store.per")

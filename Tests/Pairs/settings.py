@@ -20,10 +20,10 @@ RULE = {
     "freshness.default": [None, "1 h"],
     "freshness.errors": [None, "1 h"],
     "stale.while-revalidate": [None, "1 h"],
-    "stale.normal": [None, "unlimited", "0 s"],
+    "stale.unreachable": [None, "unlimited", "0 s"],
     "stale.on-error": [None, "1 h"],
     "stale.offline": [None, "unlimited"],
-    "stale.despite": [
+    "stale.ignore": [
         None, ["must-revalidate"], ["must-revalidate", "proxy-revalidate", "no-cache", "s-maxage", "invalidated"],
         ["no-store"],
     ],
@@ -45,7 +45,7 @@ RULE = {
     "store.content": [None, "any", "graphql"],
     "store.per": [None, {"cookie": "sid"}, {"field": "Authorization"}, {"field": "X-Principal"}],
     "store.pin": [None, True],
-    "shared": [None, False],
+    "fleet": [None, False],
     "bypass": [None, True],
     "guard": [None, True],
     "eager-refresh": [None, 0.0],

@@ -1,7 +1,7 @@
+import FleetTier
 import HTTPCache
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -16,8 +16,8 @@ import Testing
         try LogReplies.range(.array([entry("5-1", fields)])).map(\.content)
     }
 
-    private func fault<Value>(_ body: () throws(SharedLogError) -> Value) -> SharedLogError? {
-        do throws(SharedLogError) {
+    private func fault<Value>(_ body: () throws(FleetLogError) -> Value) -> FleetLogError? {
+        do throws(FleetLogError) {
             _ = try body()
             return nil
         } catch {
@@ -66,19 +66,19 @@ import Testing
             .integer(1), .bulk("x"), .array([.bulk("5-1")]), .array([.array([.bulk("5-1")])]),
             .array([entry("x", [])]), .array([entry("05-1", [])]), .failed("ERR"),
         ] {
-            guard case .malformed = fault({ () throws(SharedLogError) in try LogReplies.range(reply) }) else {
+            guard case .malformed = fault({ () throws(FleetLogError) in try LogReplies.range(reply) }) else {
                 Issue.record("\(reply)")
                 continue
             }
         }
         for reply: RESPValue in [.array([]), .map([]), .array([.bulk("k"), .array([])]), .bulk("x")] {
-            #expect(fault { () throws(SharedLogError) in try LogReplies.read(reply) } == .malformed("entries"))
+            #expect(fault { () throws(FleetLogError) in try LogReplies.read(reply) } == .malformed("entries"))
         }
         for reply: RESPValue in [
             .null, .array([.bulk("1")]), .array([.bulk("x"), .bulk("y"), .array([])]),
             .array([.bulk("1"), .bulk("y"), .array([])]),
         ] {
-            #expect(fault { () throws(SharedLogError) in try LogReplies.look(reply) } == .malformed("the epoch"))
+            #expect(fault { () throws(FleetLogError) in try LogReplies.peek(reply) } == .malformed("the epoch"))
         }
     }
 
@@ -86,13 +86,13 @@ import Testing
         let name = "000102030405060708090a0b0c0d0e0f"
         let words = { (words: [String]) in RESPValue.array(words.map { .bulk($0) }) }
         #expect(try LogReplies.begin(words(["OK", "7", name])).number == 7)
-        #expect(fault { () throws(SharedLogError) in try LogReplies.begin(words(["LOW", "9"])) } == .lowEpoch(9))
+        #expect(fault { () throws(FleetLogError) in try LogReplies.begin(words(["LOW", "9"])) } == .lowEpoch(9))
         #expect(try LogReplies.written(words(["OK", "1-2"])) == ["1-2"])
-        #expect(fault { () throws(SharedLogError) in try LogReplies.written(words(["EPOCH"])) } == .wrongEpoch)
+        #expect(fault { () throws(FleetLogError) in try LogReplies.written(words(["EPOCH"])) } == .wrongEpoch)
         for reply in [
             words([]), words(["NO"]), .null, .array([.integer(1)]), words(["LOW", "x"]), words(["OK", "7", "x"]),
         ] {
-            guard case .malformed = fault({ () throws(SharedLogError) in try LogReplies.begin(reply) }) else {
+            guard case .malformed = fault({ () throws(FleetLogError) in try LogReplies.begin(reply) }) else {
                 Issue.record("\(reply)")
                 continue
             }
@@ -104,7 +104,7 @@ import Testing
         for (seconds, micros) in [("x", "0"), ("-1", "0"), ("9223372036854775807", "0"), ("1", "1000000"), ("1", "-1")]
         {
             #expect(
-                fault { () throws(SharedLogError) in try LogReplies.time(.array([.bulk(seconds), .bulk(micros)])) }
+                fault { () throws(FleetLogError) in try LogReplies.time(.array([.bulk(seconds), .bulk(micros)])) }
                     == .malformed("the time")
             )
         }
@@ -127,7 +127,7 @@ import Testing
             #expect(read.map(\.seenAt.milliseconds) == [71, 70] && read[0].report.unpublished == 3)
             #expect(read.map(\.report.hasEnded) == [true, false] && read[0].report.unopened == 4)
         }
-        #expect(fault { () throws(SharedLogError) in try LogReplies.rows(.bulk("x")) } == .malformed("the rows"))
+        #expect(fault { () throws(FleetLogError) in try LogReplies.rows(.bulk("x")) } == .malformed("the rows"))
     }
 
     /// As computed with `printf 'return 1' | sha1sum`.

@@ -1,10 +1,10 @@
+import FleetTier
 import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastTesting
 import NIOCore
 import NIOPosix
-import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -66,7 +66,7 @@ import Testing
             #expect(subjects(findings, .error) == [], "\(findings)")
             let words = Dictionary(findings.map { ($0.subject, $0.message) }) { $1 }
             #expect(words["version"]?.contains("127.0.0.1:") == true && words["memory"]?.contains("1024 MiB") == true)
-            #expect(words["log"]?.contains("none yet in the namespace 'test'") == true, "\(findings)")
+            #expect(words["log"]?.contains("namespace 'test' has no log yet") == true, "\(findings)")
             #expect(words["latency"]?.contains(" pings: p50 ") == true, "\(findings)")
             #expect(findings.first { $0.subject == "persistence" }?.level == .warning)
             #expect(try await RedisLogEngine.command(server, RedisCommand("DBSIZE")) == .integer(0))
@@ -152,10 +152,10 @@ import Testing
         let past = EngineTime(milliseconds: 1)
         try await log.trim(LogRetention(since: past, count: 100, nodesSince: now.adding(.seconds(-60))), within: limit)
         let name = ValueName("hf1:test:{abc}:e")
-        let lease = FillLease(name: ValueName("hf1:test:{abc}:l"), token: LeaseToken(using: &random))
+        let lease = FetchLease(name: ValueName("hf1:test:{abc}:l"), token: LeaseToken(using: &random))
         #expect(try await values.lead(lease, for: .seconds(60), within: limit) == .led)
         #expect(try await values.renew(lease, for: .seconds(60), within: limit))
-        _ = try await values.look(at: name, lease: lease.name, within: limit)
+        _ = try await values.readValue(at: name, lease: lease.name, within: limit)
         var value = ByteBuffer(string: "HFs1")
         value.writeBytes([1, 0, 7, 0])
         value.writeInteger(now.milliseconds)
@@ -259,7 +259,10 @@ import Testing
         } _: { url in
             let findings = try await examine(url, replyLimit: .milliseconds(20))
             #expect(findings.last?.subject == "connection" && findings.last?.level == .error, "\(findings)")
-            #expect(findings.last?.message == "The server did not reply within the command's time.", "\(findings)")
+            #expect(
+                findings.last?.message == "The server did not reply within the command's time limit.",
+                "\(findings)"
+            )
         }
     }
 
@@ -269,7 +272,10 @@ import Testing
             try $0.write("HTTP/1.1 400 Bad Request\r\n\r\n")
         } _: { url in
             let findings = try await examine(url)
-            #expect(findings.count == 1 && findings[0].remedy?.contains("Is it a Redis") == true, "\(findings)")
+            #expect(
+                findings.count == 1 && findings[0].remedy?.contains("Redis or Valkey server") == true,
+                "\(findings)"
+            )
         }
     }
 

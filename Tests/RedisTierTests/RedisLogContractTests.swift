@@ -1,13 +1,13 @@
+import FleetTier
 import HoldfastTesting
-import SharedTier
 import Testing
 
-/// The contract of `SharedLog` on a real `redis-server`.
-@Suite("Shared log on real Redis", .timeLimit(.minutes(20))) struct RedisLogContractTests {
+/// The contract of `FleetLog` on a real `redis-server`.
+@Suite("Fleet log on real Redis", .timeLimit(.minutes(20))) struct RedisLogContractTests {
     private let seed: UInt64 = 1
 
     @Test func loneServerKeepsTheContract() async {
-        let contract = SharedLogContract(seed: seed, timeout: .seconds(600)) {
+        let contract = FleetLogContract(seed: seed, timeout: .seconds(600)) {
             try await RedisLogEngine(withReplica: false)
         }
         let (found, tested) = await contract.run()
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func serverWithAReplicaKeepsTheContract() async {
-        let contract = SharedLogContract(seed: seed, timeout: .seconds(600)) {
+        let contract = FleetLogContract(seed: seed, timeout: .seconds(600)) {
             try await RedisLogEngine(withReplica: true)
         }
         let rules = contract.rules(needing: .holdReplication)

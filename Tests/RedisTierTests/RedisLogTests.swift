@@ -1,16 +1,16 @@
+import FleetTier
 import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastTesting
 import NIOCore
 import NIOPosix
-import SharedTier
 import Testing
 
 @testable import RedisTier
 
-/// The shared log on real servers, beyond its contract.
-@Suite("Shared log in a stream", .timeLimit(.minutes(20))) struct RedisLogTests {
+/// The fleet log on real servers, beyond its contract.
+@Suite("Fleet log in a stream", .timeLimit(.minutes(20))) struct RedisLogTests {
     private let limit = Duration.seconds(1200)
 
     private func purge(_ number: UInt64) -> PurgeID {
@@ -18,12 +18,12 @@ import Testing
         return PurgeID(using: &random)
     }
 
-    private func begin(_ log: any SharedLog, knowing epoch: UInt64 = 0) async throws -> LogEpoch {
+    private func begin(_ log: any FleetLog, knowing epoch: UInt64 = 0) async throws -> LogEpoch {
         var random = SeededRandom(seed: epoch &+ 1)
         return try await log.begin(knowing: epoch, using: &random, within: limit)
     }
 
-    private func append(_ log: any SharedLog, _ number: UInt64, _ epoch: LogEpoch) async throws -> LogPosition {
+    private func append(_ log: any FleetLog, _ number: UInt64, _ epoch: LogEpoch) async throws -> LogPosition {
         try await log.append([UInt8(number)], purge: purge(number), in: epoch.number, within: limit)
     }
 
@@ -106,7 +106,7 @@ import Testing
             let foreign = LogPosition(epoch: epoch.number + 7, number: 5)
             let command = RedisCommand("XADD", stream, .text("\(foreign)"), "junk", "x")
             try await RedisLogEngine.command(server, command)
-            await #expect(throws: SharedLogError.wrongEpoch) { try await append(log, 1, epoch) }
+            await #expect(throws: FleetLogError.wrongEpoch) { try await append(log, 1, epoch) }
             let later = try await begin(log, knowing: epoch.number)
             #expect(later.number > foreign.epoch)
             let entries = try await log.follow(after: foreign, count: 1, wait: .zero, within: limit).entries
@@ -118,10 +118,10 @@ import Testing
     @Test func keysOfAnotherTypeAreRefused() async throws {
         try await withLog { log, server async throws in
             try await RedisLogEngine.command(server, RedisCommand("SET", stream, "text"))
-            await #expect(throws: SharedLogError.refused("WRONGTYPE")) {
+            await #expect(throws: FleetLogError.refused("WRONGTYPE")) {
                 try await log.entry(at: .zero, within: limit)
             }
-            let error = await #expect(throws: SharedLogError.self) { try await begin(log) }
+            let error = await #expect(throws: FleetLogError.self) { try await begin(log) }
             guard case .refused = error else { return _ = Issue.record("\(String(describing: error))") }
         }
     }
@@ -137,7 +137,7 @@ import Testing
             var seen = LogPosition.zero
             var count = 0
             while count < 221 {
-                do throws(SharedLogError) {
+                do throws(FleetLogError) {
                     let batch = try await log.follow(after: seen, count: 512, wait: .zero, within: limit)
                     count += batch.entries.count
                     seen = batch.entries.last?.position ?? seen
@@ -162,10 +162,10 @@ import Testing
                 .contains("blocked_clients:1") != true
             {}
             task.cancel()
-            await #expect(throws: SharedLogError.cancelled) { try await task.value }
+            await #expect(throws: FleetLogError.cancelled) { try await task.value }
             await log.waitUntilReady()
             while true {
-                do throws(SharedLogError) {
+                do throws(FleetLogError) {
                     let batch = try await log.follow(after: cursor, count: 1, wait: .zero, within: limit)
                     #expect(batch.epoch == epoch && batch.entries == [])
                     return
@@ -192,7 +192,7 @@ import Testing
             let next = try await append(log, 2, epoch)
             #expect(try await reader.value.entries.map(\.position) == [next])
             confirmer.cancel()
-            await #expect(throws: SharedLogError.cancelled) { try await confirmer.value }
+            await #expect(throws: FleetLogError.cancelled) { try await confirmer.value }
         }
     }
 
@@ -238,7 +238,7 @@ import Testing
     @Test func missingRightIsRefusedByName() async throws {
         let list = ["--user", "default", "on", "nopass", "~*", "+@all", "-xadd"]
         try await withLog(list) { log, _ async throws in
-            let error = await #expect(throws: SharedLogError.self) { try await begin(log) }
+            let error = await #expect(throws: FleetLogError.self) { try await begin(log) }
             guard case .refused = error else { return _ = Issue.record("\(String(describing: error))") }
         }
     }
@@ -318,7 +318,7 @@ import Testing
                 // One question is enough to notice. A log that stays asks on and on.
                 let start = questions.value
                 while questions.value < start + 200 {
-                    let error = await failure { () async throws(SharedLogError) in
+                    let error = await failure { () async throws(FleetLogError) in
                         _ = try await log.append([1], purge: purge(1), in: epoch.number, within: limit)
                     }
                     if error == .wrongEpoch { return }
@@ -330,8 +330,8 @@ import Testing
         }
     }
 
-    private func failure(_ body: () async throws(SharedLogError) -> Void) async -> SharedLogError? {
-        do throws(SharedLogError) {
+    private func failure(_ body: () async throws(FleetLogError) -> Void) async -> FleetLogError? {
+        do throws(FleetLogError) {
             try await body()
             return nil
         } catch {
@@ -368,7 +368,7 @@ import Testing
             while later == nil {
                 do {
                     later = try await begin(log, knowing: epoch.number)
-                } catch SharedLogError.unreachable {
+                } catch FleetLogError.unreachable {
                     await Task.yield()
                 }
             }

@@ -166,11 +166,11 @@ import Testing
 
     @Test func connectionIsMadeAgainAfterAKill() async throws {
         try await RedisServer.with { server async throws in
-            let states = Observed<[KeeperState]>([])
+            let states = Observed<[SupervisorState]>([])
             let settings = RedisConnectionSettings.patient(server.endpoint)
-            var policy = KeeperPolicy()
+            var policy = SupervisorPolicy()
             policy.probeTime = .seconds(1200)
-            let keeper = ConnectionKeeper(
+            let supervisor = ConnectionSupervisor(
                 policy: policy,
                 clock: ContinuousClock(),
                 random: { 0.5 },
@@ -178,13 +178,16 @@ import Testing
             ) { [loop] () throws(RedisTierError) in
                 try await RedisConnection.connect(settings, on: loop).0
             }
-            let task = Task { await keeper.run() }
+            let task = Task { await supervisor.run() }
             await states.wait { $0.last == .ready }
-            let set = try await keeper.execute(RedisCommand("SET", "k", "v"), within: .patient)
+            let set = try await supervisor.execute(RedisCommand("SET", "k", "v"), within: .patient)
             #expect(set == .simple("OK"))
             // A command that waits while the server is killed fails; it is not sent again.
             async let blocked = errorCode { () throws(RedisTierError) in
-                _ = try await keeper.execute(RedisCommand("XREAD", "BLOCK", 0, "STREAMS", "log", "$"), within: .patient)
+                _ = try await supervisor.execute(
+                    RedisCommand("XREAD", "BLOCK", 0, "STREAMS", "log", "$"),
+                    within: .patient
+                )
             }
             let other = try await connect(server.endpoint)
             while try await run(other, "INFO", "clients").text?.contains("blocked_clients:1") != true {}
@@ -192,13 +195,13 @@ import Testing
             #expect(await blocked == .closed)
             await states.wait { $0.last == .unreachable }
             let code = await errorCode { () throws(RedisTierError) in
-                _ = try await keeper.execute(RedisCommand("GET", "k"), within: .patient)
+                _ = try await supervisor.execute(RedisCommand("GET", "k"), within: .patient)
             }
             #expect(code == .unavailable)
             try await server.start()
             await states.wait { $0.last == .ready }
             // It began anew: nothing was saved.
-            #expect(try await keeper.execute(RedisCommand("GET", "k"), within: .patient) == .null)
+            #expect(try await supervisor.execute(RedisCommand("GET", "k"), within: .patient) == .null)
             task.cancel()
             await task.value
             #expect(states.value.last == .ended)

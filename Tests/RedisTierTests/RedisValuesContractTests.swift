@@ -1,13 +1,13 @@
+import FleetTier
 import HoldfastTesting
-import SharedTier
 import Testing
 
-/// The contract of `SharedValues` on a real `redis-server`.
-@Suite("Shared values on real Redis", .timeLimit(.minutes(20))) struct RedisValuesContractTests {
+/// The contract of `FleetValues` on a real `redis-server`.
+@Suite("Fleet values on real Redis", .timeLimit(.minutes(20))) struct RedisValuesContractTests {
     private let seed: UInt64 = 1
 
     @Test func serverKeepsTheContract() async {
-        let contract = SharedValuesContract(seed: seed, timeout: .seconds(600)) { try await RedisValuesEngine() }
+        let contract = FleetValuesContract(seed: seed, timeout: .seconds(600)) { try await RedisValuesEngine() }
         let (found, tested) = await contract.run()
         #expect(found == [], "seed \(seed)")
         #expect(tested == contract.rules.count)

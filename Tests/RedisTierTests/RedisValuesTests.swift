@@ -1,21 +1,21 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Testing
 
 @testable import RedisTier
 
-/// Shared values on a real server, beyond their contract.
-@Suite("Shared values in plain keys", .timeLimit(.minutes(20))) struct RedisValuesTests {
+/// Fleet values on a real server, beyond their contract.
+@Suite("Fleet values in plain keys", .timeLimit(.minutes(20))) struct RedisValuesTests {
     private let limit = Duration.seconds(1200)
     private let name = ValueName("hf1:test:{key}:e")
 
-    private func lease(_ seed: UInt64) -> FillLease {
+    private func lease(_ seed: UInt64) -> FetchLease {
         var random = SeededRandom(seed: seed)
-        return FillLease(name: ValueName("hf1:test:{key}:l"), token: LeaseToken(using: &random))
+        return FetchLease(name: ValueName("hf1:test:{key}:l"), token: LeaseToken(using: &random))
     }
 
     private func value(at milliseconds: Int64) -> ByteBuffer { SampleValue.value(at: milliseconds) }
@@ -62,17 +62,17 @@ import Testing
             let values = try await engine.makeNode()
             for key in [name, lease(1).name] { try await engine.command(RedisCommand("LPUSH", .text(key.text), "x")) }
             #expect(
-                try await values.look(at: name, lease: lease(1).name, within: limit)
-                    == LeaseLook(value: nil, lease: .free)
+                try await values.readValue(at: name, lease: lease(1).name, within: limit)
+                    == LeaseReading(value: nil, lease: .free)
             )
             #expect(try await values.put(value(at: 1), as: name, for: limit, releasing: lease(1), within: limit))
             #expect(try await values.value(name) == value(at: 1))
             #expect(try await !values.renew(lease(1), for: limit, within: limit))
             #expect(try await !values.release(lease(1), within: limit))
-            await #expect(throws: SharedLogError.refused("WRONGTYPE")) {
+            await #expect(throws: FleetLogError.refused("WRONGTYPE")) {
                 try await values.lead(lease(1), for: limit, within: limit)
             }
-            await #expect(throws: SharedLogError.refused("WRONGTYPE")) {
+            await #expect(throws: FleetLogError.refused("WRONGTYPE")) {
                 try await values.chunks([lease(1).name], within: limit)
             }
             // A rejection ends no connection.
@@ -107,7 +107,7 @@ import Testing
     @Test func lifetimesOfMoreThanAYearAreRejected() async throws {
         try await RedisValuesEngine.with { engine in
             let values = try await engine.makeNode()
-            await #expect(throws: SharedLogError.limit("lifetime")) {
+            await #expect(throws: FleetLogError.limit("lifetime")) {
                 try await values.pass(name, for: .seconds(367 * 86_400), within: limit)
             }
             try await values.pass(name, for: .seconds(366 * 86_400), within: limit)
@@ -119,9 +119,9 @@ import Testing
             let values = try await engine.makeNode()
             try await engine.server.kill()
             while values.state == .ready || values.node.large.state == .ready { await Task.yield() }
-            await #expect(throws: SharedLogError.unreachable) { try await values.values([name], within: limit) }
-            await #expect(throws: SharedLogError.unreachable) { try await values.chunks([name], within: limit) }
-            await #expect(throws: SharedLogError.unreachable) { try await values.release(lease(1), within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.values([name], within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.chunks([name], within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.release(lease(1), within: limit) }
         }
     }
 
@@ -158,13 +158,13 @@ import Testing
             }
             let envelope = ResponseEnvelope(
                 draft,
-                fence: .zero,
+                fencingPosition: .zero,
                 body: .chunks(try chunker.finish()),
                 EngineOffset(milliseconds: 0)
             )
             let sealer = EnvelopeSealer(keys: keys)
             let sealed = try sealer.seal(envelope, as: names.envelope, using: &random)
-            let lease = FillLease(name: names.lease, token: LeaseToken(using: &random))
+            let lease = FetchLease(name: names.lease, token: LeaseToken(using: &random))
             #expect(try await values.lead(lease, for: limit, within: limit) == .led)
             try await values.putChunks(chunks, for: limit, within: limit)
             #expect(try await values.put(sealed, as: names.envelope, for: limit, releasing: nil, within: limit))

@@ -1,7 +1,7 @@
+import FleetTier
 import HTTPCache
 import HoldfastTesting
 import NIOPosix
-import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -64,7 +64,7 @@ import Testing
             }
             // Until the log is at the other server.
             while true {
-                do throws(SharedLogError) {
+                do throws(FleetLogError) {
                     _ = try await log.append([1], purge: purge, in: epoch.number, within: limit)
                 } catch {
                     if error == .wrongEpoch { break }
@@ -76,7 +76,7 @@ import Testing
             while later == nil {
                 do {
                     later = try await log.begin(knowing: epoch.number, using: &random, within: limit)
-                } catch SharedLogError.unreachable {
+                } catch FleetLogError.unreachable {
                     await Task.yield()
                 }
             }

@@ -1,5 +1,5 @@
+import FleetTier
 import HTTPCache
-import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -60,14 +60,15 @@ import Testing
 
     @Test(arguments: [
         ("redis_version", "6.2.7", "version", EngineFinding.Level.error, "6.2.7 at '127.0.0.1:6379' is too old"),
-        ("redis_version", "7.2.4", "version", .ok, "Redis 7.2.4"), ("redis_version", "x", "version", .error, "not say"),
+        ("redis_version", "7.2.4", "version", .ok, "Redis 7.2.4"),
+        ("redis_version", "x", "version", .error, "not report"),
         ("valkey_version", "8.1.0", "version", .ok, "Valkey 8.1.0"),
         ("cluster_enabled", "1", "topology", .error, "a node of a cluster"),
         ("maxmemory_policy", "allkeys-lru", "memory", .warning, "evict the log"),
         ("maxmemory_policy", "allkeys-random", "memory", .warning, "evict the log"),
         ("maxmemory_policy", "noeviction", "memory", .warning, "neither responses nor purges"),
         ("maxmemory_policy", "volatile-lfu", "memory", .ok, "1024 MiB"),
-        ("maxmemory", "0", "memory", .warning, "all memory"),
+        ("maxmemory", "0", "memory", .warning, "all of the machine's memory"),
         ("aof_enabled", "0", "persistence", .warning, "No append-only file"),
         ("aof_last_write_status", "err", "persistence", .error, "could not be written"),
         ("connected_slaves", "0", "replicas", .error, "no contact is ever confirmed"),
@@ -116,7 +117,7 @@ import Testing
         found = try findings(facts)
         #expect(found["replicas"]?.level == .error && found["replicas"]?.message.contains("rejects purges") == true)
         found = try findings(expecting: { ($0.quorum, $0.validatesWhenCutOff) = (0, true) }, self.facts())
-        #expect(found["replicas"]?.level == .warning && found["replicas"]?.remedy == "Set 'shared.quorum' to 1.")
+        #expect(found["replicas"]?.level == .warning && found["replicas"]?.remedy == "Set 'fleet.quorum' to 1.")
     }
 
     @Test(
@@ -155,7 +156,7 @@ import Testing
         let finding = try #require(try findings(at: "redis://app@127.0.0.1", facts)["rights"])
         #expect(finding.level == .error)
         #expect(
-            finding.message == "The user 'app' may not perform eval, xadd, and may not use keys 'hf1:shop:*'.",
+            finding.message == "The user 'app' may not run eval, xadd, and may not use keys 'hf1:shop:*'.",
             "\(finding)"
         )
         let remedy = finding.remedy ?? ""
@@ -200,7 +201,7 @@ import Testing
 
     @Test func lostLogAndAnotherSecretAreFound() throws {
         #expect(try findings(log())["log"]?.message == "40 entries, 2 nodes, epoch 17.")
-        #expect(try findings(log { $0.isOfThisServer = false })["log"]?.message.contains("begins another") == true)
+        #expect(try findings(log { $0.isOfThisServer = false })["log"]?.message.contains("starts a new one") == true)
         #expect(try findings(log { $0.count = 0 })["log"]?.level == .warning)
         #expect(try findings(log())["secret"]?.level == .ok)
         #expect(try findings(log { $0.unreadableCount = 3 })["secret"]?.level == .warning)
@@ -226,7 +227,7 @@ import Testing
         let found = try #require(try findings(log { $0.rows = rows })["nodes"])
         #expect(found.level == .warning && found.message.hasPrefix("2 nodes are named 'gw': "), "\(found)")
         for row in rows[..<2] { #expect(found.message.contains("\(row.report.identity)")) }
-        #expect(found.remedy?.contains("'shared.node'") == true)
+        #expect(found.remedy?.contains("'fleet.node'") == true)
     }
 
     @Test func aNodeWithAnotherSecretIsNamed() throws {

@@ -1,7 +1,7 @@
+import FleetTier
 import HTTPCacheSemantics
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -62,7 +62,7 @@ struct StatedNumberTests {
             for reply in Self.replies(number) {
                 _ = try? LogReplies.read(reply)
                 _ = try? LogReplies.range(reply)
-                _ = try? LogReplies.look(reply)
+                _ = try? LogReplies.peek(reply)
                 _ = try? LogReplies.written(reply)
                 _ = try? ValueReplies.flag(reply)
                 _ = try? ClusterMap(reply, from: source)
@@ -75,7 +75,7 @@ struct StatedNumberTests {
                         _ = row.seenAt.adding(.seconds(5))
                     }
                 }
-                do { _ = try LogReplies.begin(reply) } catch SharedLogError.lowEpoch(let highest) {
+                do { _ = try LogReplies.begin(reply) } catch FleetLogError.lowEpoch(let highest) {
                     var generator = SeededRandom(seed: 1)
                     for time: Int64 in [.min, 0, 1 << 40, .max] {
                         let offer = EpochOffer(

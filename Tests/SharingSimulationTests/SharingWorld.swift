@@ -1,10 +1,10 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
-import SharedTier
 
 /// Nodes of a fleet with a log that has every fault a Redis can have, in a history that a seed
 /// determines.
@@ -57,7 +57,7 @@ final class SharingWorld {
 
     private struct Fill {
         var key: Int
-        var fence: InvalidationSequence
+        var fencingNumber: InvalidationSequence
         /// `nil` before the origin was asked.
         var version: Int?
     }
@@ -66,9 +66,9 @@ final class SharingWorld {
         let number: Int
         let store: any ResponseStore
         let log: any InvalidationLog
-        let link: InMemorySharedLog
+        let link: InMemoryFleetLog
         var sharing: InvalidationSharing
-        var trust = TrustLease(.fromStart)
+        var contact = ContactLease(.fromStart)
         /// The step of the replacement of the secret.
         var secret = Secret.old
         /// When it starts again; `nil` if it runs.
@@ -88,17 +88,17 @@ final class SharingWorld {
         init(
             _ number: Int,
             _ pair: InvalidationLogContract.Pair,
-            _ link: InMemorySharedLog,
-            _ sharing: (InvalidationSharing, TrustLease)
+            _ link: InMemoryFleetLog,
+            _ sharing: (InvalidationSharing, ContactLease)
         ) {
             self.number = number
             (store, log) = (pair.store, pair.log)
             self.link = link
-            (self.sharing, trust) = sharing
+            (self.sharing, contact) = sharing
         }
 
         /// Whether it serves what is fresh.
-        var serves: Bool { startsAt == nil && trust.holds }
+        var serves: Bool { startsAt == nil && contact.holds }
     }
 
     /// The settings of a node while the fleet's secret is replaced, in the order of the manual.
@@ -174,15 +174,15 @@ final class SharingWorld {
         _ number: Int,
         _ secret: Secret,
         _ log: any InvalidationLog,
-        _ link: InMemorySharedLog
-    ) throws -> (InvalidationSharing, TrustLease) {
+        _ link: InMemoryFleetLog
+    ) throws -> (InvalidationSharing, ContactLease) {
         guard let keys = secret.keys, let namespace = FleetNamespace("shop"),
             let name = NodeName(plan.sharesName ? "gw" : "gw-\(number)")
         else { throw Unexpected() }
         var settings = InvalidationSharing.Settings(namespace: namespace, node: name, quorum: 1)
         settings.settledTime = 24
-        let trust = TrustLease(.fromStart)
-        settings.trust = trust
+        let contact = ContactLease(.fromStart)
+        settings.contact = contact
         let clock = clock
         let sharing = InvalidationSharing(
             log: log,
@@ -194,7 +194,7 @@ final class SharingWorld {
             generator: SeededRandom(seed: random.next()),
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         )
-        return (sharing, trust)
+        return (sharing, contact)
     }
 
     struct Unexpected: Error {}
@@ -290,7 +290,7 @@ final class SharingWorld {
         guard random.chance(0.5), node.isConnected, node.startsAt == nil,
             await node.sharing.publishedPosition != nil,
             await node.sharing.presentEpoch() != nil,
-            await node.sharing.look(.everywhere, within: .seconds(1)).level == .everywhere
+            await node.sharing.checkReach(.everywhere, within: .seconds(1)).level == .everywhere
         else { return }
         report.everywhere += 1
         for other in nodes where other.serves {
@@ -326,7 +326,7 @@ final class SharingWorld {
     }
 
     /// The purges that wait at a node; none if its database took a damaged one's place just now.
-    private func waiting(_ node: Node) async throws -> [SharedInvalidation] {
+    private func waiting(_ node: Node) async throws -> [FleetInvalidation] {
         do {
             return try await node.log.unpublished(limit: .max)
         } catch InvalidationLogError.notJoined {
@@ -354,7 +354,7 @@ final class SharingWorld {
                 violate("after a start with purge \(number) in the log", node, key, version)
             }
         } else if !node.fills.contains(where: { $0.key == key }) {
-            node.fills.append(Fill(key: key, fence: node.store.invalidationSequence))
+            node.fills.append(Fill(key: key, fencingNumber: node.store.invalidationSequence))
         }
     }
 
@@ -375,7 +375,7 @@ final class SharingWorld {
             isUsableStale: true,
             storedAt: now
         )
-        guard let writer = try await node.store.beginWrite(draft, fence: fill.fence) else { return }
+        guard let writer = try await node.store.beginWrite(draft, fencingNumber: fill.fencingNumber) else { return }
         if try await writer.finish() != nil { judge(node, fill.key, version) }
     }
 
@@ -428,7 +428,7 @@ final class SharingWorld {
         default: try await cutPower(node)
         }
         // Entries of the log may be lost before a node that starts has read it.
-        for node in nodes where !node.trust.holds { node.heard = [] }
+        for node in nodes where !node.contact.holds { node.heard = [] }
     }
 
     private func cutPower(_ node: Node) async throws {
@@ -457,7 +457,7 @@ final class SharingWorld {
         node.heard = []
         if plan.rotates { advanceSecret(of: node) }
         node.startsAt = nil
-        (node.sharing, node.trust) = try sharing(node.number, node.secret, node.log, node.link)
+        (node.sharing, node.contact) = try sharing(node.number, node.secret, node.log, node.link)
         guard !node.isCut else { return }
         // One that skips steps cannot open all of it.
         guard !plan.skipsSteps || !plan.rotates || node.secret == .new else { return }

@@ -21,7 +21,7 @@ import Testing
 /// | `Vary` is ignored | another variant |
 /// | an older fill replaces what a younger one stored | not found: no invariant covers it |
 /// | a body that broke off is stored | bytes of another length; the store's bodies at the end |
-/// | every request is in the shared partition | another principal's response |
+/// | every request is in the common partition | another principal's response |
 /// | a 304 is accepted with any validators | entity tag of one version on the body of another |
 /// | `must-revalidate` does not forbid stale use | stale without permission |
 /// | a failed fetch forgets a waiting call | a caller never ends |

@@ -114,8 +114,8 @@ import Testing
     @Test func findsPositiveTimeToLiveOfStaleResponse() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
-        #expect(story.get(version: 1, "hit; ttl=-9; detail=offline", age: 10, at: 20) == [])
-        #expect(story.get(version: 1, "hit; ttl=1; detail=offline", age: 10, at: 20) == [.freshness])
+        #expect(story.get(version: 1, "hit; ttl=-9; detail=unreachable", age: 10, at: 20) == [])
+        #expect(story.get(version: 1, "hit; ttl=1; detail=unreachable", age: 10, at: 20) == [.freshness])
         #expect(story.get(version: 1, "hit; ttl=-9", age: 10, at: 10.5) == [.freshness])
     }
 
@@ -132,8 +132,8 @@ import Testing
         story.origin(version: 1, at: 10)
         story.origin(version: 2, at: 20, confirms: false)
         #expect(story.change(method, version: 2, at: 19.9) == [])
-        #expect(story.get(version: 1, "hit; ttl=3589; detail=offline", age: 11, at: 21) == [.invalidation])
-        #expect(story.get(version: 1, "hit; ttl=-1; detail=offline", age: 11, at: 21) == [.invalidation])
+        #expect(story.get(version: 1, "hit; ttl=3589; detail=unreachable", age: 11, at: 21) == [.invalidation])
+        #expect(story.get(version: 1, "hit; ttl=-1; detail=unreachable", age: 11, at: 21) == [.invalidation])
         #expect(story.get(version: 1, "hit; ttl=3589; detail=invalidated", age: 11, at: 21) == [.invalidation])
         #expect(story.get(version: 1, "hit; ttl=-1; detail=invalidated", age: 11, at: 21) == [])
         // Under way when the change succeeded.

@@ -2,7 +2,7 @@ import FaultShim
 import FaultWorkload
 import OfflineStore
 
-/// Purges of a store that is joined to a shared log, until its power fails at one of its file
+/// Purges of a store that is joined to a fleet log, until its power fails at one of its file
 /// operations, with a line for each promise. `end` is the last line.
 struct Share {
     let folder: String

@@ -35,7 +35,7 @@ extension CacheEngine {
             source: .network,
             age: 0,
             outcome: CacheOutcome(forward: request.forwardReason, notStored: request.isKeyed ? .bypass : .method),
-            foreseeing: Foresight.Subject(prepared, [])
+            forecastSubject: OfflineForecast.Subject(prepared, [])
         )
     }
 
@@ -107,18 +107,18 @@ extension CacheEngine {
     ///
     /// - Parameters:
     ///   - kind: that of the operation, for the count of failures.
-    ///   - place: that of the exchange, for an operation that reads for it.
-    ///   - suspends: see ``WorkPlace/perform(suspends:_:)``.
+    ///   - context: that of the exchange, for an operation that reads for it.
+    ///   - suspends: see ``ExecutionContext/perform(suspends:_:)``.
     @discardableResult
     func recovering<Value: Sendable>(
         _ operation: StaticString,
         _ kind: StoreOperation = .write,
-        at place: WorkPlace = .system,
+        in context: ExecutionContext = .system,
         suspends: Bool = false,
         _ body: @escaping @Sendable () async throws -> Value
     ) async -> Value? {
         do {
-            return try await place.perform(suspends: suspends, body)
+            return try await context.perform(suspends: suspends, body)
         } catch {
             telemetry.exchanges.recordStoreFailure(kind)
             logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])
@@ -138,8 +138,8 @@ extension PreparedRequest {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
             code: .offlineMiss,
-            message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, and "
-                + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
+            message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, but "
+                + (mode == .offline ? "the mode is 'offline'." : "the request may use only the store."),
             status: 504,
             outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)
         )
@@ -147,7 +147,7 @@ extension PreparedRequest {
 
     /// The error of a request that only the origin may answer, after the origin failed to respond.
     package func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
-        let machine = ExchangeMachine(self, now: now)
+        let machine = ReuseMachine(self, now: now)
         guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
         refusal.outcome.forward = request.forwardReason
         return refusal

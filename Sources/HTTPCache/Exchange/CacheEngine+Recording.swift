@@ -43,7 +43,7 @@ extension CacheEngine {
         _ exchange: () async throws -> CacheResponse
     ) async throws -> CacheResponse {
         do {
-            guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
+            guard !inFlightFetches.isClosed else { throw ExchangeError.shutDown(request) }
             let method = request.head.method
             let response =
                 try await isTraced

@@ -7,28 +7,28 @@ import NIOCore
 extension CacheEngine {
     /// Call this before a lookup, so that later events are noticed.
     package func lookupStart(_ key: CacheKey) -> LookupStart {
-        LookupStart(endedFills: fills.endedCount(key), fence: store.invalidationSequence)
+        LookupStart(endedFetches: inFlightFetches.endedCount(key), fencingNumber: store.invalidationSequence)
     }
 
     /// See ``ResponseStore/shortID(of:)``.
     package func shortID(of key: CacheKey) -> String? { store.shortID(of: key) }
 
-    /// The principal's stored responses, then the shared ones, and whether these are all.
+    /// The principal's stored responses, then the common ones, and whether these are all.
     ///
     /// It never throws: a store that fails has nothing to serve.
     package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
         guard let key = prepared.key else { return ([], true) }
-        let shared = prepared.sharedLookupKey ?? key
-        let place = prepared.request.place
-        let own = await lookup(key, at: place)
-        let others = shared == key ? [] : await lookup(shared, at: place)
+        let common = prepared.commonLookupKey ?? key
+        let context = prepared.request.executionContext
+        let own = await lookup(key, in: context)
+        let others = common == key ? [] : await lookup(common, in: context)
         var found = (own ?? []) + prepared.forPrincipal(others ?? [])
         if options.usesNoVarySearch {
-            for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, sharedKey: shared) {
-                let stored = (await lookup(equivalent, at: place) ?? []).filter {
+            for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, commonKey: common) {
+                let stored = (await lookup(equivalent, in: context) ?? []).filter {
                     NoVarySearch($0.head.fields) == rule
                 }
-                let isOthers = shared != key && equivalent.components.partition == .shared
+                let isOthers = common != key && equivalent.components.partition == .common
                 found += isOthers ? prepared.forPrincipal(stored) : stored
             }
         }
@@ -36,9 +36,9 @@ extension CacheEngine {
     }
 
     /// The stored responses of a key; `nil` if the store fails.
-    func lookup(_ key: CacheKey, at place: WorkPlace = .system) async -> [StoredResponse]? {
+    func lookup(_ key: CacheKey, in context: ExecutionContext = .system) async -> [StoredResponse]? {
         if let resident = store.resident(key) { return resident }
-        return await recovering("lookup", .read, at: place) { [store] in try await store.lookup(key) }
+        return await recovering("lookup", .read, in: context) { [store] in try await store.lookup(key) }
     }
 
     /// Opens a stored response: the whole representation, a 304 to the caller's own condition, or
@@ -46,7 +46,7 @@ extension CacheEngine {
     ///
     /// - Returns: `nil` if the body is gone.
     package func open(
-        _ serve: ExchangeMachine.Serve,
+        _ serve: ReuseMachine.Serve,
         for prepared: PreparedRequest,
         isValidated: Bool = false
     ) async -> CacheResponse? {
@@ -64,7 +64,7 @@ extension CacheEngine {
 
     /// The response of a stored response that is served.
     func response(
-        _ serve: ExchangeMachine.Serve,
+        _ serve: ReuseMachine.Serve,
         _ head: HTTPResponse,
         _ body: BodyStream,
         for prepared: PreparedRequest,
@@ -72,7 +72,7 @@ extension CacheEngine {
     ) -> CacheResponse {
         if let directive = serve.liftedDirective {
             logger.debug(
-                "Stale response answers although a directive forbids it, because a rule says so",
+                "Serving a stale response despite a directive, because a rule allows it",
                 metadata: ["http.method": "\(prepared.method)", "cache.directive": "\(directive)"]
             )
         }
@@ -102,9 +102,9 @@ extension CacheEngine {
             guard let range = range.counted(from: offset)?.bytes(upTo: stored.bodyLength) else { return nil }
             return await open(stored, range, for: prepared)
         case .ranges:
-            // One place for all of them: a response that waited for a second one could keep the
+            // One permit for all of them: a response that waited for a second one could keep the
             // others waiting.
-            let place = await contentPlace(for: stored, prepared)
+            let permit = await contentPermit(for: stored, prepared)
             guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
@@ -115,14 +115,14 @@ extension CacheEngine {
                 case .literal(let bytes): parts.append(.buffer(bytes))
                 case .body(let range):
                     guard let range = range.bytes(upTo: stored.bodyLength),
-                        let body = await open(stored, range, at: prepared.request.place)
+                        let body = await open(stored, range, in: prepared.request.executionContext)
                     else { return nil }
                     parts.append(.stream(body))
                 }
             }
             let body = BodyStream.concatenating(parts, length: plan.length)
-            guard let place else { return body }
-            return try? await body.paced(in: place, readsFirst: false)
+            guard let permit else { return body }
+            return try? await body.paced(in: permit, readsFirst: false)
         case .unsatisfiable: return .empty
         case .missing: return nil
         }
@@ -135,22 +135,23 @@ extension CacheEngine {
         for prepared: PreparedRequest
     ) async -> BodyStream? {
         // Before anything is read: a response that waits for memory takes none.
-        let place = await contentPlace(for: stored, prepared)
-        return await open(stored, range, at: prepared.request.place, in: place)
+        let permit = await contentPermit(for: stored, prepared)
+        return await open(stored, range, in: prepared.request.executionContext, with: permit)
     }
 
-    /// A place for the content of a response that is read from the store while an event loop writes
-    /// it; `nil` if it needs none.
-    private func contentPlace(for stored: StoredResponse, _ prepared: PreparedRequest) async -> ContentPlaces.Place? {
-        guard stored.content == nil, prepared.request.place.isShared else { return nil }
-        return await contentPlaces.enter(prepared.request.client)
+    /// A permit for the content of a response that is read from the store while an event loop
+    /// writes it; `nil` if it needs none.
+    private func contentPermit(for stored: StoredResponse, _ prepared: PreparedRequest) async -> ContentPermits.Permit?
+    {
+        guard stored.content == nil, prepared.request.executionContext.isShared else { return nil }
+        return await contentPermits.enter(prepared.request.client)
     }
 
     private func open(
         _ stored: StoredResponse,
         _ range: Range<Int64>?,
-        at place: WorkPlace,
-        in contentPlace: ContentPlaces.Place? = nil
+        in context: ExecutionContext,
+        with contentPermit: ContentPermits.Permit? = nil
     ) async -> BodyStream? {
         if let body = stored.content?.body {
             guard let range else { return BodyStream(body) }
@@ -160,10 +161,10 @@ extension CacheEngine {
                 BodyStream($0)
             }
         }
-        return await recovering("openBody", .read, at: place) { [store] in
+        return await recovering("openBody", .read, in: context) { [store] in
             let body = try await store.openBody(of: stored, range: range)
-            guard let contentPlace else { return body }
-            return try await body?.paced(in: contentPlace)
+            guard let contentPermit else { return body }
+            return try await body?.paced(in: contentPermit)
         } ?? nil
     }
 
@@ -175,10 +176,10 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// Of the shared stored responses those that may be served to a principal. One that is
+    /// Of the common stored responses those that may be served to a principal. One that is
     /// `private` and came to a request of no principal is a guest's, and no user is shown it.
-    func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
-        shared.contains { policy.isForOneUser($0.head) } ? shared.filter { !policy.isForOneUser($0.head) } : shared
+    func forPrincipal(_ common: [StoredResponse]) -> [StoredResponse] {
+        common.contains { policy.isForOneUser($0.head) } ? common.filter { !policy.isForOneUser($0.head) } : common
     }
 
     /// The head with which a stored response is served, and the part of its body that follows;
@@ -186,7 +187,7 @@ extension PreparedRequest {
     ///
     /// - Parameter boundary: between the parts, if several are asked for.
     func head(
-        for serve: ExchangeMachine.Serve,
+        for serve: ReuseMachine.Serve,
         isValidated: Bool = false,
         boundary: String = ""
     ) -> (head: HTTPResponse, selection: StoredSelection?) {

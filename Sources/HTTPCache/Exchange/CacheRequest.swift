@@ -67,8 +67,8 @@ public struct CacheRequest: Sendable {
     /// a stored response turned out to be damaged.
     package var ignoresStored = false
     /// Where its exchange runs.
-    package var place = WorkPlace.system
-    /// The client that makes it, so that no client takes every place at an origin.
+    package var executionContext = ExecutionContext.system
+    /// The client that makes it, so that no client takes every permit for an origin.
     package var client = RequestClient.none
     /// Gets what the last request that was sent for this one came to; `nil` if no caller wants it.
     package var originReport: OriginReport?

@@ -31,7 +31,7 @@ public struct CacheResponse: Sendable {
     /// In the words of RFC 9211.
     public var outcome: CacheOutcome
     /// The request and the stored responses when it came, for the offline forecast.
-    package var foreseeing: Foresight.Subject?
+    package var forecastSubject: OfflineForecast.Subject?
 }
 
 extension CacheResponse {

@@ -47,7 +47,7 @@ package struct CredentialPartition: Sendable {
             return (Self.isCredential(fields[index]) || secrets?.fields.contains(name) == true)
                 && !ignored.contains(name)
         }
-        if counted.isEmpty, pieces.isEmpty { return .shared }
+        if counted.isEmpty, pieces.isEmpty { return .common }
         var hmac = HMAC<SHA256>(key: secret)
         // With proofs alone it is the HMAC of nothing: such a request has no particular principal,
         // and its responses are not shared all the same.

@@ -8,9 +8,9 @@ struct Exchange {
         /// The flow looked up and decided this.
         case decided(ExchangeFlow.LookupAction)
         /// The flow waits for its own fetch, which is under way.
-        case waiting(Fill)
+        case waiting(InFlightFetch)
         /// That fetch has a result, and the flow decided this.
-        case received(ExchangeFlow.FetchAction, Fill)
+        case received(ExchangeFlow.FetchAction, InFlightFetch)
     }
 
     let engine: CacheEngine
@@ -20,7 +20,7 @@ struct Exchange {
     private var request: CacheRequest { flow.prepared.request }
     private let key: CacheKey
     /// The peer lookup whose lease belongs to the fetch that this exchange leads.
-    private var find: SharedFinder.Find?
+    private var find: PeerLookups.Find?
 
     init(_ flow: ExchangeFlow, key: CacheKey, on engine: CacheEngine) {
         self.flow = flow
@@ -34,15 +34,15 @@ struct Exchange {
         case .nothing: break
         case .decided(let action):
             if let response = try await perform(action) { return response }
-        case .waiting(let fill):
-            return try await response(of: fill)
-        case .received(let action, let fill):
-            return try await response(action, fill)
+        case .waiting(let inFlight):
+            return try await response(of: inFlight)
+        case .received(let action, let inFlight):
+            return try await response(action, inFlight)
         }
         while true {
             let start = engine.lookupStart(key)
             let (found, isWhole) = await engine.storedResponses(for: prepared)
-            let action = flow.lookedUp(found, isWhole: isWhole, since: start) { engine.clock.now() }
+            let action = flow.lookupFinished(found, isWhole: isWhole, since: start) { engine.clock.now() }
             if let response = try await perform(action) { return response }
         }
     }
@@ -79,17 +79,17 @@ struct Exchange {
         // The mode may have changed meanwhile.
         guard let renewal, engine.mode != .offline else { return }
         let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
-        guard let finder = engine.finder, let shared = finder.worthwhile(renewal.prepared.keyForOthers) else {
+        guard let finder = engine.finder, let peerKey = finder.worthwhile(renewal.prepared.fleetKey) else {
             return renew(by: fetcher)
         }
         // One peer lookup and one request to the origin for all nodes. If this hit renews nothing,
         // the next one does.
-        if finder.isLooking(shared) || engine.fills.isShared(key) { return }
+        if finder.isLookingUp(peerKey) || engine.inFlightFetches.isInFlight(key) { return }
         Task { [self] in
-            let look = await finder.find(shared) { await fetcher.adopt(shared, patience: nil, $0) }
-            guard !look.isAdopted, !look.isOthers else { return }
+            let lookup = await finder.find(peerKey) { await fetcher.accept(peerKey, patience: nil, $0) }
+            guard !lookup.isAccepted, !lookup.isOthers else { return }
             var fetcher = fetcher
-            fetcher.lease = look.find.takeLease()
+            fetcher.lease = lookup.find.takeLease()
             renew(by: fetcher)
         }
     }
@@ -98,17 +98,17 @@ struct Exchange {
     private func renew(by fetcher: Fetcher) {
         let origin = Origin(prepared.target)
         guard engine.origins.enterIfFree(origin, request.client) else { return }
-        guard case .lead(let fill) = admission(to: fetcher.plan, as: .background) else {
+        guard case .lead(let inFlight) = admission(to: fetcher.plan, as: .background) else {
             return engine.origins.leave(origin, request.client)
         }
-        fill.start(on: request.place.executor) { await fetcher.run($0, from: .entered) }
+        inFlight.start(on: request.executionContext.executor) { await fetcher.run($0, from: .entered) }
     }
 
     // MARK: The origin
 
     /// - Returns: `nil` if the store is to be looked up again.
     private mutating func ask() async throws -> CacheResponse? {
-        if await look() { return nil }
+        if await lookUpAtPeers() { return nil }
         let origin = Origin(prepared.target)
         let recent = request.isProbe ? nil : engine.throttle.recent(key, at: flow.now)?.failure
         switch flow.considered(recent: recent, verdict: verdict(of: origin)) {
@@ -119,33 +119,33 @@ struct Exchange {
             guard engine.origins.admits(origin, prepared.asked, at: flow.now) else { throw refusal }
         }
         // A node that is cut off does not know whether a purge came after another caller's request.
-        let isSharing = request.isCollapsible && prepared.trust != .none
+        let isSharing = request.isCollapsible && prepared.contact != .none
         switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone)) {
         case .lookUp: return nil
         case .refuse(let refusal): throw refusal
-        case .lead(let fill):
-            start(fill)
-            return try await response(of: fill)
-        case .join(let fill):
+        case .lead(let inFlight):
+            start(inFlight)
+            return try await response(of: inFlight)
+        case .join(let inFlight):
             find = nil
-            return try await response(of: fill)
+            return try await response(of: inFlight)
         }
     }
 
-    /// Looks for a response of another node, unless a fetch is under way that may serve this
+    /// Looks up a response of another node, unless a fetch is under way that may serve this
     /// exchange.
     ///
     /// - Returns: whether one is stored here now.
-    private mutating func look() async -> Bool {
-        guard let finder = engine.finder, let shared = finder.worthwhile(flow.keyElsewhere),
-            !engine.fills.isShared(key), let plan = flow.plan
+    private mutating func lookUpAtPeers() async -> Bool {
+        guard let finder = engine.finder, let peerKey = finder.worthwhile(flow.peerKey),
+            !engine.inFlightFetches.isInFlight(key), let plan = flow.plan
         else { return false }
         let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan)
         let patience = flow.waitLimit
-        let look = await finder.find(shared) { find in await fetcher.adopt(shared, patience: patience, find) }
-        find = look.find
-        flow.lookedElsewhere(isAdopted: look.isAdopted, isOthers: look.isOthers)
-        return look.isAdopted
+        let lookup = await finder.find(peerKey) { find in await fetcher.accept(peerKey, patience: patience, find) }
+        find = lookup.find
+        flow.peersLookedUp(isAccepted: lookup.isAccepted, isOthers: lookup.isOthers)
+        return lookup.isAccepted
     }
 
     /// The breaker's verdict; if no breaker applies, the origin may be asked.
@@ -154,61 +154,61 @@ struct Exchange {
             ? engine.origins.verdict(origin, { prepared.asked }, at: flow.now) : .reachable
     }
 
-    private func admission(to plan: FetchPlan?, as role: FillRegistry.Role) -> FillRegistry.Admission {
+    private func admission(to plan: FetchPlan?, as role: InFlightFetches.Role) -> InFlightFetches.Admission {
         guard let plan else { return .lookAgain }
-        return engine.fills.admit(
+        return engine.inFlightFetches.admit(
             key,
             as: role,
-            seen: role == .sharing ? flow.seenFills : nil,
-            fence: plan.known.fence,
+            seen: role == .sharing ? flow.seenFetches : nil,
+            fencingNumber: plan.known.fencingNumber,
             rules: prepared.rulesIdentity,
             check: request.contentCheck,
             mayReuse: flow.machine.mayReuse
         )
     }
 
-    private mutating func start(_ fill: Fill) {
+    private mutating func start(_ inFlight: InFlightFetch) {
         guard let plan = flow.plan else { return }
         // The response to a probe ends the probing, which must not end the probe's fetch.
-        if request.isProbe { fill.keepGoing() }
+        if request.isProbe { inFlight.keepGoing() }
         let lease = find?.takeLease()
         find = nil
         let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan, lease: lease)
-        fill.start(on: request.place.executor) { await fetcher.run($0) }
+        inFlight.start(on: request.executionContext.executor) { await fetcher.run($0) }
     }
 
     // MARK: The fetch
 
     /// Waits for a fetch, and then for those that the flow asks for in its place.
-    private mutating func response(of fill: Fill) async throws -> CacheResponse {
-        try await response(try await result(of: fill), fill)
+    private mutating func response(of inFlight: InFlightFetch) async throws -> CacheResponse {
+        try await response(try await result(of: inFlight), inFlight)
     }
 
     private mutating func response(
         _ decided: ExchangeFlow.FetchAction,
-        _ begun: Fill
+        _ begun: InFlightFetch
     ) async throws -> CacheResponse {
-        var (action, fill) = (decided, begun)
+        var (action, inFlight) = (decided, begun)
         while true {
-            if let response = try await perform(action, fill) { return response }
+            if let response = try await perform(action, inFlight) { return response }
             guard case .lead(let alone) = admission(to: flow.plan, as: .alone) else {
                 throw ExchangeError.shutDown(request)
             }
             start(alone)
-            fill = alone
-            action = try await result(of: fill)
+            inFlight = alone
+            action = try await result(of: inFlight)
         }
     }
 
-    private mutating func result(of fill: Fill) async throws -> ExchangeFlow.FetchAction {
+    private mutating func result(of inFlight: InFlightFetch) async throws -> ExchangeFlow.FetchAction {
         do {
             let isLeader = !flow.isCollapsed
             guard let limit = flow.waitLimit else {
-                return flow.received(try await fill.waitForHead(isLeader: isLeader))
+                return flow.received(try await inFlight.waitForHead(isLeader: isLeader))
             }
             // The in-flight fetch continues without this caller.
-            let delivery = try await engine.sleeper.limit(limit, onTimeout: { fill.keepGoing() }) {
-                try await fill.waitForHead(isLeader: isLeader)
+            let delivery = try await engine.sleeper.limit(limit, onTimeout: { inFlight.keepGoing() }) {
+                try await inFlight.waitForHead(isLeader: isLeader)
             }
             return delivery.map { flow.received($0) } ?? flow.waitedTooLong()
         } catch {
@@ -218,14 +218,16 @@ struct Exchange {
     }
 
     /// - Returns: `nil` if the flow's plan is to be fetched for this caller alone.
-    private mutating func perform(_ action: ExchangeFlow.FetchAction, _ fill: Fill) async throws -> CacheResponse? {
+    private mutating func perform(_ action: ExchangeFlow.FetchAction, _ inFlight: InFlightFetch) async throws
+        -> CacheResponse?
+    {
         switch action {
         case .deliver(let response):
-            inform(of: fill)
+            inform(of: inFlight)
             return response
         case .serveValidated(let serve):
             if let response = await engine.open(serve, for: prepared, isValidated: true) {
-                inform(of: fill)
+                inform(of: inFlight)
                 return response
             }
             flow.validatedGone()
@@ -233,15 +235,15 @@ struct Exchange {
         case .standIn(let serve):
             if let response = await engine.open(serve, for: prepared) { return response }
             let found = await engine.storedResponses(for: prepared).found
-            return try await perform(flow.standInGone(found, at: engine.clock.now()), fill)
+            return try await perform(flow.standInGone(found, at: engine.clock.now()), inFlight)
         case .fetchAlone: return nil
         case .refuse(let error): throw error
         }
     }
 
     /// Passes on the interim responses that came before another caller's response.
-    private func inform(of fill: Fill) {
+    private func inform(of inFlight: InFlightFetch) {
         guard flow.isCollapsed, let inform = request.onInformational else { return }
-        for interim in fill.interims { inform(interim) }
+        for interim in inFlight.interims { inform(interim) }
     }
 }

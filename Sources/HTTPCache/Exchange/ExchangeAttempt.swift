@@ -15,9 +15,9 @@ package final class ExchangeAttempt: Sendable {
     /// The caller's next step.
     package enum Step: Sendable {
         /// Send this. The exchange is over.
-        case serve(ResidentHit)
+        case serve(ImmediateHit)
         /// Memory does not know: perform this on a thread that may wait for a disk, then call
-        /// ``lookedUp(_:)``.
+        /// ``proceed(with:)``.
         case lookUp(StoredLookup)
         /// Nothing is stored: call ``fetch(mayRelay:inTurn:_:)``.
         case fetch
@@ -50,7 +50,7 @@ package final class ExchangeAttempt: Sendable {
     /// A fetch that this exchange leads.
     private struct Fetch {
         let fetcher: Fetcher
-        let fill: Fill
+        let inFlight: InFlightFetch
         let origin: Origin
         let requestTime: Timestamp
         let completion: Completion
@@ -83,7 +83,7 @@ package final class ExchangeAttempt: Sendable {
 
     /// - Parameter found: the lookup's result; `nil` if the store failed. A task finds that out
     ///   again, and reports it.
-    package func lookedUp(_ found: FoundResponses?) -> Step {
+    package func proceed(with found: FoundResponses?) -> Step {
         guard engine.mayAttempt(prepared), let found, let start = state.withLock({ $0.start }) else {
             return .continueInTask
         }
@@ -94,9 +94,10 @@ package final class ExchangeAttempt: Sendable {
         let step = state.withLock { state -> Step in
             switch engine.serveAtOnce(&state.flow, found, since: start) {
             case .served(let serve, var response, let content):
-                response.foreseeing = state.flow.foreseeing
-                let conditions = isResident ? state.flow.conditions(of: serve, response, found, start.fence) : nil
-                return .serve(ResidentHit(response: response, content: content, conditions: conditions))
+                response.forecastSubject = state.flow.forecastSubject
+                let conditions =
+                    isResident ? state.flow.conditions(of: serve, response, found, start.fencingNumber) : nil
+                return .serve(ImmediateHit(response: response, content: content, conditions: conditions))
             case .notServed(let action):
                 state.beginning = .decided(action)
                 if case .ask = action, found.isNothing { return .fetch }
@@ -140,21 +141,21 @@ package final class ExchangeAttempt: Sendable {
         let fetch = state.withLock { state -> Fetch? in
             // A copy: a task asks anew if no fetch can be led here.
             var flow = state.flow
-            guard case .decided(.ask) = state.beginning, let plan = flow.plan, let seen = flow.seenFills,
+            guard case .decided(.ask) = state.beginning, let plan = flow.plan, let seen = flow.seenFetches,
                 case .admit = flow.considered(recent: nil, verdict: .reachable),
-                case .lead(let fill) = engine.fills.admit(
+                case .lead(let inFlight) = engine.inFlightFetches.admit(
                     key,
                     as: .leading,
                     seen: seen,
-                    fence: plan.known.fence,
+                    fencingNumber: plan.known.fencingNumber,
                     rules: prepared.rulesIdentity
-                ), case .lead = flow.admitted(.lead(fill))
+                ), case .lead = flow.admitted(.lead(inFlight))
             else { return nil }
             state.flow = flow
-            state.beginning = .waiting(fill)
+            state.beginning = .waiting(inFlight)
             return Fetch(
                 fetcher: Fetcher(engine: engine, prepared: prepared, key: key, plan: plan),
-                fill: fill,
+                inFlight: inFlight,
                 origin: origin,
                 requestTime: engine.clock.now(),
                 completion: completion
@@ -174,12 +175,12 @@ package final class ExchangeAttempt: Sendable {
         mayRelay: Bool,
         _ inTurn: @escaping InTurn
     ) {
-        var sending = fetch.fill.sending(prepared.sending(), for: prepared.request)
+        var sending = fetch.inFlight.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
         sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
         let call = callbacks.begin(sending) { result in inTurn { self.receive(result, fetch) } }
         guard let call else { return continueInTask(fetch, from: .entered) }
-        fetch.fill.attach(to: call)
+        fetch.inFlight.attach(to: call)
     }
 
     private func receive(_ result: Result<CallbackResponse, any Error>, _ fetch: Fetch) {
@@ -201,7 +202,7 @@ package final class ExchangeAttempt: Sendable {
             deliver(.exclusive(response, responseTime: judged.responseTime, notStored: refusal), fetch)
         case .failure(let error):
             let error = prepared.request.secrets?.redacted(error, of: prepared.sending().head) ?? error
-            if !fetch.fill.isCancelled || error.isSilence {
+            if !fetch.inFlight.isCancelled || error.isSilence {
                 engine.note(error, of: fetch.origin, for: prepared, isProbed: prepared.request.isReplayable)
             }
             continueInTask(fetch, from: .failed(error))
@@ -212,19 +213,19 @@ package final class ExchangeAttempt: Sendable {
     ///
     /// - Returns: whether the caller still waits for it.
     private func end(_ fetch: Fetch, _ status: HTTPResponse.Status) -> Bool {
-        engine.fills.end(fetch.fill, fetch.fetcher.key, changedNothing: true)
+        engine.inFlightFetches.end(fetch.inFlight, fetch.fetcher.key, changedNothing: true)
         engine.origins.leave(fetch.origin, prepared.request.client)
-        return fetch.fill.release(status) && markOver()
+        return fetch.inFlight.release(status) && markOver()
     }
 
-    private func deliver(_ delivery: Fill.Delivery, _ fetch: Fetch) {
+    private func deliver(_ delivery: InFlightFetch.Delivery, _ fetch: Fetch) {
         let delivered = state.withLock { state -> CacheResponse? in
             let action = state.flow.received(delivery)
             if case .deliver(var response) = action {
-                response.foreseeing = state.flow.foreseeing
+                response.forecastSubject = state.flow.forecastSubject
                 return response
             }
-            state.beginning = .received(action, fetch.fill)
+            state.beginning = .received(action, fetch.inFlight)
             return nil
         }
         guard var response = delivered else { return fetch.completion(.continueInTask) }
@@ -236,7 +237,7 @@ package final class ExchangeAttempt: Sendable {
     /// Leaves the rest to tasks: one for the fetch, and the caller's own if it still waits.
     private func continueInTask(_ fetch: Fetch, from beginning: Fetcher.Beginning) {
         let fetcher = fetch.fetcher
-        fetch.fill.start(on: prepared.request.place.executor) { await fetcher.run($0, from: beginning) }
+        fetch.inFlight.start(on: prepared.request.executionContext.executor) { await fetcher.run($0, from: beginning) }
         if markOver() { fetch.completion(.continueInTask) }
     }
 
@@ -250,8 +251,8 @@ package final class ExchangeAttempt: Sendable {
 
     /// Ends an exchange whose caller has gone. It does nothing once the caller has an outcome.
     package func abandon() {
-        guard case .waiting(let fill) = state.withLock({ $0.beginning }), markOver() else { return }
-        fill.leave(isLeader: true)
+        guard case .waiting(let inFlight) = state.withLock({ $0.beginning }), markOver() else { return }
+        inFlight.leave(isLeader: true)
         engine.record(CancellationError(), of: prepared.presented)
     }
 
@@ -259,7 +260,7 @@ package final class ExchangeAttempt: Sendable {
     /// wait for its fetch.
     fileprivate func handOver() -> (flow: ExchangeFlow, beginning: Exchange.Beginning) {
         let (flow, beginning) = state.withLock { ($0.flow, $0.beginning) }
-        if engine.fills.isClosed, case .waiting(let fill) = beginning { fill.leave(isLeader: true) }
+        if engine.inFlightFetches.isClosed, case .waiting(let inFlight) = beginning { inFlight.leave(isLeader: true) }
         return (flow, beginning)
     }
 }
@@ -280,7 +281,7 @@ extension CacheEngine {
     ///
     /// - Parameters:
     ///   - mayRead: whether it may read from the store's disk if memory does not know, as long as
-    ///     that is quick (``WorkPlace/ReadingPace``).
+    ///     that is quick (``ExecutionContext/ReadingPace``).
     ///   - take: makes the caller's value of the response. If it returns `nil`, no response was
     ///     served, and none is recorded.
     /// - Returns: `nil` for everything else; then call ``respond(to:)-(CacheRequest)``.
@@ -310,7 +311,7 @@ extension CacheEngine {
     /// hit, and it is recorded as one.
     ///
     /// - Returns: the present age in milliseconds, RFC 9111 §4.2.3; `nil` if they do not hold.
-    package func revalidateHit(_ hit: ResidentHit.Conditions, at now: Timestamp) -> Int64? {
+    package func revalidateHit(_ hit: ImmediateHit.Conditions, at now: Timestamp) -> Int64? {
         guard hit.settings == settingsVersion, let age = hit.age(at: now), hit.hold(in: store) else { return nil }
         record(.hit, hit.status, hit.method) {
             CacheOutcome(isHit: true, timeToLive: (hit.lifetime - age) / 1000).cacheStatus()
@@ -325,12 +326,12 @@ extension CacheEngine {
     /// known.
     fileprivate func mayAttempt(_ prepared: PreparedRequest) -> Bool {
         prepared.request.body == nil && (prepared.method == .get || prepared.method == .head)
-            && !prepared.request.ignoresStored && !options.usesNoVarySearch && !fills.isClosed
+            && !prepared.request.ignoresStored && !options.usesNoVarySearch && !inFlightFetches.isClosed
     }
 
     /// Whether another node may have the response to a request: that is to be waited for.
     fileprivate func mayLook(_ prepared: PreparedRequest) -> Bool {
-        finder?.worthwhile(prepared.keyForOthers) != nil
+        finder?.worthwhile(prepared.fleetKey) != nil
     }
 
     /// How a driver that cannot wait treats a lookup.
@@ -348,8 +349,8 @@ extension CacheEngine {
     ) -> AtOnce {
         let prepared = flow.prepared
         let candidates =
-            found.shared.map { found.own.responses + prepared.forPrincipal($0.responses) } ?? found.own.responses
-        let action = flow.lookedUp(candidates, isWhole: true, since: start) { clock.now() }
+            found.common.map { found.own.responses + prepared.forPrincipal($0.responses) } ?? found.own.responses
+        let action = flow.lookupFinished(candidates, isWhole: true, since: start) { clock.now() }
         guard case .serve(let serve) = action, !serve.isToBeRefreshed else { return .notServed(action) }
         let (head, selection) = prepared.head(for: serve)
         var content = ByteBuffer()

@@ -52,7 +52,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         let path = request.secrets == nil ? request.head.path ?? "" : ""
         return ExchangeError(
             code: .invalidTarget,
-            message: "'\(Redaction.uriText(request.head.origin + path))' is no http or https target.",
+            message: "'\(Redaction.uriText(request.head.origin + path))' is not an http or https target.",
             status: 400,
             outcome: CacheOutcome()
         )
@@ -67,7 +67,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
             code: .originUnreachable,
             message: "\(cause)",
             status: 504,
-            outcome: CacheOutcome(forward: .uriMiss, detail: .offline),
+            outcome: CacheOutcome(forward: .uriMiss, detail: .unreachable),
             cause: cause
         )
     }
@@ -75,7 +75,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     static func shutDown(_ request: CacheRequest) -> ExchangeError {
         ExchangeError(
             code: .shutDown,
-            message: "The cache is shut down; '\(request.redactedTarget)' was not answered.",
+            message: "The cache is shut down, so it did not answer '\(request.redactedTarget)'.",
             status: 503,
             outcome: CacheOutcome(forward: .bypass)
         )
@@ -86,15 +86,22 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         _ overload: OriginRegistry.Overload,
         _ options: EngineOptions
     ) -> ExchangeError {
-        let why =
+        let (why, setting) =
             switch overload {
-            case .full: "\(options.waitingLimit) requests wait for '\(request.head.origin)' already"
+            case .full:
+                (
+                    "\(options.waitingLimit) requests are already waiting for '\(request.head.origin)'",
+                    "limits.waiting-per-origin"
+                )
             case .waited(let limit):
-                "none of the \(options.inFlightLimit) requests under way to '\(request.head.origin)' ended within \(limit)"
+                (
+                    "none of the \(options.inFlightLimit) requests in flight to '\(request.head.origin)' finished within \(limit)",
+                    "limits.in-flight-per-origin"
+                )
             }
         return ExchangeError(
             code: .overloaded,
-            message: "'\(request.redactedTarget)' was not sent: \(why). Try again later, or raise 'inFlightLimit'.",
+            message: "'\(request.redactedTarget)' was not sent: \(why). Try again later, or raise '\(setting)'.",
             status: 503,
             outcome: CacheOutcome(forward: .uriMiss, detail: .overloaded)
         )

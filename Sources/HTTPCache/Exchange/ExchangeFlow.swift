@@ -6,12 +6,12 @@ import HTTPTypes
 ///
 /// Look up → decide → ask the origin → lead a fetch or join one → deliver, or serve stale. Every
 /// exchange takes these steps, whatever drives it: ``Exchange`` in a task, ``ExchangeAttempt`` on
-/// an event loop. ``ExchangeMachine`` decides which stored response may be served; ``FillDecision``
+/// an event loop. ``ReuseMachine`` decides which stored response may be served; ``FetchDecision``
 /// decides how the origin's response is treated.
 ///
 /// Each event is legal in one state, and its method says so with a precondition.
 struct ExchangeFlow: Sendable {
-    typealias Serve = ExchangeMachine.Serve
+    typealias Serve = ReuseMachine.Serve
 
     /// The action after a lookup, or after a body turned out to be gone.
     enum LookupAction: Sendable {
@@ -38,9 +38,9 @@ struct ExchangeFlow: Sendable {
     enum AdmissionAction: Sendable {
         case lookUp
         /// Start the fetch of ``plan``, then wait for it.
-        case lead(Fill)
+        case lead(InFlightFetch)
         /// Wait for another caller's fetch.
-        case join(Fill)
+        case join(InFlightFetch)
         case refuse(ExchangeError)
     }
 
@@ -72,7 +72,7 @@ struct ExchangeFlow: Sendable {
     private struct Lookup {
         var found: [StoredResponse] = []
         var isWhole = true
-        var start = LookupStart(endedFills: 0, fence: InvalidationSequence(0))
+        var start = LookupStart(endedFetches: 0, fencingNumber: InvalidationSequence(0))
     }
 
     private enum State {
@@ -96,15 +96,15 @@ struct ExchangeFlow: Sendable {
     let now: Timestamp
     /// The engine's, if no rule says otherwise.
     private let softTimeout: Duration?
-    private(set) var machine: ExchangeMachine
+    private(set) var machine: ReuseMachine
     private var state = State.lookingUp
     private var lookups = 0
     /// The last lookup.
     private var lookup = Lookup()
     /// Whether this exchange has looked for a response of another node.
-    private var hasLooked = false
+    private var hasAskedPeers = false
     /// Whether one was stored for this exchange.
-    private var isFromElsewhere = false
+    private var isFromPeer = false
     /// Stored responses whose bodies are gone.
     private var gone: [StoredResponse] = []
     /// The fetch that was decided on; `nil` before that.
@@ -119,11 +119,11 @@ struct ExchangeFlow: Sendable {
         self.prepared = prepared
         self.now = now
         softTimeout = prepared.softTimeout(options)
-        machine = ExchangeMachine(prepared, now: now, eagerRefresh: options.eagerRefresh)
+        machine = ReuseMachine(prepared, now: now, eagerRefresh: options.eagerRefresh)
     }
 
     /// The request and the last lookup, for the offline forecast.
-    var foreseeing: Foresight.Subject { Foresight.Subject(prepared, lookup.found) }
+    var forecastSubject: OfflineForecast.Subject { OfflineForecast.Subject(prepared, lookup.found) }
 
     private var request: CacheRequest { prepared.request }
     private var policy: CachePolicy { prepared.policy }
@@ -137,13 +137,13 @@ struct ExchangeFlow: Sendable {
     ///   - isWhole: whether the store could be asked for all of it.
     ///   - start: taken before the lookup.
     ///   - now: called for every lookup but the first.
-    mutating func lookedUp(
+    mutating func lookupFinished(
         _ found: [StoredResponse],
         isWhole: Bool,
         since start: LookupStart,
         at now: () -> Timestamp
     ) -> LookupAction {
-        guard case .lookingUp = state else { preconditionFailure("A lookup that was not asked for.") }
+        guard case .lookingUp = state else { preconditionFailure("A lookup ended that was not requested.") }
         if lookups > 0 { machine.advance(to: now()) }
         lookups += 1
         lookup = Lookup(found: found, isWhole: isWhole, start: start)
@@ -154,7 +154,7 @@ struct ExchangeFlow: Sendable {
     /// since the lookup. Then the response that replaced it is there.
     mutating func bodyGone() -> LookupAction {
         guard case .serving(let serve) = state else {
-            preconditionFailure("No stored response was to be served.")
+            preconditionFailure("No stored response was selected.")
         }
         gone.append(serve.stored)
         guard lookups == Self.lookupLimit else {
@@ -167,13 +167,19 @@ struct ExchangeFlow: Sendable {
     private mutating func decide() -> LookupAction {
         var candidates = request.ignoresStored ? [] : lookup.found
         if !gone.isEmpty { candidates.removeAll { gone.contains($0) } }
-        switch machine.lookedUp(candidates) {
+        switch machine.decide(on: candidates) {
         case .serve(var serve):
-            if isFromElsewhere, serve.outcome.isHit, serve.outcome.detail == nil { serve.outcome.detail = .shared }
+            if isFromPeer, serve.outcome.isHit, serve.outcome.detail == nil { serve.outcome.detail = .fleet }
             state = .serving(serve)
             return .serve(serve)
         case .fetch(let fetch):
-            plan = FetchPlan(fetch, lookup.found, isWhole: lookup.isWhole, fence: lookup.start.fence, for: prepared)
+            plan = FetchPlan(
+                fetch,
+                lookup.found,
+                isWhole: lookup.isWhole,
+                fencingNumber: lookup.start.fencingNumber,
+                for: prepared
+            )
             state = .asking
             return .ask
         case .refuse(let refusal):
@@ -204,7 +210,7 @@ struct ExchangeFlow: Sendable {
         let (presented, fetch) = machine.refresh(of: serve.stored)
         return (
             prepared.renewing(presented),
-            FetchPlan(fetch, FetchPlan.Known(fence: lookup.start.fence, success: serve.stored))
+            FetchPlan(fetch, FetchPlan.Known(fencingNumber: lookup.start.fencingNumber, success: serve.stored))
         )
     }
 
@@ -212,24 +218,24 @@ struct ExchangeFlow: Sendable {
 
     /// The key of a response of another node that may be of use; `nil` if there is none, or this
     /// exchange has looked for it.
-    var keyElsewhere: CacheKey? {
-        guard case .asking = state, !hasLooked, !request.ignoresStored, let plan, plan.fetch.completing == nil,
-            plan.fetch.reason.mayBeMetElsewhere
+    var peerKey: CacheKey? {
+        guard case .asking = state, !hasAskedPeers, !request.ignoresStored, let plan, plan.fetch.completing == nil,
+            plan.fetch.reason.mayBeMetByPeer
         else { return nil }
-        return prepared.keyForOthers
+        return prepared.fleetKey
     }
 
     /// Other nodes were looked at.
     ///
     /// - Parameters:
-    ///   - isAdopted: whether a response is stored here now: the store is to be looked up again.
+    ///   - isAccepted: whether a response is stored here now: the store is to be looked up again.
     ///   - isOthers: whether another exchange looked, maybe for another variant. Then this one may
     ///     look once more, for its own.
-    mutating func lookedElsewhere(isAdopted: Bool, isOthers: Bool) {
-        guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
-        hasLooked = !isOthers || !isAdopted || isFromElsewhere
-        guard isAdopted else { return }
-        isFromElsewhere = true
+    mutating func peersLookedUp(isAccepted: Bool, isOthers: Bool) {
+        guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
+        hasAskedPeers = !isOthers || !isAccepted || isFromPeer
+        guard isAccepted else { return }
+        isFromPeer = true
         state = .lookingUp
     }
 
@@ -241,7 +247,7 @@ struct ExchangeFlow: Sendable {
     ///   - recent: how the origin failed for the key a moment ago.
     ///   - verdict: what its breaker says about this request.
     mutating func considered(recent: FailureThrottle.Failure?, verdict: Breaker.Verdict) -> OriginAction {
-        guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
+        guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         state = .admitting
         guard !request.isProbe else { return .admit }
         switch machine.alternativeToAsking(recent, isOriginUnreachable: verdict != .reachable) {
@@ -250,20 +256,20 @@ struct ExchangeFlow: Sendable {
         case .refuse(var refusal):
             if verdict == .failing {
                 refusal.message =
-                    "'\(request.redactedTarget)' failed again and again of late and was not asked for again; "
-                    + "the next try comes within \(FailingTargets.longestPause)."
+                    "'\(request.redactedTarget)' failed repeatedly and was not requested again; "
+                    + "the next attempt is within \(FailingTargets.longestPause)."
             }
             return .refuse(refusal)
         }
     }
 
-    /// See ``FillRegistry/admit(_:as:seen:fence:rules:check:mayReuse:)``; `nil` if this exchange
-    /// has looked up often enough.
-    var seenFills: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFills : nil }
+    /// See ``InFlightFetches/admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``; `nil` if this
+    /// exchange has looked up often enough.
+    var seenFetches: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFetches : nil }
 
     /// The fetch was admitted, or not.
-    mutating func admitted(_ admission: FillRegistry.Admission) -> AdmissionAction {
-        guard case .admitting = state else { preconditionFailure("No fetch was to be admitted.") }
+    mutating func admitted(_ admission: InFlightFetches.Admission) -> AdmissionAction {
+        guard case .admitting = state else { preconditionFailure("No fetch was waiting for admission.") }
         switch admission {
         case .lookAgain:
             state = .lookingUp
@@ -271,14 +277,14 @@ struct ExchangeFlow: Sendable {
         case .closed:
             state = .ended
             return .refuse(.shutDown(request))
-        case .lead(let fill):
+        case .lead(let inFlight):
             isCollapsed = false
             state = .waiting
-            return .lead(fill)
-        case .joined(let fill):
+            return .lead(inFlight)
+        case .joined(let inFlight):
             isCollapsed = true
             state = .waiting
-            return .join(fill)
+            return .join(inFlight)
         }
     }
 
@@ -289,8 +295,8 @@ struct ExchangeFlow: Sendable {
     var waitLimit: Duration? { machine.originIsSlow() == nil ? nil : softTimeout }
 
     /// The fetch has a result.
-    mutating func received(_ delivery: Fill.Delivery) -> FetchAction {
-        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+    mutating func received(_ delivery: InFlightFetch.Delivery) -> FetchAction {
+        guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         switch delivery {
         case .shared(let head, let response, let reader, let notStored):
             guard isFitting(head), !isCollapsed || policy.mayServeCollapsed(head) else { return fetchAlone() }
@@ -322,7 +328,7 @@ struct ExchangeFlow: Sendable {
 
     /// The fetch failed. A caller that has been cancelled does not ask.
     mutating func failed(_ error: any Error) -> FetchAction {
-        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         guard error is CancellationError else { return standIn(.unreachable(error)) }
         // Cancelled by others before this caller joined: that is not this caller's end.
         if isCollapsed { return fetchAlone() }
@@ -332,7 +338,7 @@ struct ExchangeFlow: Sendable {
 
     /// ``waitLimit`` has passed. The fetch continues without this caller.
     mutating func waitedTooLong() -> FetchAction {
-        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         return standIn(.slow)
     }
 
@@ -368,17 +374,17 @@ struct ExchangeFlow: Sendable {
     /// replacement is served, but no third response.
     mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> FetchAction {
         guard case .standingIn(let reason, let isReplacement) = state else {
-            preconditionFailure("Nothing was to stand in.")
+            preconditionFailure("No stale response was available.")
         }
         var again = machine
         again.advance(to: now)
-        _ = again.lookedUp(found)
+        _ = again.decide(on: found)
         guard !isReplacement, let serve = serve(reason, again) else { return withoutStandIn(reason) }
         state = .standingIn(reason, isReplacement: true)
         return .standIn(serve)
     }
 
-    private func serve(_ reason: StandIn, _ machine: ExchangeMachine) -> Serve? {
+    private func serve(_ reason: StandIn, _ machine: ReuseMachine) -> Serve? {
         switch reason {
         case .slow: return machine.originIsSlow()
         case .failed(let response): return machine.originResponded(status: response.head.status)

@@ -8,7 +8,7 @@ final class FetchPlan: Sendable {
     /// The facts about the store when a fetch was decided on.
     struct Known: Sendable {
         /// ``ResponseStore/invalidationSequence`` before the lookup.
-        var fence: InvalidationSequence
+        var fencingNumber: InvalidationSequence
         /// The stored success for this key and variant, which an error must not replace.
         var success: StoredResponse?
         /// Whether the store could be asked for ``success``: if it failed, there may be one.
@@ -17,10 +17,10 @@ final class FetchPlan: Sendable {
         var variants: [StoredResponse] = []
     }
 
-    let fetch: ExchangeMachine.Fetch
+    let fetch: ReuseMachine.Fetch
     let known: Known
 
-    init(_ fetch: ExchangeMachine.Fetch, _ known: Known) {
+    init(_ fetch: ReuseMachine.Fetch, _ known: Known) {
         self.fetch = fetch
         self.known = known
     }
@@ -29,13 +29,13 @@ final class FetchPlan: Sendable {
     ///   - found: all stored responses of the request's keys.
     ///   - isWhole: whether the store could be asked for all of them.
     convenience init(
-        _ fetch: ExchangeMachine.Fetch,
+        _ fetch: ReuseMachine.Fetch,
         _ found: [StoredResponse],
         isWhole: Bool,
-        fence: InvalidationSequence,
+        fencingNumber: InvalidationSequence,
         for prepared: PreparedRequest
     ) {
-        var known = Known(fence: fence, isWhole: isWhole)
+        var known = Known(fencingNumber: fencingNumber, isWhole: isWhole)
         known.variants = found.filter { $0.head.status.code < 400 }
         var matcher = VariantMatcher(prepared.policy, prepared.selecting)
         known.success = known.variants.first { matcher.matches($0.head) }

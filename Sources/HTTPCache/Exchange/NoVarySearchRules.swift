@@ -20,11 +20,11 @@ struct NoVarySearchRules {
     /// A response that is found there may be served only if it brought that rule itself: another
     /// response's rule says nothing about it.
     ///
-    /// - Parameter sharedKey: the key of the shared response; the same key if no shared response
+    /// - Parameter commonKey: the key of the common response; the same key if no common response
     ///   may be served.
-    func equivalents(of key: CacheKey, sharedKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
+    func equivalents(of key: CacheKey, commonKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
         var result: [(key: CacheKey, rule: NoVarySearch)] = []
-        for partition in key == sharedKey ? [key] : [key, sharedKey] {
+        for partition in key == commonKey ? [key] : [key, commonKey] {
             guard let rule = await rule(for: partition), let equivalent = Self.canonical(partition, by: rule),
                 equivalent != key
             else { continue }
@@ -39,7 +39,7 @@ struct NoVarySearchRules {
     /// - Returns: the draft under the key of every equivalent query.
     func learn(
         from draft: ResponseDraft,
-        fence: InvalidationSequence,
+        fencingNumber: InvalidationSequence,
         _ boundary: MessageBoundary?
     ) async -> ResponseDraft {
         let rule = NoVarySearch(draft.head.fields)
@@ -63,7 +63,7 @@ struct NoVarySearchRules {
                 storedAt: draft.storedAt
             )
             let stored = await engine.recovering("noVarySearch") {
-                try await engine.store.beginWrite(record, fence: fence)?.finish()
+                try await engine.store.beginWrite(record, fencingNumber: fencingNumber)?.finish()
             }
             if let stored, let stored { await engine.undo(StoredChange(response: stored), ifCrossed: boundary) }
         }

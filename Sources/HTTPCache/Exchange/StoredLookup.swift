@@ -2,10 +2,10 @@ import HTTPCacheSemantics
 
 /// The state of store and fetches before a lookup, so that what has happened since is noticed.
 package struct LookupStart: Sendable {
-    /// See ``FillRegistry/endedCount(_:)``.
-    let endedFills: UInt32
+    /// See ``InFlightFetches/endedCount(_:)``.
+    let endedFetches: UInt32
     /// See ``ResponseStore/invalidationSequence``.
-    let fence: InvalidationSequence
+    let fencingNumber: InvalidationSequence
 }
 
 /// A lookup that waits for a disk, to be done on a thread that may.
@@ -30,25 +30,25 @@ package struct FoundResponses: Sendable {
 
     /// Under the request's own key.
     let own: UnderKey
-    /// Under the shared key, if that is another.
-    let shared: UnderKey?
+    /// Under the common key, if that is another.
+    let common: UnderKey?
 
     /// Nothing is stored under any of them.
-    package var isNothing: Bool { own.responses.isEmpty && shared?.responses.isEmpty ?? true }
+    package var isNothing: Bool { own.responses.isEmpty && common?.responses.isEmpty ?? true }
 }
 
 extension PreparedRequest {
-    /// The responses stored under the request's keys; `nil` if it has none, or `look` does not know
-    /// one of them.
-    func found(_ look: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
-        guard let key, let own = look(key) else { return nil }
-        guard let other = sharedLookupKey else {
-            return FoundResponses(own: FoundResponses.UnderKey(key: key, responses: own), shared: nil)
+    /// The responses stored under the request's keys; `nil` if it has none, or `lookup` does not
+    /// know one of them.
+    func found(_ lookup: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
+        guard let key, let own = lookup(key) else { return nil }
+        guard let other = commonLookupKey else {
+            return FoundResponses(own: FoundResponses.UnderKey(key: key, responses: own), common: nil)
         }
-        guard let shared = look(other) else { return nil }
+        guard let common = lookup(other) else { return nil }
         return FoundResponses(
             own: FoundResponses.UnderKey(key: key, responses: own),
-            shared: FoundResponses.UnderKey(key: other, responses: shared)
+            common: FoundResponses.UnderKey(key: other, responses: common)
         )
     }
 }

@@ -2,12 +2,12 @@ package import HTTPCacheSemantics
 
 /// The log of a store's invalidations, for a node that shares them with other nodes.
 ///
-/// A store that is joined to a shared log journals each invalidation that a caller asked for, in
+/// A store that is joined to a fleet log journals each invalidation that a caller asked for, in
 /// the transaction that puts it in force. So neither can be lost without the other. The journal
 /// also has the invalidations of other nodes that were put in force here: every node can tell the
-/// shared log again what it has lost.
+/// fleet log again what it has lost.
 ///
-/// A journaled invalidation without a position waits to be published. With one, it is in the shared
+/// A journaled invalidation without a position waits to be published. With one, it is in the fleet
 /// log, as far as this node knows; it is forgotten some time after the log has confirmed it.
 package protocol InvalidationLog: Sendable {
     /// The number of the last invalidation in force here. As cheap as an atomic read.
@@ -26,8 +26,8 @@ package protocol InvalidationLog: Sendable {
     ///
     /// A store that was joined to a log of another name forgets its journal and its place.
     ///
-    /// - Parameter name: the namespace of the shared log.
-    func join(_ name: String, at now: Timestamp) async throws -> LogPlace
+    /// - Parameter name: the namespace of the fleet log.
+    func join(_ name: String, at now: Timestamp) async throws -> LogStart
 
     /// Gives this node's store another name: another process runs on a copy of it.
     ///
@@ -41,17 +41,17 @@ package protocol InvalidationLog: Sendable {
     /// The journaled invalidations that wait to be published, in the order in which they came.
     ///
     /// - Throws: ``InvalidationLogError/notJoined``, as any method may that needs the journal.
-    func unpublished(limit: Int) async throws -> [SharedInvalidation]
+    func unpublished(limit: Int) async throws -> [FleetInvalidation]
 
     /// How many invalidations wait to be published.
     func unpublishedCount() async throws -> Int
 
-    /// The journaled invalidations that were in the shared log after a position, in its order.
+    /// The journaled invalidations that were in the fleet log after a position, in its order.
     ///
     /// - Parameter position: ``LogPosition/zero`` for all of them.
-    func since(_ position: LogPosition, limit: Int) async throws -> [SharedInvalidation]
+    func since(_ position: LogPosition, limit: Int) async throws -> [FleetInvalidation]
 
-    /// Puts in force and journals what the shared log has, in one transaction with the new place.
+    /// Puts in force and journals what the fleet log has, in one transaction with the new place.
     /// If it throws, nothing of it has happened.
     ///
     /// It is in force when this returns, and durable after ``synchronize()``. The end of the
@@ -67,7 +67,7 @@ package protocol InvalidationLog: Sendable {
     /// told to other nodes as applied.
     func synchronize() async throws
 
-    /// Notes that invalidations are in the shared log. A power cut may lose that: they wait again
+    /// Notes that invalidations are in the fleet log. A power cut may lose that: they wait again
     /// then.
     func published(_ positions: [PurgeID: LogPosition]) async throws
 
@@ -76,10 +76,10 @@ package protocol InvalidationLog: Sendable {
     func settle(through position: LogPosition, at now: Timestamp, forgetting earlier: Timestamp) async throws
 }
 
-/// One step in applying a shared log to a store.
+/// One step in applying a fleet log to a store.
 package enum LogStep: Hashable, Sendable {
     /// An invalidation is at a position. If it is not known, it is put in force.
-    case apply(SharedInvalidation, LogPosition)
+    case apply(FleetInvalidation, LogPosition)
     /// The log has lost what it had between two positions: this node publishes again what its
     /// journal has of it.
     ///
@@ -89,7 +89,7 @@ package enum LogStep: Hashable, Sendable {
     case distrust
 }
 
-/// How far a node has read a shared log.
+/// How far a node has read a fleet log.
 package struct LogCursor: Hashable, Sendable {
     /// ``LogPosition/zero`` before anything was read.
     package var position: LogPosition
@@ -105,8 +105,8 @@ package struct LogCursor: Hashable, Sendable {
     package static let epochLimit = 64
 }
 
-/// Where a store stands when it joins a shared log.
-package struct LogPlace: Hashable, Sendable {
+/// Where a store stands when it joins a fleet log.
+package struct LogStart: Hashable, Sendable {
     /// The name of this node's store: 16 random bytes, made when it first joined. A folder that was
     /// copied file by file gets a new one.
     package var node: PurgeID
@@ -126,7 +126,7 @@ package struct LogPlace: Hashable, Sendable {
 
 /// The reasons for which a log takes nothing.
 package enum InvalidationLogError: Error, Sendable {
-    /// The store has not joined a shared log, or a new database has replaced the one that
+    /// The store has not joined a fleet log, or a new database has replaced the one that
     /// had: ``InvalidationLog/join(_:at:)`` has to be called first.
     case notJoined
 }

@@ -1,4 +1,4 @@
-/// The place of an entry in a shared log: `<epoch>-<number>`.
+/// The place of an entry in a fleet log: `<epoch>-<number>`.
 ///
 /// Numbers of one epoch are consecutive, and its marker has number 1. Epochs grow: each server that
 /// begins to answer for the log has its own. Zero is before every entry.

@@ -56,7 +56,7 @@ extension CacheOperations {
     public var traffic: (any TrafficOperations)? { nil }
 
     /// The state of what is shared with other nodes; `nil` if nothing is.
-    public var sharedCondition: SharedCondition? { sharing?.condition }
+    public var fleetCondition: FleetCondition? { sharing?.condition }
 
     /// The origins that are treated as unreachable now, `https://a.example`, in alphabetical order.
     public var unreachableOrigins: [String] {

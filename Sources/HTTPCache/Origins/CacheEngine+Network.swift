@@ -12,13 +12,13 @@ extension CacheEngine {
     ///   - prepared: supplies the timeout, and whether the breaker applies.
     ///   - isProbed: whether the request may be sent again as a probe, if the origin is
     ///     unreachable.
-    ///   - fill: the owner of this task; it is ended if the origin takes too long.
+    ///   - inFlight: the owner of this task; it is ended if the origin takes too long.
     func send(
         _ request: TransportRequest,
         to origin: Origin,
         for prepared: PreparedRequest,
         isProbed: Bool,
-        by fill: Fill? = nil
+        by inFlight: InFlightFetch? = nil
     ) async throws -> TransportResponse {
         var request = request
         request.onWaiting = { [origins] in origins.endUnread(origin) }
@@ -29,10 +29,10 @@ extension CacheEngine {
                     span.attributes["http.request.method"] = request.head.method.rawValue
                     span.attributes["server.address"] = origin.host
                     span.attributes["server.port"] = Int(origin.port)
-                    let response = try await redactingErrors(request, for: prepared, by: fill)
+                    let response = try await redactingErrors(request, for: prepared, by: inFlight)
                     span.attributes["http.response.status_code"] = response.head.status.code
                     return response
-                } : redactingErrors(request, for: prepared, by: fill)
+                } : redactingErrors(request, for: prepared, by: inFlight)
             noteResponse(of: origin, to: prepared)
             return response
         } catch {
@@ -72,17 +72,17 @@ extension CacheEngine {
         telemetry.origins.becameUnreachable(origin)
         var metadata: Logger.Metadata = ["origin": "\(origin)"]
         if let code { metadata["error.code"] = "\(code)" }
-        logger.notice("Origin cannot be reached; stored responses are served until it can", metadata: metadata)
+        logger.notice("Origin unreachable; serving stored responses until it responds", metadata: metadata)
     }
 
     /// Removes secrets from errors. It does so within the span, because the span records errors.
     private func redactingErrors(
         _ request: TransportRequest,
         for prepared: PreparedRequest,
-        by fill: Fill?
+        by inFlight: InFlightFetch?
     ) async throws -> TransportResponse {
         do {
-            return try await timed(request, within: prepared.hardTimeout(options), by: fill)
+            return try await timed(request, within: prepared.hardTimeout(options), by: inFlight)
         } catch {
             throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
         }
@@ -103,12 +103,12 @@ extension CacheEngine {
     /// was sent. The origin may take as long for each piece of the content. The client has no
     /// limit: see ``OriginWait``.
     ///
-    /// - Parameter fill: ended when the time is over. Without one a new task sends the request,
+    /// - Parameter inFlight: ended when the time is over. Without one a new task sends the request,
     ///   because the caller's task must not be ended.
     private func timed(
         _ request: TransportRequest,
         within limit: Duration?,
-        by fill: Fill?
+        by inFlight: InFlightFetch?
     ) async throws -> TransportResponse {
         guard let limit else { return try await transport.send(request) }
         if transport.keepsTimeouts {
@@ -119,8 +119,8 @@ extension CacheEngine {
         let watch = ExchangeWatch(request, limit, deadlines)
         let watched = watch.watched(request)
         let sent: Result<TransportResponse, any Error>
-        if let fill {
-            watch.begin { fill.cancel() }
+        if let inFlight {
+            watch.begin { inFlight.cancel() }
             do { sent = .success(try await transport.send(watched)) } catch { sent = .failure(error) }
         } else {
             let transport = transport

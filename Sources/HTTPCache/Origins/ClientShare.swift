@@ -19,7 +19,7 @@ package enum ClientShare {
 
 /// Permits that clients share by ``ClientShare``. It is a value that only sees the events it is
 /// given.
-package struct SharedPlaces<Client: Hashable & Sendable>: Sendable {
+package struct ClientPermits<Client: Hashable & Sendable>: Sendable {
     private var held: [Client: Int] = [:]
     /// The permits that are taken.
     package private(set) var count = 0

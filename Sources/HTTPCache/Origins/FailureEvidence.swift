@@ -6,7 +6,7 @@ package import HTTPCacheSemantics
 /// A client chooses what it asks for, so a target that always fails must not decide about the
 /// server. A failure to connect blames the server, because no target has a part in it. After any
 /// other failures in a row something else is asked for first, or different targets must have
-/// failed. ``Breaker`` and the gateway's standing of a server both rest on it.
+/// failed. ``Breaker`` and the gateway's view of a server's health both rest on it.
 /// docs/decisions/0007, docs/decisions/0053
 package struct FailureEvidence: Sendable, Hashable {
     /// How a request failed.

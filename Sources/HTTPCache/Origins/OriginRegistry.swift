@@ -10,7 +10,7 @@ package final class OriginRegistry: Sendable {
     /// A class, so that frequent changes happen in place.
     fileprivate final class Record {
         var breaker = Breaker()
-        var places = OriginPlaces()
+        var permits = OriginPermits()
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         /// Bodies that continue without a reader, each with the function that ends it.
         var unread: [UInt64: @Sendable () -> Void] = [:]
@@ -22,7 +22,7 @@ package final class OriginRegistry: Sendable {
         /// Up to when the present outage is in the sums; `nil` if nothing of it is.
         var countedUntil: Timestamp?
 
-        var isIdle: Bool { breaker.isIdle && places.isEmpty && unread.isEmpty && probing == nil }
+        var isIdle: Bool { breaker.isIdle && permits.isEmpty && unread.isEmpty && probing == nil }
     }
 
     fileprivate struct State {
@@ -58,7 +58,7 @@ package final class OriginRegistry: Sendable {
     func reconfigure(_ options: EngineOptions) {
         let admitted = state.withLock { state in
             state.options = options
-            return state.records.values.flatMap { $0.waiters($0.places.admit(limit: options.inFlightLimit)) }
+            return state.records.values.flatMap { $0.waiters($0.permits.admit(limit: options.inFlightLimit)) }
         }
         for waiter in admitted { waiter.resume() }
     }
@@ -85,8 +85,8 @@ package final class OriginRegistry: Sendable {
                 record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
             condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
             condition.failedProbes = record.breaker.probeCount
-            condition.inFlight = record.places.count
-            condition.waiting = record.places.waitingCount
+            condition.inFlight = record.permits.count
+            condition.waiting = record.permits.waitingCount
             return condition
         }
     }
@@ -204,7 +204,7 @@ package final class OriginRegistry: Sendable {
                 // No client receives the interim responses to a probe, and none logs its outcome.
                 probe.onInformational = nil
                 probe.originReport = nil
-                probe.place = .system
+                probe.executionContext = .system
                 probe.client = .none
                 record.probe = probe
             }
@@ -264,7 +264,7 @@ package final class OriginRegistry: Sendable {
             let tasks = state.records.values.compactMap(\.probing)
             let waiting = state.records.values.flatMap(\.waiting.values)
             for record in state.records.values {
-                for id in record.waiting.keys { _ = record.places.giveUp(id) }
+                for id in record.waiting.keys { _ = record.permits.giveUp(id) }
                 record.waiting = [:]
                 record.probing = nil
             }
@@ -292,7 +292,7 @@ package final class OriginRegistry: Sendable {
                 let result: Result<Void, any Error>? = state.withLock { state in
                     if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
                     let (record, options) = (state.record(of: origin), state.options)
-                    switch record.places.enter(
+                    switch record.permits.enter(
                         id,
                         client,
                         limit: options.inFlightLimit,
@@ -310,7 +310,7 @@ package final class OriginRegistry: Sendable {
             }
         } onCancel: {
             let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-                guard let record = state.records[origin], record.places.giveUp(id) else { return nil }
+                guard let record = state.records[origin], record.permits.giveUp(id) else { return nil }
                 defer { state.forgetIfIdle(record, origin) }
                 return record.waiting.removeValue(forKey: id)
             }
@@ -331,7 +331,7 @@ package final class OriginRegistry: Sendable {
             guard !state.isClosed else { return false }
             let record = state.record(of: origin)
             guard record.breaker.isIdle || isWanted(record.breaker) else { return false }
-            return record.places.enterIfFree(client, limit: state.options.inFlightLimit)
+            return record.permits.enterIfFree(client, limit: state.options.inFlightLimit)
         }
     }
 
@@ -340,7 +340,7 @@ package final class OriginRegistry: Sendable {
         let admitted = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
             guard let record = state.records[origin] else { return [] }
             // The permit is handed over directly, so no newcomer can take it in between.
-            let admitted = record.waiters(record.places.leave(client, limit: state.options.inFlightLimit))
+            let admitted = record.waiters(record.permits.leave(client, limit: state.options.inFlightLimit))
             if admitted.isEmpty { state.forgetIfIdle(record, origin) }
             return admitted
         }
@@ -356,7 +356,7 @@ package final class OriginRegistry: Sendable {
     func addUnread(_ origin: Origin, _ end: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             let record = state.record(of: origin)
-            guard record.places.waitingCount == 0 else { return nil }
+            guard record.permits.waitingCount == 0 else { return nil }
             state.nextWaiter += 1
             record.unread[state.nextWaiter] = end
             return state.nextWaiter

@@ -7,7 +7,7 @@ public import NIOCore
 /// has what it needs to know. It never deletes on reading. Any of its operations may throw; the
 /// engine then continues without it, so a failing store never fails a response.
 ///
-/// **Writing.** ``beginWrite(_:fence:)``, ``ResponseWriter/append(_:)`` for each chunk, and
+/// **Writing.** ``beginWrite(_:fencingNumber:)``, ``ResponseWriter/append(_:)`` for each chunk, and
 /// ``ResponseWriter/finish()`` store one entry: key, head, expiry, tags and pin from the draft, and
 /// the body. Nothing is visible before `finish()`. The SQLite store writes one row of `entry`, one
 /// of `chunk` for each 64 KiB of the body, and `entry_tag` rows for tags.
@@ -44,7 +44,7 @@ public protocol ResponseStore: Sendable {
     /// Whether writing suspends its caller while the disk works, instead of blocking its thread.
     /// Then an event loop may write, without a change of threads for each step.
     ///
-    /// That covers ``beginWrite(_:fence:)`` and all functions of its writers except
+    /// That covers ``beginWrite(_:fencingNumber:)`` and all functions of its writers except
     /// ``ResponseWriter/readBack(from:)``.
     var suspendsWhileWriting: Bool { get }
 
@@ -61,25 +61,26 @@ public protocol ResponseStore: Sendable {
 
     /// Begins to store a response. Nothing is visible before ``ResponseWriter/finish()``.
     ///
-    /// - Parameter fence: ``invalidationSequence`` as it was before the request was sent. If the
-    ///   response's target was invalidated after that, the response is not stored.
+    /// - Parameter fencingNumber: ``invalidationSequence`` as it was before the request was sent.
+    ///   If the response's target was invalidated after that, the response is not stored.
     /// - Returns: `nil` if the store declines: the response is too large for the budget or a quota,
     ///   or has more tags than a store keeps (``ResponseDraft/tags``); the store is open for
     ///   reading only, its disk is behind, or there is no room now.
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)?
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless the response was
-    /// invalidated after `fence`, or is gone.
+    /// invalidated after `fencingNumber`, or is gone.
     ///
     /// - Parameter draft: the new head, its expiry and tags. Key, body and the time of storing stay
     ///   as they are. An invalidation by one of the old tags applies as much as one by a new tag.
     /// - Returns: the stored response as it is now, or `nil` if nothing was changed.
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
+        async throws
         -> StoredResponse?
 
     /// Removes one response that should not have been stored, unless another has replaced it.
     ///
-    /// That is no invalidation: other variants stay, fills under way are stored, and a store that
+    /// That is no invalidation: other variants stay, in-flight fetches are stored, and a store that
     /// shares its invalidations tells no other node. The removal is durable when this returns.
     ///
     /// - Parameter response: known by its body, whatever its head is now.

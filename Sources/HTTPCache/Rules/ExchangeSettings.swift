@@ -51,7 +51,7 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var methods: Set<HTTPRequest.Method>?
     /// Whether responses may be shared with the other nodes of a fleet. Purges are shared in any
     /// case.
-    public var isShared = true
+    public var isForFleet = true
     /// Changes to the target, and parameters that are left out of the key.
     public var target = TargetRewriting()
     /// Request fields that neither select a variant nor identify a principal. They are sent, and

@@ -33,7 +33,7 @@ package final class PreparedRequest: Sendable {
     /// How much of the network may be used.
     package let mode: OfflineMode
     /// Whether this node may believe that it knows all purges.
-    let trust: Trust
+    let contact: FleetContact
     /// ``CacheEngine/settingsVersion`` before these decisions were made.
     package let settingsVersion: UInt64
 
@@ -66,13 +66,13 @@ package final class PreparedRequest: Sendable {
     /// The keys under which stored responses are looked up: the principal's own first.
     package var lookupKeys: [CacheKey] {
         guard let key else { return [] }
-        return sharedLookupKey.map { [key, $0] } ?? [key]
+        return commonLookupKey.map { [key, $0] } ?? [key]
     }
 
     /// The second lookup key; `nil` if ``key`` is the only one.
-    var sharedLookupKey: CacheKey? {
-        guard let key, !isPerPrincipal, !key.isShared else { return nil }
-        return key.inPartition(.shared)
+    var commonLookupKey: CacheKey? {
+        guard let key, !isPerPrincipal, !key.isCommon else { return nil }
+        return key.inPartition(.common)
     }
 
     /// The identity of the rules. Two requests with one key may share a fetch if it is equal.
@@ -140,7 +140,7 @@ package final class PreparedRequest: Sendable {
         request.head = head
         request.onInformational = nil
         request.originReport = nil
-        request.place = .system
+        request.executionContext = .system
         var original = original
         original?.head.headerFields.removeAll { $0.name.asksForPartOrNothing }
         original?.onInformational = nil
@@ -161,7 +161,7 @@ package final class PreparedRequest: Sendable {
         policy = other.policy
         selectingHead = other.selectingHead
         mode = other.mode
-        trust = other.trust
+        contact = other.contact
         settingsVersion = other.settingsVersion
     }
 
@@ -172,7 +172,7 @@ package final class PreparedRequest: Sendable {
         let mode: OfflineMode
         let staleness: StalenessExtension
         var selectsByScheme = false
-        var trust = Trust.lasting
+        var contact = FleetContact.lasting
         /// See ``CacheEngine/settingsVersion``.
         let settingsVersion: UInt64
     }
@@ -200,7 +200,7 @@ package final class PreparedRequest: Sendable {
             request = presented
         }
         mode = OfflineMode.leastNetwork(snapshot.mode, settings?.mode)
-        trust = snapshot.trust
+        contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         var policy = snapshot.policy
         if let rules, rules.hasOverrides { policy.overriding = rules }
@@ -305,7 +305,7 @@ extension CacheEngine {
             mode: mode,
             staleness: staleness,
             selectsByScheme: selectsByScheme,
-            trust: trustLease?.trust ?? .lasting,
+            contact: contactLease?.contact ?? .lasting,
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)

@@ -14,8 +14,8 @@ package struct RuledResponse: Sendable {
         package var forbiddenBy: String?
         /// See ``PolicyOverrides/staleWhileRevalidate``.
         package var whileRevalidate: Int64?
-        /// See ``PolicyOverrides/maximumStaleness``.
-        package var normal: Int64?
+        /// See ``PolicyOverrides/maximumStalenessUnreachable``.
+        package var unreachable: Int64?
         /// See ``PolicyOverrides/staleIfError``.
         package var onError: Int64?
         /// See ``PolicyOverrides/maximumStalenessOffline``.
@@ -73,7 +73,7 @@ package struct RuledResponse: Sendable {
         head = Self.head(stored.head, settings)
         var policy = policy
         if found.hasOverrides { policy.overriding = found }
-        if found.settings.principal != nil, parts.partition != .shared { policy.kind = .private }
+        if found.settings.principal != nil, parts.partition != .common { policy.kind = .private }
         lifetime = policy.freshnessLifetime(of: head).milliseconds
         freshUntil = policy.freshUntil(head)
         isUsableStale = policy.isUsableStale(head)
@@ -81,7 +81,7 @@ package struct RuledResponse: Sendable {
         if case .forbidden(let directive) = policy.staleUse(of: head) { staleness.forbiddenBy = directive }
         let overrides = settings.overrides
         staleness.whileRevalidate = overrides.staleWhileRevalidate
-        staleness.normal = overrides.maximumStaleness
+        staleness.unreachable = overrides.maximumStalenessUnreachable
         staleness.onError = overrides.staleIfError
         staleness.offline = overrides.maximumStalenessOffline
         self.staleness = staleness
@@ -138,10 +138,10 @@ extension RuledResponse {
     package func unknowns(since old: RuledResponse) -> Set<Unknown> {
         var unknowns: Set<Unknown> = []
         let (before, after) = (old.settings.uncountedCredentials, settings.uncountedCredentials)
-        let isShared = key.components.partition == .shared
-        // A shared response was requested without credentials, or with credentials that were
+        let isCommon = key.components.partition == .common
+        // A common response was requested without credentials, or with credentials that were
         // ignored.
-        if settings.principal != old.settings.principal || (isShared ? !before.isSubset(of: after) : before != after) {
+        if settings.principal != old.settings.principal || (isCommon ? !before.isSubset(of: after) : before != after) {
             unknowns.insert(.principal)
         }
         let parameters = Set(old.settings.target.ignoredParameters)

@@ -25,8 +25,8 @@ public enum InvalidationScope: Sendable {
     /// Everything stored for the target URIs that begin with some bytes, in all partitions, methods
     /// and variants.
     ///
-    /// A store may reject more fills than the prefix covers: those of the same origin that began
-    /// before the invalidation.
+    /// A store may reject more in-flight fetches than the prefix covers: those of the same origin
+    /// that began before the invalidation.
     case prefix(TargetPrefix)
     /// Everything stored for the target URIs of a host, of both schemes and on every port, in all
     /// partitions, methods and variants.

@@ -13,7 +13,7 @@ extension CacheOutcome.Detail {
     /// ``CacheRequest/reuseWithin``.
     public static let recent = CacheOutcome.Detail("recent")
     /// Another node of the fleet had the response, which is stored here now.
-    public static let shared = CacheOutcome.Detail("shared")
+    public static let fleet = CacheOutcome.Detail("fleet")
     /// Fresh, and served without validation by a node that may have missed purges of other nodes.
     public static let cutOff = CacheOutcome.Detail("cut-off")
     /// Too many requests wait for the origin.

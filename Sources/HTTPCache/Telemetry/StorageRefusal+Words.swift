@@ -16,20 +16,28 @@ extension StorageRefusal {
     /// The reason in a sentence for operators.
     package var words: String {
         switch self {
-        case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.despite' can lift that."
+        case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.ignore' can override that."
         case .requestNoStore: "The request has 'Cache-Control: no-store'."
         case .privateResponse: "It has 'Cache-Control: private', and the gateway is a shared cache."
-        case .authorization: "It is for the request's credentials, and states no permission to share it."
-        case .setCookie: "It sets a cookie, so it may be for one client only."
-        case .varyAny: "It has 'Vary: *', or a malformed 'Vary'."
-        case .notExplicit, .statusProvoked: "It states no lifetime. The rule setting 'freshness.lifetime' can do that."
-        case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest: "Responses with its status are not stored."
+        case .authorization: "The request has credentials, and the response does not allow sharing."
+        case .setCookie: "It sets a cookie, so it may be meant for one client only."
+        case .varyAny: "It has 'Vary: *' or a malformed 'Vary'."
+        case .notExplicit:
+            "It states no lifetime. The rule setting 'freshness.lifetime', or 'freshness.errors' for a status from 400 on, can set one."
+        case .statusProvoked:
+            "A malformed request can cause this status. The rule setting 'store.statuses' can allow it."
+        case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest: "Responses with this status are not stored."
         case .partialContent: "It is partial content."
         case .method: "Responses to this method are not stored."
-        case .rule, .bypass, .storedSuccess, .guarded, .bodyLength: "A rule keeps it out."
-        case .tags: "It has more than 64 tags, or one of more than 1,024 bytes, or forbids that they are stored."
-        case .endless: "An event stream has no end, so there is nothing to store."
-        case .unclearEnd: "Bytes followed its end: the origin frames it wrongly."
+        case .rule: "The rule setting 'store.statuses' does not list its status."
+        case .bypass: "The request bypasses the store, because of a rule or of a request field."
+        case .storedSuccess: "It is an error, which does not replace a stored success."
+        case .guarded: "It looks wrong compared with the stored response ('guard')."
+        case .bodyLength: "Its body is longer or shorter than a rule allows."
+        case .tags:
+            "It has more than 64 tags, a tag of more than 1,024 bytes, or a directive that forbids storing its tags."
+        case .endless: "An event stream has no end, so it is not stored."
+        case .unclearEnd: "Bytes followed its end: the origin frames it incorrectly."
         case .store: "The store rejected it."
         }
     }

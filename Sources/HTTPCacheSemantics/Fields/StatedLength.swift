@@ -96,7 +96,7 @@ extension StatedLength: Codable {
         let container = try decoder.singleValueContainer()
         let value = try container.decode(Int64.self)
         guard value >= 0 else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "A length is not negative.")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "A length must not be negative.")
         }
         self.value = value
     }

@@ -3,7 +3,7 @@ package import HTTPTypes
 extension CanonicalWriter {
     mutating func write(partition: CacheKey.Partition) {
         switch partition {
-        case .shared:
+        case .common:
             write(byte: 0)
         case .principal(let name):
             write(byte: 1)
@@ -26,7 +26,7 @@ extension CanonicalWriter {
 extension CanonicalReader {
     mutating func partition() -> CacheKey.Partition? {
         switch byte() {
-        case 0: return .shared
+        case 0: return .common
         case 1: return requiredText().map { .principal($0) }
         case 2: return required().map { .credentials(Array($0)) }
         default: return nil

@@ -3,17 +3,17 @@ extension CacheKey.Partition: Hashable {
     /// Whether both are the same partition.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
-        case (.shared, .shared): true
+        case (.common, .common): true
         case (.principal(let one), .principal(let another)): one.hasSameBytes(as: another)
         case (.credentials(let one), .credentials(let another)): one == another
-        case (.shared, _), (.principal, _), (.credentials, _): false
+        case (.common, _), (.principal, _), (.credentials, _): false
         }
     }
 
     /// Adds the values that equal ones share.
     public func hash(into hasher: inout Hasher) {
         switch self {
-        case .shared: hasher.combine(0)
+        case .common: hasher.combine(0)
         case .principal(let name): hasher.combine(bytesOf: name)
         case .credentials(let digest): hasher.combine(digest)
         }

@@ -5,7 +5,7 @@ public import HTTPTypes
 ///
 /// The key contains, in this order:
 ///
-/// - the **partition**: ``Partition/shared``, a principal's name, or a digest of the request's
+/// - the **partition**: ``Partition/common``, a principal's name, or a digest of the request's
 ///   credentials;
 /// - the **method**: `GET` for GET and HEAD, otherwise the method itself;
 /// - the **target URI**: scheme, host, port, path and query, as they are sent to the origin,
@@ -36,7 +36,7 @@ public struct CacheKey: Sendable, Hashable {
     /// Who may use the stored responses. Names are compared by their bytes.
     public enum Partition: Sendable {
         /// All requests: those without credentials, and responses that may be shared.
-        case shared
+        case common
         /// A principal that the caller named.
         case principal(String)
         /// An HMAC of the request's credentials under the store's secret; never the credentials
@@ -74,7 +74,7 @@ public struct CacheKey: Sendable, Hashable {
     /// - Parameter method: GET and HEAD are one class and share a key; every other method has its
     ///   own keys.
     public init(
-        partition: Partition = .shared,
+        partition: Partition = .common,
         method: HTTPRequest.Method = .get,
         target: TargetURI,
         content: Content? = nil
@@ -84,7 +84,7 @@ public struct CacheKey: Sendable, Hashable {
         var capacity = 48 + target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0)
         capacity += method.rawValue.utf8.count
         switch partition {
-        case .shared: break
+        case .common: break
         case .principal(let name): capacity += name.utf8.count
         case .credentials(let digest): capacity += digest.count
         }
@@ -144,21 +144,21 @@ public struct CacheKey: Sendable, Hashable {
         // did not, a placeholder would be returned, because this module never traps.
         Self.decode(bytes)
             ?? Components(
-                partition: .shared,
+                partition: .common,
                 method: .get,
                 target: TargetURI(scheme: "http", host: "invalid", port: 80, path: "/", query: nil)
             )
     }
 
-    /// Whether the key is in the shared partition.
-    package var isShared: Bool {
+    /// Whether the key is in the common partition.
+    package var isCommon: Bool {
         // The second byte is the partition's kind.
         bytes.count > 1 && bytes[1] == 0
     }
 
     /// The same request in another partition.
     public func inPartition(_ partition: Partition) -> CacheKey {
-        if partition == .shared, isShared { return self }
+        if partition == .common, isCommon { return self }
         var reader = CanonicalReader(bytes)
         guard reader.byte() != nil, reader.partition() != nil else { return self }
         var writer = CanonicalWriter(capacity: bytes.count + 48)

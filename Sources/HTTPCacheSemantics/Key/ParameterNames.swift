@@ -1,8 +1,8 @@
 /// Names of query parameters as an operator writes them: `session`, or `cache_*` for every name
 /// that begins with `cache_`.
 ///
-/// Names are compared as bytes, case included, after a query's names are percent-decoded
-/// (`s%65ssion` is `session`). They are compiled once for all requests.
+/// Query names are percent-decoded (`s%65ssion` is `session`), then compared byte by byte
+/// (case-sensitive). The names are compiled once for all requests.
 public struct ParameterNames: Sendable, Hashable {
     private var names: Set<[UInt8]> = []
     private var prefixes: [[UInt8]] = []

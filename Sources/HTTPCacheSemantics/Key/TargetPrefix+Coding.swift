@@ -61,7 +61,7 @@ extension TargetPrefix {
 
 extension TargetURI {
     /// A canonical, length-prefixed encoding of scheme, host and port. A store compares it with
-    /// running fills after a purge by prefix.
+    /// in-flight fetches after a purge by prefix.
     package var originBytes: [UInt8] { Self.originBytes(scheme: scheme, host: host, port: port) }
 
     fileprivate static func originBytes(scheme: String, host: String, port: UInt16) -> [UInt8] {

@@ -123,8 +123,8 @@ private struct ReferenceParts {
         var rest = bytes[...]
         let end = rest.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         var namesScheme = false
-        // A colon in the first segment ends a scheme; a reference that is a path may not have one
-        // there. §4.2
+        // A colon in the first segment ends a scheme: a relative path must not have a colon in its
+        // first segment. §4.2
         if let colon = rest[..<end].firstIndex(of: UInt8(ascii: ":")) {
             guard let known = TargetURI.scheme(bytes[..<colon]) else { return nil }
             scheme = known

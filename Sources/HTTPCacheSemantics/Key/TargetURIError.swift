@@ -40,10 +40,10 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
             switch code {
             case .unsupportedScheme:
                 "'\(name)' is not an http or https URI. Give an absolute URI such as 'https://a.example/x'."
-            case .missingHost: "'\(name)' names no host. Give an absolute URI such as 'https://a.example/x'."
+            case .missingHost: "'\(name)' has no host. Give an absolute URI such as 'https://a.example/x'."
             case .invalidHost:
                 "The host of '\(name)' is not valid. Use ASCII (an international name in its 'xn--' form), or an IPv6 address in brackets."
-            case .invalidPort: "The port of '\(name)' is not valid. It is a number from 1 to 65,535."
+            case .invalidPort: "The port of '\(name)' is not valid. Use a number from 1 to 65,535."
             case .userInformation:
                 "'\(name)' contains user information, which RFC 9110 §4.2.4 forbids. Send an 'Authorization' field."
             case .controlCharacter: "'\(name)' contains a control character. Percent-encode it."

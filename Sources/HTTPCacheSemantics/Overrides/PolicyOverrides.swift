@@ -25,7 +25,7 @@ public struct PolicyOverrides: Sendable, Hashable {
         /// `s-maxage`
         public static let sMaxage = Directives(rawValue: 32)
         /// Not a directive: a success of an unsafe method invalidated the response. Only
-        /// ``PolicyOverrides/staleDespite`` uses it. RFC 9111 §4.4
+        /// ``PolicyOverrides/directivesIgnoredWhenStale`` uses it. RFC 9111 §4.4
         public static let invalidated = Directives(rawValue: 64)
     }
 
@@ -50,7 +50,7 @@ public struct PolicyOverrides: Sendable, Hashable {
     ///
     /// With `invalidated`, a response that a success of an unsafe method invalidated is served
     /// while the origin is unreachable, but never in place of an origin's error. §4.4
-    public var staleDespite: Directives = []
+    public var directivesIgnoredWhenStale: Directives = []
     /// How long, in seconds, a stale response is served while it is renewed in the background. It
     /// replaces the response's own `stale-while-revalidate`. RFC 5861 §3
     ///
@@ -61,7 +61,7 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var staleIfError: Int64?
     /// How stale, in seconds, a response may be that is served because the origin is unreachable
     /// (or is asked only on a miss). `nil`: no limit.
-    public var maximumStaleness: Int64?
+    public var maximumStalenessUnreachable: Int64?
     /// The same limit in the mode `offline`, in which no origin is asked at all.
     public var maximumStalenessOffline: Int64?
     /// Statuses whose responses are stored.
@@ -99,7 +99,7 @@ public struct PolicyOverrides: Sendable, Hashable {
     }
 
     /// Whether a success with `no-store` is stored, to be served while the origin is unreachable.
-    var keepsNoStore: Bool { staleDespite.contains(.noStore) }
+    var keepsNoStore: Bool { directivesIgnoredWhenStale.contains(.noStore) }
 
     /// Whether cookies make no difference to responses.
     var ignoresCookie: Bool { ignoredFields.contains("cookie") }
@@ -109,10 +109,12 @@ public struct PolicyOverrides: Sendable, Hashable {
     ///
     /// - Parameter extended: the seconds that replace a lower limit, unless that is 0.
     func exceededBudget(staleness: Int64, isOffline: Bool, extended: Int64 = 0) -> String? {
-        guard var seconds = isOffline ? maximumStalenessOffline : maximumStaleness, staleness > 0 else { return nil }
+        guard var seconds = isOffline ? maximumStalenessOffline : maximumStalenessUnreachable, staleness > 0 else {
+            return nil
+        }
         if seconds > 0 { seconds = max(seconds, extended) }
         guard staleness > DeltaSeconds(seconds: seconds).milliseconds else { return nil }
-        return isOffline ? "stale.offline" : "stale.normal"
+        return isOffline ? "stale.offline" : "stale.unreachable"
     }
 }
 

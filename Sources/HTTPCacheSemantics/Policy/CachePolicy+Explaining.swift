@@ -120,7 +120,7 @@ extension CachePolicy {
             fields.directives.staleIfError
         )
         add("stale-if-error", requested.staleIfError)
-        add("stale.normal", fields.overrides?.maximumStaleness.map(DeltaSeconds.init(seconds:)))
+        add("stale.unreachable", fields.overrides?.maximumStalenessUnreachable.map(DeltaSeconds.init(seconds:)))
         add("stale.offline", fields.overrides?.maximumStalenessOffline.map(DeltaSeconds.init(seconds:)))
         if extendedStaleness > 0 { add("staleness", DeltaSeconds(seconds: extendedStaleness)) }
         if case .upTo(let limit) = requested.maxStale { add("max-stale", limit) }

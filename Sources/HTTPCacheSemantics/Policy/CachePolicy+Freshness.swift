@@ -20,8 +20,8 @@ extension CachePolicy {
     ///
     /// A malformed directive gives zero, and so does an `Expires` that is not a date or is
     /// repeated. If a directive is repeated, its smallest value is used. A response with `no-store`
-    /// that is stored because an operator lifts it (``PolicyOverrides/staleDespite``) has no
-    /// lifetime.
+    /// that is stored because an operator lifts it (``PolicyOverrides/directivesIgnoredWhenStale``)
+    /// has no lifetime.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
         let fields = read(stored)
         return lifetime(of: stored, fields, age(of: stored, fields, at: stored.responseTime))

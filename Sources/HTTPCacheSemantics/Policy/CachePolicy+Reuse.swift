@@ -33,17 +33,18 @@ extension CachePolicy {
     /// §3.5
     ///
     /// **An invalidation by a success of an unsafe method** forbids stale use as a directive does,
-    /// before all of them. ``PolicyOverrides/staleDespite`` lifts it as it lifts a directive. A
-    /// response that was invalidated otherwise may be used stale, as if its lifetime were over. RFC
-    /// 9111 §4.4
+    /// before all of them. ``PolicyOverrides/directivesIgnoredWhenStale`` lifts it as it lifts a
+    /// directive. A response that was invalidated otherwise may be used stale, as if its lifetime
+    /// were over. RFC 9111 §4.4
     ///
     /// **An ``StoredResponseHead/explicitExpiry``** lifts the response's own `no-cache` and
     /// `must-revalidate`, and its `stale-while-revalidate` does not extend the caller's limit. The
     /// request's directives still apply.
     ///
     /// **An operator's rules** (``PolicyOverrides``) take precedence over the response's own
-    /// fields. But ``PolicyOverrides/staleDespite`` applies only while the origin is unreachable or
-    /// fails. While it is reachable, a stale response is validated as its directives require.
+    /// fields. But ``PolicyOverrides/directivesIgnoredWhenStale`` applies only while the origin is
+    /// unreachable or fails. While it is reachable, a stale response is validated as its directives
+    /// require.
     ///
     /// **An operator's extension** (``extendedStaleness``) raises limits and `stale-if-error`, and
     /// lifts no prohibition: unlike the origin's own `stale-if-error` it leaves `s-maxage` binding.
@@ -61,9 +62,9 @@ extension CachePolicy {
         let extensions = extensions(of: stored, fields, staleness: staleness)
         var forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
         var lifted: Prohibition?
-        if let overrides = fields.overrides, !overrides.staleDespite.isEmpty, let forbids = forbidding {
+        if let overrides = fields.overrides, !overrides.directivesIgnoredWhenStale.isEmpty, let forbids = forbidding {
             let left =
-                self.prohibition(fields, stored, despite: overrides.staleDespite)
+                self.prohibition(fields, stored, despite: overrides.directivesIgnoredWhenStale)
                 ?? (isForOthers ? .cookie : nil)
             forbidding = self.forbidding(left, isPermitted: extensions.whileRevalidate || extensions.ifError)
             if forbidding == nil { lifted = forbids }
@@ -102,7 +103,7 @@ extension CachePolicy {
         let extensions = extensions(of: stored, fields, staleness: 0)
         return staleUse(
             forbidding(
-                prohibition(fields, stored, despite: fields.overrides?.staleDespite ?? []),
+                prohibition(fields, stored, despite: fields.overrides?.directivesIgnoredWhenStale ?? []),
                 isPermitted: extensions.whileRevalidate || extensions.ifError
             )
         )

@@ -19,9 +19,10 @@ extension CachePolicy {
     ///
     /// §3.5 demands that the cache "conforms to the requirements of that directive for that
     /// response". So `must-revalidate` and `s-maxage` count only while nothing lifts them: no rule
-    /// and no caller sets the lifetime, ``PolicyOverrides/staleDespite`` does not name them, and
-    /// ``PolicyOverrides/ignoredDirectives`` names no directive of the response. `public` requires
-    /// nothing. `s-maxage=0` never shares: it asks shared caches to ask the origin each time.
+    /// and no caller sets the lifetime, ``PolicyOverrides/directivesIgnoredWhenStale`` does not
+    /// name them, and ``PolicyOverrides/ignoredDirectives`` names no directive of the response.
+    /// `public` requires nothing. `s-maxage=0` never shares: it asks shared caches to ask the
+    /// origin each time.
     ///
     /// - Parameters:
     ///   - directives: with the overrides applied.
@@ -39,7 +40,7 @@ extension CachePolicy {
         if directives.isPublic { return true }
         guard kind == .shared else { return directives.allowsSharing }
         if isLifetimeReplaced || directives.isLoosened { return false }
-        let lifted = overrides?.staleDespite ?? []
+        let lifted = overrides?.directivesIgnoredWhenStale ?? []
         if directives.allowsSharing, !lifted.contains(.sMaxage) { return true }
         return countsMustRevalidate && directives.mustRevalidate && !lifted.contains(.mustRevalidate)
     }

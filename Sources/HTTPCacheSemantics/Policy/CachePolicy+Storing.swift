@@ -2,8 +2,8 @@ public import HTTPTypes
 
 /// Whether a response may be stored, and for whom. RFC 9111 §3
 public enum Storability: Sendable, Hashable {
-    /// For all requests, in the shared partition.
-    case shared
+    /// For all requests, in the common partition.
+    case common
     /// For the request's principal only.
     case principal
     /// Not at all.
@@ -17,7 +17,7 @@ extension CachePolicy {
     /// `Cookie`, or a principal: `hasCredentials`) for its principal, unless it is for all
     /// (`public` or `s-maxage`, and not `private`). §3.5 would let `must-revalidate` share it too,
     /// but origins often put that on personal responses, and a principal's own copy loses nothing.
-    /// A response to a request without credentials is stored `shared`, `private` ones included,
+    /// A response to a request without credentials is stored `common`, `private` ones included,
     /// because the whole cache is one user's.
     ///
     /// **A shared cache** never stores for a `principal`.
@@ -31,9 +31,9 @@ extension CachePolicy {
     /// - a method with its content in the key, QUERY apart, needs a stated lifetime (RFC 9110
     ///   §9.3.3).
     ///
-    /// If an operator lifts `no-store` (``PolicyOverrides/staleDespite``), a success with that
-    /// directive is stored for its principal. If the request names no principal, it is stored only
-    /// without `Set-Cookie`.
+    /// If an operator lifts `no-store` (``PolicyOverrides/directivesIgnoredWhenStale``), a success
+    /// with that directive is stored for its principal. If the request names no principal, it is
+    /// stored only without `Set-Cookie`.
     ///
     /// An operator's lifetime (``PolicyOverrides``) is a stated lifetime too. §3.5 and the rule for
     /// `Set-Cookie` apply whatever an operator sets; only a `Cookie` that the operator ignores is
@@ -155,12 +155,12 @@ extension CachePolicy {
         case .shared:
             if hasCredentials && !isShareable { return .forbidden(.authorization) }
             if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
-            return .shared
+            return .common
         case .private:
             // One guest's session must not become another guest's.
-            guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .shared }
+            guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .common }
             if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
-            return isShareable ? .shared : .principal
+            return isShareable ? .common : .principal
         }
     }
 }

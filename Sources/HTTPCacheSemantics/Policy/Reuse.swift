@@ -59,7 +59,7 @@ public struct Reuse: Sendable, Hashable {
         ///   that shares it;
         /// - `cookie`: the request has one and the response is not for all;
         /// - an operator's limit of staleness that is exceeded, by its name in a configuration file
-        ///   (`stale.normal`, `stale.offline`).
+        ///   (`stale.unreachable`, `stale.offline`).
         case forbidden(by: String)
     }
     /// The use that may be made of the stored response.
@@ -74,7 +74,7 @@ public struct Reuse: Sendable, Hashable {
     /// An operator's time limits are separate: see ``staleUse(isOffline:)``.
     public var staleUse: StaleUse
     /// The operator's limit that the present staleness exceeds if the origin is asked only on a
-    /// miss: `stale.normal`. ``PolicyOverrides/maximumStaleness``
+    /// miss: `stale.unreachable`. ``PolicyOverrides/maximumStalenessUnreachable``
     public var exceededBudget: String?
     /// The same if the origin is unreachable. Only ``CachePolicy/extendedStaleness`` makes a
     /// difference.
@@ -83,7 +83,7 @@ public struct Reuse: Sendable, Hashable {
     /// ``PolicyOverrides/maximumStalenessOffline``
     public var exceededBudgetOffline: String?
     /// The directive that would forbid stale use, but that an operator lifts.
-    /// ``PolicyOverrides/staleDespite``
+    /// ``PolicyOverrides/directivesIgnoredWhenStale``
     public var liftedDirective: String?
     /// Whether `stale-if-error` of response or request covers the present staleness. RFC 5861 §4
     ///

@@ -17,7 +17,8 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case partialContent
     /// The request has `no-store`.
     case requestNoStore
-    /// The response has `no-store`, and no rule lifts it: ``PolicyOverrides/staleDespite``.
+    /// The response has `no-store`, and no rule lifts it:
+    /// ``PolicyOverrides/directivesIgnoredWhenStale``.
     case responseNoStore
     /// `private` in a shared cache.
     case privateResponse

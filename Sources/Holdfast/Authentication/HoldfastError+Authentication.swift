@@ -7,7 +7,7 @@ extension HoldfastError {
     static func loginRequired(_ cause: (any Error)? = nil) -> HoldfastError {
         HoldfastError(
             code: .loginRequired,
-            message: "There is no token, and none can be obtained before the user has logged in again.",
+            message: "There is no token, and the user must log in again to get one.",
             cause: cause
         )
     }
@@ -22,7 +22,7 @@ extension HoldfastError {
             self.init(
                 code: .overloaded,
                 message:
-                    "There is no valid token, and too many requests are under way to fetch one. Try again later.",
+                    "There is no valid token, and too many requests are in flight to fetch one. Try again later.",
                 cause: error
             )
         case _ where error.isUnreachableNetwork:

@@ -193,12 +193,12 @@ extension HoldfastError {
     /// A source returned the rejected token again.
     static let rejectedTokenAgain = HoldfastError(
         code: .authenticationFailed,
-        message: "The origin rejected a token, and the token source returned the same one again."
+        message: "The origin rejected a token, and the token source returned the same token again."
     )
 
     /// A source returned an expired token, or the clock is wrong.
     static let expiredToken = HoldfastError(
         code: .authenticationFailed,
-        message: "The token source returned an expired token. Check the clock of this machine too."
+        message: "The token source returned an expired token. Check the token source and this machine's clock."
     )
 }

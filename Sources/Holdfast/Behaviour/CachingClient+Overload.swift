@@ -1,8 +1,8 @@
 import HTTPCache
 
 extension CachingClient {
-    /// Returns the engine's response. If the engine had no place for the request, nothing was sent,
-    /// and the request is tried again after a wait, by the call's policy.
+    /// Returns the engine's response. If the engine had no permit for the request, nothing was
+    /// sent, and the request is tried again after a wait, by the call's policy.
     ///
     /// The wait is not with the retries of sent requests, because a waiting request must not hold a
     /// permit itself.
@@ -15,7 +15,7 @@ extension CachingClient {
                 return try await engine.respond(to: request)
             } catch let error as ExchangeError where error.wasNotAdmitted && retries < policy.limit {
                 let delay = policy.backOff(retries, jitter: Double.random(in: 0...1))
-                logger.debug("Request is tried again", metadata: ["retry.number": "\(retries + 1)"])
+                logger.debug("Retrying a request", metadata: ["retry.number": "\(retries + 1)"])
                 try await sleeper.sleep(for: delay)
                 retries += 1
             }

@@ -39,7 +39,7 @@ struct RetryingTransport: Transport {
             }
             retries += 1
             logger.debug(
-                "Request is sent again",
+                "Resending a request",
                 metadata: ["http.method": "\(request.head.method)", "retry.number": "\(retries)"]
             )
             try await pause(delay, givingUp: rejected)

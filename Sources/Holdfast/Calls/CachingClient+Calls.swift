@@ -102,11 +102,11 @@ extension CachingClient {
         if let prepared, let known = serveAtOnce(call, prepared, strategy, mayRead: mayRead) { return known }
         // From here on, the caller's actor is busy only while the request is sent, and is not
         // resumed before there is a value.
-        let lane = lane(for: call)
-        call.lane = lane
-        prepared?.request.place = .own(lane)
+        let executor = executor(for: call)
+        call.executor = executor
+        prepared?.request.executionContext = .own(executor)
         do {
-            return try await withTaskExecutorPreference(lane) { [call, prepared] in
+            return try await withTaskExecutorPreference(executor) { [call, prepared] in
                 try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
                     try await self.deliverUnlimited(call, prepared, strategy)
                 }
@@ -118,9 +118,9 @@ extension CachingClient {
 
     /// A call begins on its caller's thread if all work before its first wait is short and the
     /// library's own, and if its own task enters the executor first.
-    private func lane(for call: Call<some Sendable>) -> CallLane {
+    private func executor(for call: Call<some Sendable>) -> CallExecutor {
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
-        return CallLane(startsHere: isShort && !call.isLimited && EnvironmentSwitch.callLane.isOn)
+        return CallExecutor(startsHere: isShort && !call.isLimited && EnvironmentSwitch.callExecutor.isOn)
     }
 
     /// - Parameter prepared: the prepared call, if there is one already.
@@ -211,7 +211,7 @@ extension CachingClient {
         if error.code == .overloaded {
             stored?.emission.outcome.detail = .overloaded
         } else {
-            stored?.emission.outcome.noteOffline()
+            stored?.emission.outcome.noteUnreachable()
         }
         return stored
     }
@@ -220,9 +220,9 @@ extension CachingClient {
     /// unchanged, and not decoded again.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         var call = call
-        let lane = lane(for: call)
-        call.lane = lane
-        return try await withTaskExecutorPreference(lane) { [call] in
+        let executor = executor(for: call)
+        call.executor = executor
+        return try await withTaskExecutorPreference(executor) { [call] in
             try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
                 try await self.networkUnlimited(call, after: stored)
             }
@@ -439,9 +439,9 @@ extension CachingClient {
             var fallback = try await stored(call, prepared)
         else { return nil }
         if error.code == .truncated {
-            fallback.emission.outcome.noteOffline()
+            fallback.emission.outcome.noteUnreachable()
         } else {
-            logger.warning("Response not usable; the stored response is used", metadata: ["error": "\(error)"])
+            logger.warning("Response not usable; using the stored response", metadata: ["error": "\(error)"])
             fallback.emission.outcome.noteGuarded(from: response.head.status)
         }
         return fallback
@@ -467,10 +467,10 @@ extension CacheOutcome {
     /// Whether a rule lifted a directive that forbids this use of an unconfirmed stored response.
     fileprivate var isLifted: Bool { detail?.description.hasPrefix("despite") == true }
 
-    /// Records that the network is unreachable. If the origin's resource has changed since, that
+    /// Records that the origin is unreachable. If the origin's resource has changed since, that
     /// detail takes precedence.
-    fileprivate mutating func noteOffline() {
-        if detail != .invalidated { detail = .offline }
+    fileprivate mutating func noteUnreachable() {
+        if detail != .invalidated { detail = .unreachable }
     }
 
     /// Records that the origin responded, but with unusable content.

@@ -19,7 +19,7 @@ extension CachingClient {
             guard let first = try await group.next(), let result = first else {
                 throw HoldfastError(
                     code: .timeout,
-                    message: "The call for '\(Swift.type(of: call.endpoint))' took longer than \(limit), its limit. "
+                    message: "The call for '\(Swift.type(of: call.endpoint))' exceeded its time limit of \(limit). "
                         + "Raise 'timeout', or choose a strategy that uses the store."
                 )
             }

@@ -25,7 +25,7 @@ public struct Call<Value: Sendable>: Sendable {
     /// How long the client waits for the network if a response is stored.
     var softTimeout: Duration?
     /// The executor of the call, from its first wait on.
-    var lane: CallLane?
+    var executor: CallExecutor?
     /// See ``CallOptions``.
     public var options = CallOptions()
     /// The type that the content is decoded as, before any further step.

@@ -96,7 +96,7 @@ extension CachingClient {
         // A mutation is neither served from the store nor collapsed with another request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin
-        if let lane = call.lane { request.place = .own(lane) }
+        if let executor = call.executor { request.executionContext = .own(executor) }
         let context = CallContext(
             info: info,
             observers: plugins.observing,

@@ -34,7 +34,7 @@ extension CachingClient {
     /// }
     /// ```
     ///
-    /// A request with a principal has two keys: the principal's own key, and the shared key for
+    /// A request with a principal has two keys: the principal's own key, and the common key for
     /// responses that every principal may use. All variants (`Vary`) share a key.
     /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
     ///   store cannot be read.
@@ -51,7 +51,7 @@ extension CachingClient {
     /// origin is unreachable.
     ///
     /// If many requests share one URL and differ by their content (GraphQL by POST), only the
-    /// responses that this request would find become stale: those of its principal, and the shared
+    /// responses that this request would find become stale: those of its principal, and the common
     /// ones.
     ///
     /// The change is durable when the function returns. A response that is being fetched meanwhile
@@ -68,7 +68,7 @@ extension CachingClient {
     }
 
     /// Removes the stored responses of an endpoint, in all variants: those of its request's
-    /// principal, and the shared ones. The responses of other principals stay.
+    /// principal, and the common ones. The responses of other principals stay.
     ///
     /// Afterwards nothing is served if the origin is unreachable. To keep the response for that
     /// case, use ``invalidate(_:)``.
@@ -82,7 +82,7 @@ extension CachingClient {
         for key in lookupKeys(of: request) { try await invalidate(key, keepingForOffline: false) }
     }
 
-    /// The principal's own key first, then the shared one. Empty if the request bypasses the store.
+    /// The principal's own key first, then the common one. Empty if the request bypasses the store.
     func lookupKeys(of request: CacheRequest) -> [CacheKey] { engine.prepare(request)?.lookupKeys ?? [] }
 
     func isStored(_ key: CacheKey) async throws -> Bool { try await !store.responses.lookup(key).isEmpty }

@@ -13,7 +13,7 @@ extension CachingClient {
     /// ```
     ///
     /// The client uses the configuration's store, mode and rules, and all settings for timeouts,
-    /// limits and origins. With `shared` it shares its purges with the other nodes of a fleet.
+    /// limits and origins. With `fleet` it shares its purges with the other nodes of a fleet.
     /// `listen`, `routes` and the limits of clients are for a gateway.
     ///
     /// - Parameters:
@@ -22,7 +22,7 @@ extension CachingClient {
     ///   - defaults: defaults for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
-    /// - Throws: `ConfigurationError` if no folder is named, or a secret of `shared` cannot be
+    /// - Throws: `ConfigurationError` if no folder is named, or a secret of `fleet` cannot be
     ///   read; `StoreError` if the folder is not a store, cannot be written, or is in use by
     ///   another process.
     public static func open(
@@ -36,7 +36,7 @@ extension CachingClient {
     ) async throws -> CachingClient {
         guard let folder = file.storeFolder else {
             throw ConfigurationError([
-                .init(file: file.file, setting: "store.path", message: "No folder is named for the store.")
+                .init(file: file.file, setting: "store.path", message: "The store has no folder. Name one.")
             ])
         }
         return try await open(
@@ -51,7 +51,7 @@ extension CachingClient {
             transportConfiguration: transportConfiguration,
             clock: clock,
             logger: logger,
-            shared: file
+            fleet: file
         )
     }
 }

@@ -202,8 +202,8 @@ public final class CachingClient: Sendable {
                     logger: logger
                 )
             },
-            shared: member?.sharedResponses,
-            trust: member?.trust,
+            fleet: member?.fleetResponses,
+            contact: member?.contact,
             policy: CachePolicy(kind: .private),
             // A closed store has no secret any more, and no entry that could be found under one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
@@ -216,7 +216,7 @@ public final class CachingClient: Sendable {
             telemetry: Telemetry(),
             logger: logger
         )
-        EnvironmentSwitch.callLane.report(to: logger)
+        EnvironmentSwitch.callExecutor.report(to: logger)
     }
 
     /// Opens a client with its own store and transport. ``close()`` closes both.
@@ -240,11 +240,11 @@ public final class CachingClient: Sendable {
             transportConfiguration: transportConfiguration,
             clock: clock,
             logger: logger,
-            shared: HoldfastConfiguration.Configuration()
+            fleet: HoldfastConfiguration.Configuration()
         )
     }
 
-    /// - Parameter shared: a file whose `shared` says what is shared.
+    /// - Parameter fleet: a file whose `fleet` says what is shared.
     static func open(
         store folder: String,
         configuration: Configuration,
@@ -252,7 +252,7 @@ public final class CachingClient: Sendable {
         transportConfiguration: HTTPClientTransport.Configuration,
         clock: any WallClock,
         logger: Logger,
-        shared: HoldfastConfiguration.Configuration
+        fleet: HoldfastConfiguration.Configuration
     ) async throws -> CachingClient {
         let store = try await CacheManager.open(
             at: folder,
@@ -263,7 +263,7 @@ public final class CachingClient: Sendable {
         let member: FleetMember?
         do {
             member = try FleetMember(
-                shared,
+                fleet,
                 store: store,
                 environment: ProcessInfo.processInfo.environment,
                 version: "",
@@ -308,7 +308,7 @@ public final class CachingClient: Sendable {
     }
 
     /// The number of fetches under way, including those that no caller waits for.
-    package var fillCount: Int { engine.fillCount }
+    package var inFlightFetchCount: Int { engine.inFlightFetchCount }
 
     /// How much of the network may be used. A change applies from the next request on.
     public var mode: OfflineMode {
@@ -348,8 +348,8 @@ public final class CachingClient: Sendable {
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
             // A rule that bypasses the store has nothing to state about reads from it.
             if rule.bypass != true {
-                rule.stale.despite =
-                    offlineReads?.liftedDirectives ?? rule.stale.despite ?? endpointReads?.liftedDirectives
+                rule.stale.ignore =
+                    offlineReads?.liftedDirectives ?? rule.stale.ignore ?? endpointReads?.liftedDirectives
             }
             request.overrides = try overrides.override(rule, of: endpoint)
         }

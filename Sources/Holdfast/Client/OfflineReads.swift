@@ -10,11 +10,11 @@ import HoldfastConfiguration
 /// )
 /// ```
 ///
-/// The first of these that is set takes effect: ``CallOptions/offlineReads``, `stale.despite` in
-/// the endpoint's ``Endpoint/rule``, ``Endpoint/offlineReads``, `stale.despite` in the client's
+/// The first of these that is set takes effect: ``CallOptions/offlineReads``, `stale.ignore` in
+/// the endpoint's ``Endpoint/rule``, ``Endpoint/offlineReads``, `stale.ignore` in the client's
 /// ``CachingClient/Configuration/rules``, ``CachingClient/Configuration/offlineReads``.
 public enum OfflineReads: Sendable, Hashable {
-    /// The responses that HTTP allows. A response with `no-store` is not stored. A response with
+    /// Keeps only responses that HTTP allows to be stored: none with `no-store`. A response with
     /// `must-revalidate` or `no-cache` is stored, but not shown until the origin has confirmed it.
     /// RFC 9111 §4.2.4, §5.2.2
     case asAllowed
@@ -57,7 +57,7 @@ extension CachingClient.Configuration {
     var engineRules: RuleSet {
         guard offlineReads != .asAllowed else { return rules }
         var settings = RuleSettings()
-        settings.stale.despite = offlineReads.liftedDirectives
+        settings.stale.ignore = offlineReads.liftedDirectives
         return rules.appending(settings, named: "offlineReads")
     }
 }

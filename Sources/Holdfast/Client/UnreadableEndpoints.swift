@@ -60,7 +60,7 @@ extension CachingClient {
             endpoint,
             "Stored response was not used",
             directive,
-            "To use it without contacting the origin, set 'offlineReads' of the client's configuration or of the "
+            "To use it without contacting the origin, set 'offlineReads' in the client's configuration or in the "
                 + "endpoint to '.despiteDirectives'."
         )
     }
@@ -93,23 +93,23 @@ extension StorageRefusal {
     var advice: String {
         switch self {
         case .responseNoStore:
-            "To keep it for offline reads and first emissions, set 'offlineReads' of the client's configuration or "
-                + "of the endpoint to '.despiteDirectives'."
-        case .requestNoStore: "Send no 'Cache-Control: no-store' with the request."
-        case .setCookie: "It sets a cookie, so name the 'principal' whose response it is."
+            "To keep it for offline reads and first emissions, set 'offlineReads' in the client's configuration or "
+                + "in the endpoint to '.despiteDirectives'."
+        case .requestNoStore: "Remove 'Cache-Control: no-store' from the request."
+        case .setCookie: "It sets a cookie. Name the 'principal' that it belongs to."
         case .method, .notExplicit:
-            "State its lifetime with 'storage' of the endpoint: '.expiring(.after(…))'."
-        case .varyAny: "The origin sends 'Vary: *', or a malformed 'Vary'. Only the origin can change that."
+            "Set its lifetime with the endpoint's 'storage': '.expiring(.after(…))'."
+        case .varyAny: "The origin sends 'Vary: *' or a malformed 'Vary'. Only the origin can change that."
         case .authorization, .privateResponse:
-            "It repeats a secret of the request, or a rule treats the store as a shared cache."
-        case .rule, .guarded, .bodyLength, .bypass: "A rule, a guard or a limit of the body's length keeps it out."
+            "It contains a secret from the request, or a rule treats the store as a shared cache."
+        case .rule, .guarded, .bodyLength, .bypass: "A rule, a guard or a limit on the body's length excludes it."
         case .store: "The store is full, closed or failing, or the body is too large for it: see the log above."
-        case .tags: "It has more than 64 tags, or one of more than 1,024 bytes. Give it fewer."
-        case .endless: "An event stream has no end, so there is nothing to store."
-        case .unclearEnd: "Bytes followed the response's end: the origin or a proxy frames it wrongly."
-        case .partialContent: "It is partial content. Request the whole, without 'Range'."
+        case .tags: "It has more than 64 tags, or a tag of more than 1,024 bytes. Use fewer or shorter tags."
+        case .endless: "An event stream has no end, so it is not stored."
+        case .unclearEnd: "Bytes followed the response's end: the origin or a proxy frames it incorrectly."
+        case .partialContent: "It is partial content. Request the whole resource, without 'Range'."
         case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest, .statusProvoked, .storedSuccess:
-            "Its status is not stored."
+            "Responses with this status are not stored."
         }
     }
 }

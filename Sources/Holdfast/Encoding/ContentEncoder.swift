@@ -81,7 +81,7 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
         guard case .object(let parameters) = try ParameterValue(encoding: value) else {
             throw HoldfastError(
                 code: .encodingFailed,
-                message: "The content of type '\(type(of: value))' has no names, and a form needs them."
+                message: "The content of type '\(type(of: value))' has no field names, and a form needs them."
             )
         }
         return try conventions.encode(parameters)

@@ -147,7 +147,7 @@ private final class OpenFile: Sendable {
     }
 
     private func changed() -> TransportError {
-        Self.failure(path, "was changed after its \(state.length) bytes had been announced. Send it again")
+        Self.failure(path, "changed after its length of \(state.length) bytes was sent. Send it again")
     }
 
     private static func failure(_ path: String, _ what: String) -> TransportError {

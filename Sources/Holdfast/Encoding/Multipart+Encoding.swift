@@ -19,7 +19,7 @@ extension Multipart {
         guard !parts.isEmpty else {
             throw HoldfastError(
                 code: .parametersMissing,
-                message: "The multipart content has no parts; it takes at least one (RFC 2046 §5.1.1)."
+                message: "The multipart content has no parts; it needs at least one (RFC 2046 §5.1.1)."
             )
         }
         let pieces = try parts.map(Piece.init)
@@ -100,7 +100,7 @@ extension Multipart {
             throw HoldfastError(
                 code: .encodingFailed,
                 message:
-                    "The boundary of the multipart content occurs in one of its parts. Choose another one, or none."
+                    "The boundary of the multipart content occurs in one of its parts. Choose another boundary, or omit it."
             )
         }
         return boundary

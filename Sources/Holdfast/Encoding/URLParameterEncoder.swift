@@ -129,14 +129,14 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         case .unsigned(let value): return "\(value)"
         case .number(let value):
             guard value.isFinite else {
-                throw Self.failure("The parameter '\(name)' is \(value); a query takes finite numbers only.")
+                throw Self.failure("The parameter '\(name)' is \(value); a query accepts only finite numbers.")
             }
             // The '+' of an exponent would be read as a space.
             return escaped("\(value)")
         case .string(let value): return escaped(value)
         case .null, .array, .object:
             throw Self.failure(
-                "The parameter '\(name)' has an array or object among elements that are joined by commas. Choose 'repeated', 'brackets' or 'indexed'."
+                "The parameter '\(name)' has an array or object among comma-separated elements. Use 'repeated', 'brackets' or 'indexed'."
             )
         }
     }
@@ -149,7 +149,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
             }
         guard !isAmbiguous else {
             throw Self.failure(
-                "A name within the parameter '\(name)' contains \(nesting == .dots ? "a dot" : "a bracket"), which the nesting uses, and would be read as another name. Choose the other nesting, or rename it."
+                "A name inside the parameter '\(name)' contains \(nesting == .dots ? "a dot" : "a bracket"), which the nesting uses as a separator. Choose the other nesting, or rename it."
             )
         }
         return nesting == .dots ? "\(name).\(escaped(inner))" : "\(name)%5B\(escaped(inner))%5D"

@@ -77,7 +77,7 @@ extension Endpoint {
             if tags.count > 32 {
                 "has \(tags.count) tags; the limit is 32"
             } else if tags.contains(where: { $0.isEmpty || $0.utf8.count > 256 || $0.utf8.contains { $0 < 0x20 } }) {
-                "has an invalid tag: a tag has 1 to 256 bytes and no control characters"
+                "has an invalid tag: a tag must have 1 to 256 bytes and no control characters"
             } else {
                 nil
             }
@@ -91,7 +91,7 @@ extension Endpoint {
             throw HoldfastError(
                 code: .urlMissing,
                 message:
-                    "The endpoint '\(typeName)' has no base URL\(environment.map { " in the environment '\($0.name)'" } ?? ""). Give it a 'baseURL', or the client's configuration an environment with one."
+                    "The endpoint '\(typeName)' has no base URL\(environment.map { " in the environment '\($0.name)'" } ?? ""). Set its 'baseURL', or set an environment with one in the client's configuration."
             )
         }
         let path = path.urlPath

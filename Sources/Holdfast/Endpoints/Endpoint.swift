@@ -87,7 +87,7 @@ public protocol Endpoint: Sendable {
     /// Settings that override the client's rules for this endpoint, one by one. None by default.
     var rule: RuleSettings? { get }
     /// Whether responses that directives forbid to store or to use are kept for reads without the
-    /// network. The client's setting by default. If ``rule`` sets `stale.despite`, that takes
+    /// network. The client's setting by default. If ``rule`` sets `stale.ignore`, that takes
     /// precedence.
     var offlineReads: OfflineReads? { get }
     /// Names that group stored responses, so that they can be invalidated together by a mutation

@@ -31,7 +31,7 @@ extension HTTPFields: HTTPFieldsConvertible {
                 throw HoldfastError(
                     code: .encodingFailed,
                     message:
-                        "'\(text)' is not a valid field name. A name has letters, digits and \"!#$%&'*+-.^_`|~\", and nothing else."
+                        "'\(text)' is not a valid field name. A name may contain only letters, digits and \"!#$%&'*+-.^_`|~\"."
                 )
             }
             append(HTTPField(name: name, value: value))

@@ -120,7 +120,7 @@ extension URLPath: ExpressibleByStringInterpolation {
         }
 
         /// Unavailable: there is no path without the value.
-        @available(*, unavailable, message: "A path has no place for nil. Unwrap the value first.")
+        @available(*, unavailable, message: "A path cannot contain nil. Unwrap the value first.")
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
     }
 }

@@ -37,7 +37,7 @@ extension GraphQLOperation {
             throw HoldfastError(
                 code: .encodingFailed,
                 message:
-                    "The GraphQL operation \(operationName.map { "'\($0)' " } ?? "")is not a query; GET runs queries only. Send it by POST."
+                    "The GraphQL operation \(operationName.map { "'\($0)' " } ?? "")is not a query, and GET runs only queries. Send it with POST."
             )
         }
         var parameters = Parameters()

@@ -30,14 +30,14 @@ extension HoldfastError {
         case .tooLarge:
             self.init(
                 code: .bodyTooLarge,
-                message: "The content of '\(target)' has more than \(limit) bytes without its coding '\(coding)', "
+                message: "After decoding '\(coding)', the content of '\(target)' exceeds \(limit) bytes, "
                     + "the limit for decoding. Raise 'maximumBodyBytes', or stream the response.",
                 cause: failure
             )
         case .truncated:
             self.init(
                 code: .decodingFailed,
-                message: "The content of '\(target)' ends before its coding '\(coding)' does.",
+                message: "The content of '\(target)' ends in the middle of its coding '\(coding)'.",
                 cause: failure
             )
         case .damaged:

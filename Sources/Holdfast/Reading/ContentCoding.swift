@@ -30,7 +30,7 @@ enum ContentCoding: Sendable, Hashable {
             default:
                 throw HoldfastError(
                     code: .decodingFailed,
-                    message: "The content of '\(target)' came in the coding '\(name)', which is not supported. "
+                    message: "The content of '\(target)' has the coding '\(name)', which is not supported. "
                         + "Accept only 'gzip' and 'deflate', or read the raw response with 'respond(to:)'."
                 )
             }
@@ -38,7 +38,7 @@ enum ContentCoding: Sendable, Hashable {
         guard codings.count <= maximumCount else {
             throw HoldfastError(
                 code: .decodingFailed,
-                message: "The content of '\(target)' came in \(codings.count) codings; "
+                message: "The content of '\(target)' has \(codings.count) codings; "
                     + "the limit is \(maximumCount)."
             )
         }

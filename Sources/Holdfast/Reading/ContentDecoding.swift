@@ -62,7 +62,7 @@ struct ContentDecoding: Sendable {
         let input = Input(data: data, status: status, target: target)
         let result: EnvelopeResult
         do {
-            result = try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope)) {
+            result = try DecodingLocation.$current.withValue(DecodingLocation(envelope: envelope)) {
                 try decoder.decode(EnvelopeResult.self, from: data)
             }
         } catch {
@@ -80,7 +80,7 @@ struct ContentDecoding: Sendable {
         // Content without a status must not be taken for an envelope.
         var unfilled = envelope
         unfilled.missingCode = .null
-        let result = try? ReadingPlace.$current.withValue(ReadingPlace(envelope: unfilled)) {
+        let result = try? DecodingLocation.$current.withValue(DecodingLocation(envelope: unfilled)) {
             try decoder.decode(EnvelopeResult.self, from: data)
         }
         guard let result, result.code != .null, !result.isSuccess else { return }
@@ -106,16 +106,16 @@ extension ContentDecoding {
         // The common case, without detours: the content is the value.
         if envelope == nil, path.isEmpty { return try decoder.decode(type, from: input.data) }
         if type is any ClientsEnvelope.Type {
-            return try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
+            return try DecodingLocation.$current.withValue(DecodingLocation(envelope: envelope, path: path)) {
                 try decoder.decode(type, from: input.data)
             }
         }
         guard let envelope, !(type is any EnvelopedContent.Type) else {
-            return try ReadingPlace.$current.withValue(ReadingPlace(path: path, clientEnvelope: envelope)) {
-                try decoder.decode(Placed<Value>.self, from: input.data).value
+            return try DecodingLocation.$current.withValue(DecodingLocation(path: path, clientEnvelope: envelope)) {
+                try decoder.decode(Located<Value>.self, from: input.data).value
             }
         }
-        let unwrapped = try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
+        let unwrapped = try DecodingLocation.$current.withValue(DecodingLocation(envelope: envelope, path: path)) {
             try decoder.decode(Unwrapped<Value>.self, from: input.data)
         }
         switch unwrapped.found {
@@ -144,7 +144,7 @@ extension ContentDecoding {
                 code: .noData,
                 message: "'\(input.target)' responded with \(input.status) "
                     + (place.isEmpty ? "without content" : "and no value at '\(place)'")
-                    + "; a '\(type)' was expected. 'emptyContent' can define what this means.",
+                    + "; a '\(type)' was expected. Set 'emptyContent' to define what this means.",
                 status: input.status,
                 body: Array(input.data)
             )

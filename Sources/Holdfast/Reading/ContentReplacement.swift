@@ -11,9 +11,9 @@ struct ContentReplacement {
     /// The name of the request, for messages.
     let target: String
 
-    /// Returns the content with another value. Everything around the value stays byte for byte.
+    /// Returns the content with another value. The surrounding bytes are unchanged.
     ///
-    /// - Returns: `nil` if both values are encoded the same.
+    /// - Returns: `nil` if both values encode to the same bytes.
     /// - Throws: ``HoldfastError`` with code `encodingFailed`.
     func data<Value: Codable>(_ data: Data, replacing former: Value, with value: Value) throws -> Data? {
         let place = place(of: Value.self)
@@ -23,7 +23,7 @@ struct ContentReplacement {
         var whole = encoded
         if !place.isEmpty {
             whole = data
-            guard let range = JSONPlaces(data: data, decoder: decoding.decoder).range(of: place) else {
+            guard let range = JSONLocator(data: data, decoder: decoding.decoder).range(of: place) else {
                 throw failure("there is no JSON value at '\(place)'")
             }
             whole.replaceSubrange(

@@ -28,7 +28,7 @@ extension EnvelopeResult: Decodable {
     /// Reads the envelope of client or endpoint. Without these, reads the default envelope of
     /// ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)``.
     public init(from decoder: any Decoder) throws {
-        self = try ReadingPlace.current.envelopeOrDefault.result(from: decoder)
+        self = try DecodingLocation.current.envelopeOrDefault.result(from: decoder)
     }
 }
 
@@ -57,9 +57,9 @@ public struct Enveloped<Model: Decodable>: EnvelopedContent {
     /// - Throws: `DecodingError` if the content is not an envelope, or if a successful one has
     ///   another model.
     public init(from decoder: any Decoder) throws {
-        let place = ReadingPlace.current
-        result = try place.envelopeOrDefault.result(from: decoder)
-        let path = place.envelopeOrDefault.model.appending(place.path)
+        let location = DecodingLocation.current
+        result = try location.envelopeOrDefault.result(from: decoder)
+        let path = location.envelopeOrDefault.model.appending(location.path)
         do {
             model = try path.find(Model.self, from: decoder).value
         } catch  where !result.isSuccess {

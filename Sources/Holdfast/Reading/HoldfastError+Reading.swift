@@ -71,6 +71,6 @@ extension Error {
 extension DecodingError.Context {
     /// The wanted path, if it continues beyond the place of the error.
     fileprivate var goal: String {
-        (underlyingError as? UnreachedPath).map { "; '\($0.path)' was wanted" } ?? ""
+        (underlyingError as? UnreachedPath).map { "; '\($0.path)' was requested" } ?? ""
     }
 }

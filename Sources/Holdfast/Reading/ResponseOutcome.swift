@@ -60,7 +60,7 @@ extension HoldfastError {
         case .authenticationError:
             self.init(
                 code: .authenticationFailed,
-                message: "'\(target)' responded with \(status): it requires credentials, or other ones.",
+                message: "'\(target)' responded with \(status): it requires credentials, or different ones.",
                 status: status,
                 body: body
             )

@@ -124,10 +124,10 @@ extension EnvelopeRule {
     /// 0 in any form.
     public static func isSuccess(_ code: JSONValue) -> Bool { code.means(0) }
     /// The reading client's.
-    public static var missingCode: JSONValue { ReadingPlace.current.clientEnvelope?.missingCode ?? .null }
+    public static var missingCode: JSONValue { DecodingLocation.current.clientEnvelope?.missingCode ?? .null }
     /// The reading client's.
     public static var missingMessage: String {
-        ReadingPlace.current.clientEnvelope?.missingMessage ?? EnvelopeResult.defaultMessage
+        DecodingLocation.current.clientEnvelope?.missingMessage ?? EnvelopeResult.defaultMessage
     }
 }
 

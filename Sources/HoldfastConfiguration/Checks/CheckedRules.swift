@@ -39,7 +39,7 @@ struct CheckedRules {
                 let place = first.location.map { " on line \($0.line)" } ?? ""
                 findings.append(
                     RuleCheck(rule, number: index + 1)
-                        .finding("name", "Another rule\(place) has this name. Messages could not tell them apart.")
+                        .finding("name", "Another rule\(place) has this name. Names must be unique.")
                 )
             } else {
                 seen[name] = rule

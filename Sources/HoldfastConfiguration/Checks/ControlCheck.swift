@@ -23,21 +23,21 @@ extension Configuration {
             ] where isSet {
                 report(
                     setting,
-                    "'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+                    "'control.socket: off' disables the whole control plane. Remove one of the two settings."
                 )
             }
         }
         if control.isReachableFromOthers, !control.isInsecure {
             report(
                 "control.listen",
-                "\(shown(control.listen ?? "")) can be reached from other machines, and tokens would cross the network without TLS. "
+                "\(shown(control.listen ?? "")) is reachable from other machines, so tokens would cross the network without TLS. "
                     + "Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
             )
         }
         if metrics.isReachableFromOthers {
             report(
                 "metrics.listen",
-                "\(shown(metrics.listen ?? "")) can be reached from other machines, and no token is asked for there. "
+                "\(shown(metrics.listen ?? "")) is reachable from other machines, and requires no token. "
                     + "Listen on '127.0.0.1', or let Prometheus scrape 'control.listen' with a token."
             )
         }

@@ -29,7 +29,7 @@ struct DeadRules {
                     nil,
                     "It can never take effect: \(names.joined(separator: " and ")) "
                         + (names.count == 1 ? "comes first, matches" : "come first, match")
-                        + " all that it matches, and \(names.count == 1 ? "decides" : "decide") all its settings. "
+                        + " everything that it matches, and \(names.count == 1 ? "decides" : "decide") all of its settings. "
                         + "Move it up, or remove it."
                 )
             )

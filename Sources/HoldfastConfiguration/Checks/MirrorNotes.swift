@@ -10,8 +10,8 @@ extension Configuration {
             guard let target = try? TargetURI(mirror), !trusted.contains("\(target.scheme)://\(target.authority)")
             else { return nil }
             return
-                "The mirror '\(mirror)' of '\(origin.url)' gets no field that a rule sets ('to-origin.set'), and no request with credentials. "
-                + "If it may have them, write 'credentials: true' for '\(target.scheme)://\(target.authority)' under 'origins'."
+                "The mirror '\(mirror)' of '\(origin.url)' gets no fields that rules set ('to-origin.set') and no requests with credentials. "
+                + "If it may get them, set 'credentials: true' for '\(target.scheme)://\(target.authority)' under 'origins'."
         }
     }
 }

@@ -37,7 +37,7 @@ struct RuleCheck {
 
     mutating func run(sources: FieldSources, values: inout FieldSources.Values) {
         if let name = rule.name, name.isEmpty || name.utf8.count > 200 || name.utf8.contains(where: { $0 < 0x20 }) {
-            report("name", "A name has 1 to 200 bytes and no control characters.")
+            report("name", "A name must have 1 to 200 bytes and no control characters.")
         }
         checkMatch()
         let settings = rule.settings
@@ -65,7 +65,7 @@ struct RuleCheck {
         for setting in Setting.all where setting.phase == .request && setting.isSet(rule.settings) {
             report(
                 setting.name,
-                "It takes effect before there is a response, but this rule has the condition \(other("match.content-type")). Move it into a rule without that condition."
+                "It applies before there is a response, but this rule has the condition \(other("match.content-type")). Move it into a rule without that condition."
             )
         }
     }
@@ -77,16 +77,16 @@ struct RuleCheck {
         _ values: inout FieldSources.Values
     ) {
         guard let fields else { return }
-        if fields.isEmpty { report(setting, "There is no field. Name one, or leave the setting out.") }
+        if fields.isEmpty { report(setting, "It has no fields. Add one, or remove the setting.") }
         for (name, source) in fields.sorted(by: { $0.key.canonicalName < $1.key.canonicalName }) {
             guard FieldRules.maySet(name) else {
-                report(setting, "'\(name.rawName)' cannot be set: it is the cache's own, or the connection's.")
+                report(setting, "'\(name.rawName)' cannot be set: it belongs to the cache or the connection.")
                 continue
             }
             if case .literal = source, FieldRules.isSecretByName(name) {
                 report(
                     setting,
-                    "'\(name.rawName)' is a secret by its name, and must not stand in this file. Write '{env: NAME}' or '{file: PATH}'."
+                    "'\(name.rawName)' holds a secret, which must not be in this file. Write '{env: NAME}' or '{file: PATH}'."
                 )
                 continue
             }
@@ -100,9 +100,9 @@ struct RuleCheck {
 
     private mutating func checkRemoved(_ setting: String, _ names: [HTTPField.Name]?) {
         guard let names else { return }
-        if names.isEmpty { report(setting, "The list is empty. Name fields, or leave the setting out.") }
+        if names.isEmpty { report(setting, "The list is empty. Add fields, or remove the setting.") }
         for name in names where !FieldRules.mayRemove(name) {
-            report(setting, "'\(name.rawName)' cannot be removed: it frames the message, or names its target.")
+            report(setting, "'\(name.rawName)' cannot be removed: it frames the message or identifies its target.")
         }
     }
 }
@@ -114,7 +114,8 @@ extension RuleCheck {
             ("freshness.lifetime", settings.freshness.lifetime), ("freshness.default", settings.freshness.default),
             ("freshness.errors", settings.freshness.errors),
             ("stale.while-revalidate", settings.stale.whileRevalidate),
-            ("stale.normal", settings.stale.normal?.duration), ("stale.on-error", settings.stale.onError?.duration),
+            ("stale.unreachable", settings.stale.unreachable?.duration),
+            ("stale.on-error", settings.stale.onError?.duration),
             ("stale.offline", settings.stale.offline?.duration),
         ]
         for case (let name, let duration?) in durations
@@ -135,10 +136,10 @@ extension RuleCheck {
 
     private mutating func checkLists(_ settings: RuleSettings) {
         if settings.store.methods?.isEmpty == true {
-            report("store.methods", "The list is empty. Name methods, or write 'bypass: true'.")
+            report("store.methods", "The list is empty. Add methods, or write 'bypass: true'.")
         }
         if settings.store.statuses?.isEmpty == true {
-            report("store.statuses", "The list is empty. Name statuses, or write 'bypass: true'.")
+            report("store.statuses", "The list is empty. Add statuses, or write 'bypass: true'.")
         }
         for status in (settings.store.statuses ?? []).sorted() where !(200...599).contains(status) {
             report("store.statuses", "\(status) is not a status from 200 to 599.")
@@ -149,33 +150,33 @@ extension RuleCheck {
             if let size, size < 0 { report(name, "A size must be 0 B or more.") }
         }
         if settings.store.content == .asRequested {
-            report("store.content", "Write 'any' or 'graphql', or leave the setting out.")
+            report("store.content", "Write 'any' or 'graphql', or remove the setting.")
         }
         if settings.tagsFrom?.isEmpty == true {
-            report("tags-from", "The list is empty. Name fields, or leave the setting out.")
+            report("tags-from", "The list is empty. Add fields, or remove the setting.")
         }
         if let tags = settings.tags {
-            if tags.isEmpty { report("tags", "The list is empty. Name tags, or leave the setting out.") }
+            if tags.isEmpty { report("tags", "The list is empty. Add tags, or remove the setting.") }
             if tags.count > 32 { report("tags", "There are \(tags.count) tags; the limit is 32.") }
             for tag in tags where tag.isEmpty || tag.utf8.count > 256 || tag.utf8.contains(where: { $0 < 0x20 }) {
-                report("tags", "\(shown(tag)) is not a tag: a tag has 1 to 256 bytes and no control characters.")
+                report("tags", "\(shown(tag)) is not a tag. A tag has 1 to 256 bytes and no control characters.")
             }
         }
         if case .cookie(let name)? = settings.store.principal, !MediaTypes.isRange("\(name)/a") || name.contains("*") {
-            report("store.per", "\(shown(name)) is not the name of a cookie.")
+            report("store.per", "\(shown(name)) is not a cookie name.")
         }
         for (name, list) in [
             ("ignore.parameters", settings.ignore.parameters),
             ("normalize.drop-parameters", settings.normalize.droppedParameters),
         ] {
             guard let list else { continue }
-            if list.isEmpty { report(name, "The list is empty. Name parameters, or leave the setting out.") }
+            if list.isEmpty { report(name, "The list is empty. Add parameters, or remove the setting.") }
             for parameter in list where parameter.isEmpty || parameter.dropLast().contains("*") {
-                report(name, "\(shown(parameter)) is not the name of a parameter: a star may only stand at its end.")
+                report(name, "\(shown(parameter)) is not a parameter name. A star is allowed only at the end.")
             }
         }
         if settings.ignore.fields?.isEmpty == true {
-            report("ignore.fields", "The list is empty. Name fields, or leave the setting out.")
+            report("ignore.fields", "The list is empty. Add fields, or remove the setting.")
         }
     }
 }
@@ -185,7 +186,7 @@ extension RuleCheck {
     private mutating func checkContradictions(_ settings: RuleSettings) {
         if settings.bypass == true {
             for setting in Setting.all where !setting.worksWithBypass && setting.isSet(settings) {
-                report(setting.name, "It has no effect beside \(other("bypass")): nothing is stored.")
+                report(setting.name, "It has no effect with \(other("bypass")), because nothing is stored.")
             }
         }
         if let smallest = settings.store.smallest, let largest = settings.store.largest, smallest > largest {
@@ -195,10 +196,10 @@ extension RuleCheck {
             report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect.")
         }
         if let methods = settings.store.methods, settings.store.content != nil, !methods.contains(.post) {
-            report("store.content", "It is about POST, which is not in \(other("store.methods")).")
+            report("store.content", "It applies to POST, which is not in \(other("store.methods")).")
         }
         if settings.store.content != nil, !rule.match.methods.isEmpty, !rule.match.methods.contains(.post) {
-            report("store.content", "It is about POST, which is not in \(other("match.method")).")
+            report("store.content", "It applies to POST, which is not in \(other("match.method")).")
         }
         checkPrincipal(settings)
         checkMode(settings)
@@ -220,12 +221,15 @@ extension RuleCheck {
     private mutating func checkMode(_ settings: RuleSettings) {
         guard settings.mode == .offline else { return }
         let asking = [
-            "stale.while-revalidate", "stale.normal", "stale.on-error", "eager-refresh", "timeouts.soft",
+            "stale.while-revalidate", "stale.unreachable", "stale.on-error", "eager-refresh", "timeouts.soft",
             "timeouts.hard", "breaker", "to-origin.set",
         ]
         for name in asking {
             guard let place = Setting.places[name], Setting.all[place].isSet(settings) else { continue }
-            report(name, "It has no effect beside 'offline' in \(other("mode")): no request is sent to an origin.")
+            report(
+                name,
+                "It has no effect with 'offline' in \(other("mode")), because no request is sent to an origin."
+            )
         }
     }
 
@@ -237,7 +241,7 @@ extension RuleCheck {
             guard let covering = dropped.first(where: { Self.parameter($0, covers: ignored) }) else { continue }
             report(
                 "ignore.parameters",
-                "\(shown(ignored)) is dropped by \(shown(covering)) in \(other("normalize.drop-parameters")) before it could be sent."
+                "\(shown(ignored)) is dropped by \(shown(covering)) in \(other("normalize.drop-parameters")) before it is sent."
             )
         }
     }

@@ -8,7 +8,7 @@ enum AliasScan {
         var text = yaml
         let found = text.withUTF8 { scan($0) }
         if found.alias, let line = found.key {
-            throw Refusal("In a file with aliases a key must be a plain text, not a list or a mapping.", line: line)
+            throw Refusal("In a file with aliases, a key must be plain text, not a list or a mapping.", line: line)
         }
     }
 

@@ -33,7 +33,7 @@ extension Configuration {
 
     /// The place of the access log: `stderr`, `stdout`, or a path that can be opened. A relative
     /// path of ``Log/to`` is appended to the folder of the configuration file.
-    public var logPlace: String {
+    public var logDestination: String {
         guard let place = log.to, place != "stderr", place != "stdout" else { return log.to ?? "stderr" }
         return besideFile(place)
     }

@@ -117,14 +117,14 @@ extension TopSetting {
         for value in values {
             let listener = try listener(value)
             guard !result.contains(where: { isSame($0, listener) }) else {
-                throw Refusal("\(shown(listener.text)) stands there twice.", line: value.line)
+                throw Refusal("\(shown(listener.text)) is listed twice.", line: value.line)
             }
             for certificate in listener.tls?.certificates ?? [] {
                 // Metrics and messages name it alone.
                 guard certificates.updateValue(certificate, forKey: certificate.name) ?? certificate == certificate
                 else {
                     throw Refusal(
-                        "\(shown(certificate.name)) is the name of a certificate of another listener, with other files.",
+                        "\(shown(certificate.name)) already names another certificate, with other files. Choose another name.",
                         line: value.line
                     )
                 }
@@ -165,13 +165,13 @@ extension TopSetting {
         if let http2, let tls, http2 != tls.protocols.contains(.http2) {
             // Without 'alpn', the default of TLS contradicts nothing.
             guard !http2, !namesProtocols(entries) else {
-                throw Refusal("'http2' and 'alpn' contradict each other. Leave one of them out.", line: line)
+                throw Refusal("'http2' and 'alpn' contradict each other. Remove one of them.", line: line)
             }
         }
         let isHTTP2 = http2 ?? true
         switch (address, path) {
         case (let address?, nil):
-            guard mode == nil else { throw Refusal("'mode' is for a Unix socket. Leave it out.", line: line) }
+            guard mode == nil else { throw Refusal("'mode' applies only to Unix sockets. Remove it.", line: line) }
             return .address(address, tls: tls, http2: isHTTP2, proxyProtocol: proxy)
         case (nil, let path?):
             return .unix(
@@ -182,7 +182,7 @@ extension TopSetting {
                 proxyProtocol: proxy
             )
         default:
-            throw Refusal("A listener has either 'address' or 'unix': write \(listenerForms).", line: line)
+            throw Refusal("A listener needs either 'address' or 'unix'. Write \(listenerForms).", line: line)
         }
     }
 
@@ -208,7 +208,7 @@ extension TopSetting {
             let mode = UInt16(text, radix: 8), mode <= 0o777
         else {
             throw Refusal(
-                "\(value.shown) is not a file's permissions such as '0660' or '0666', in octal digits.",
+                "\(value.shown) is not file permissions in octal, such as '0660' or '0666'.",
                 line: value.line
             )
         }

@@ -62,7 +62,7 @@ extension TopSetting {
             "log.to",
             read: { (value, configuration) throws(Refusal) in
                 let text = try value.text("'stderr', 'stdout' or the path of a file")
-                guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("A path has at least one byte.") }
+                guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("The path is empty.") }
                 configuration.log.to = text
             },
             written: { $0.log.to ?? "stderr" }

@@ -94,12 +94,12 @@ extension Configuration.Origin {
         var result: [String] = []
         if !tls.isVerified {
             result.append(
-                "The certificate of '\(url)' is not verified ('verify: false'): anyone on the way can read and change what passes."
+                "The certificate of '\(url)' is not verified ('verify: false'), so anyone on the network path can read and change the traffic."
             )
         }
         for mirror in unprotectedMirrors {
             result.append(
-                "The mirror '\(mirror)' of '\(url)' has no TLS: anyone on the way can change what is stored for that origin."
+                "The mirror '\(mirror)' of '\(url)' does not use TLS, so anyone on the network path can change the responses that are stored for that origin."
             )
         }
         return result

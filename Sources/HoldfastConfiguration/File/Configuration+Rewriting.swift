@@ -54,7 +54,7 @@ extension Readers {
             let type = try item.text("a media type such as 'text/html'").lowercased()
             guard MediaTypes.isRange(type), !type.contains("*") else {
                 throw Refusal(
-                    "\(item.shown) is not one media type such as 'text/html', without a star and parameters.",
+                    "\(item.shown) is not a media type such as 'text/html', without a star or parameters.",
                     line: item.line
                 )
             }
@@ -62,7 +62,7 @@ extension Readers {
         }
         guard result.count <= Configuration.Rewriting.bodiesLimit else {
             throw Refusal(
-                "There are \(result.count) media types. The limit is \(Configuration.Rewriting.bodiesLimit): leave some out.",
+                "There are \(result.count) media types. The limit is \(Configuration.Rewriting.bodiesLimit). Remove some.",
                 line: value.line
             )
         }

@@ -77,13 +77,13 @@ extension Configuration {
         if clients.trusted.isEmpty, listeners.contains(where: \.expectsProxyHeader) {
             report(
                 "listen",
-                "'proxy-protocol' takes the names of clients from 'clients.trusted' alone, which is empty: no client could connect. Name the addresses of the proxies there."
+                "'proxy-protocol' accepts only the proxies in 'clients.trusted', which is empty, so no client could connect. Add the addresses of the proxies there."
             )
         }
         findings += controlContradictions()
         findings += originContradictions()
-        // Without its address, nothing can be said about the other settings of 'shared'.
-        if !refused.contains("shared.url") { findings += sharedContradictions() }
+        // Without its address, nothing can be said about the other settings of 'fleet'.
+        if !refused.contains("fleet.url") { findings += fleetContradictions() }
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         return findings
@@ -96,17 +96,19 @@ extension Configuration {
             findings.append(.init(file: file, line: route.line, subject: subject, setting: setting, message: message))
         }
         if route.origin.isEmpty {
-            report("origin", "It is missing. Name a URL such as 'https://api.example.com'.")
+            report("origin", "It is missing. Set a URL such as 'https://api.example.com'.")
         } else {
             do {
                 let target = try TargetURI(route.origin)
                 if target.query != nil || route.origin.contains("#") {
-                    report("origin", "\(shown(route.origin)) has a query or a fragment; an origin has neither.")
+                    report("origin", "\(shown(route.origin)) has a query or a fragment. Remove it.")
                 }
                 if PathNormalForm.hasDotSegment(target.path) {
-                    report("origin", "\(shown(route.origin)) has dot segments. Write the path that is meant.")
+                    report("origin", "\(shown(route.origin)) has dot segments. Write the resolved path.")
                 }
-                if target.path.contains("*") { report("origin", "\(shown(route.origin)) holds a star. Write '%2A'.") }
+                if target.path.contains("*") {
+                    report("origin", "\(shown(route.origin)) contains a star. Write '%2A'.")
+                }
             } catch {
                 report("origin", "\(error)")
             }
@@ -122,8 +124,8 @@ extension Configuration {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
                 setting,
-                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(value)' applies here too: both routes "
-                    + "share stored responses. Set it here too; another \(word) has an effect only if this route comes first, and leads to a longer path."
+                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(value)' applies here too, because both routes "
+                    + "share stored responses. Set it here too. Another \(word) has an effect only if this route comes first and leads to a longer path."
             )
         }
         if let other = lookup.modes.first(above: route), let mode = routes[other].mode, mode != route.mode {
@@ -149,17 +151,17 @@ extension Configuration {
         guard path.utf8.first == UInt8(ascii: "/") else { return report("\(shown(path)) does not begin with a slash.") }
         if path != "/", path.utf8.last == UInt8(ascii: "/") {
             report(
-                "\(shown(path)) ends with a slash. Write \(shown(path.dropLast())): that includes all paths below it."
+                "\(shown(path)) ends with a slash. Write \(shown(path.dropLast())), which includes all paths below it."
             )
         }
         if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
-            report("\(shown(path)) holds a space, '?', '#', '*' or a byte outside ASCII. Percent-encode it.")
+            report("\(shown(path)) contains a space, '?', '#', '*' or a non-ASCII byte. Percent-encode it.")
         }
         if PathNormalForm.hasDotSegment(path) {
-            report("\(shown(path)) holds a dot segment, which no client sends.")
+            report("\(shown(path)) contains a dot segment, which no client sends. Write the resolved path.")
         }
         if path.utf8.contains(UInt8(ascii: ";")) {
-            report("\(shown(path)) holds a ';': path parameters are not compared. Leave them out.")
+            report("\(shown(path)) contains a ';', but path parameters are not compared. Remove them.")
         }
     }
 

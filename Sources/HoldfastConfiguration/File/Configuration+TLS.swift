@@ -112,7 +112,7 @@ enum TLSReader {
 
     static func settings(_ value: FileValue) throws(Refusal) -> Configuration.TLS {
         var tls = Configuration.TLS(certificates: [])
-        for entry in try value.entries("settings of TLS (\(keys.joined(separator: ", ")))") {
+        for entry in try value.entries("TLS settings (\(keys.joined(separator: ", ")))") {
             switch entry.key {
             case "certificates": tls.certificates = try certificates(entry.value)
             case "min": tls.minimum = try word(entry.value)
@@ -135,13 +135,13 @@ enum TLSReader {
         for value in values {
             let name: Configuration.TLS.ApplicationProtocol = try word(value)
             guard !result.contains(name) else {
-                throw Refusal("'\(name.rawValue)' stands there twice.", line: value.line)
+                throw Refusal("'\(name.rawValue)' is listed twice.", line: value.line)
             }
             result.append(name)
         }
         guard result.contains(.http11) else {
             throw Refusal(
-                "'alpn' needs 'http/1.1', which clients speak that name no protocol. Write '[h2, http/1.1]', or '[http/1.1]' without HTTP/2.",
+                "'alpn' needs 'http/1.1', for clients that offer no protocol. Write '[h2, http/1.1]', or '[http/1.1]' without HTTP/2.",
                 line: value.line
             )
         }
@@ -181,7 +181,7 @@ enum TLSReader {
         guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"\\,{}".utf8.contains($0) })
         else {
             throw Refusal(
-                "\(shown(name)) is no name of a certificate: it has at most 64 characters of ASCII, without spaces, quotes, commas and braces.",
+                "\(shown(name)) is not a certificate name. A name has at most 64 ASCII characters, without spaces, quotes, commas and braces.",
                 line: value.line
             )
         }
@@ -199,7 +199,7 @@ enum TLSReader {
             }
         }
         guard let roots else {
-            throw Refusal("Certificates of clients need 'ca': the PEM file of their roots.", line: value.line)
+            throw Refusal("Client certificates need 'ca', the PEM file of their roots.", line: value.line)
         }
         return Configuration.TLS.Client(roots: roots, demand: demand)
     }

@@ -282,8 +282,8 @@ public struct Configuration: Sendable {
     public var origins: [Origin] = []
     /// `store`
     public var store = Store()
-    /// `shared`
-    public var shared = Shared()
+    /// `fleet`
+    public var fleet = Fleet()
     /// `limits`
     public var limits = Limits()
     /// `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle` of the top level, and

@@ -29,7 +29,7 @@ struct Document {
         } catch let error as YamlError {
             throw refusal(error, in: yaml)
         } catch {
-            throw Refusal("The file is not YAML.")
+            throw Refusal("The file is not valid YAML.")
         }
         var document = Document()
         return try node.map { (node) throws(Refusal) in try document.value(node, depth: 0) }
@@ -45,7 +45,7 @@ struct Document {
             )
         }
         guard depth <= Self.maximumDepth else {
-            throw Refusal("Lists and mappings are more than \(Self.maximumDepth) deep.", line: line)
+            throw Refusal("Lists and mappings are nested more than \(Self.maximumDepth) deep.", line: line)
         }
         switch node {
         case .scalar(let scalar):
@@ -58,7 +58,7 @@ struct Document {
             var entries: [FileValue.Entry] = []
             for (key, node) in mapping {
                 guard case .scalar(let name) = key else {
-                    throw Refusal("A key must be a text, not a list or a mapping.", line: key.mark?.line ?? line)
+                    throw Refusal("A key must be text, not a list or a mapping.", line: key.mark?.line ?? line)
                 }
                 count += 1
                 let value = try value(node, depth: depth + 1)
@@ -76,26 +76,26 @@ struct Document {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
             if hasCharacter("\t", line: mark.line, column: mark.column, in: yaml) {
-                return Refusal("A tab stands at column \(mark.column). YAML is indented with spaces.", line: mark.line)
+                return Refusal("There is a tab at column \(mark.column). Indent YAML with spaces.", line: mark.line)
             }
             let place = context.map { " \($0.text)" } ?? ""
-            return Refusal("It is not YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
+            return Refusal("It is not valid YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
         case .composer(_, let problem, let mark, _):
             if problem.contains("another document") {
-                return Refusal("Another document begins here. A file holds one.", line: mark.line)
+                return Refusal("A second document begins here. A file may contain only one.", line: mark.line)
             }
-            return Refusal("It is not YAML at column \(mark.column): \(problem).", line: mark.line)
+            return Refusal("It is not valid YAML at column \(mark.column): \(problem).", line: mark.line)
         case .reader(let problem, let offset, _, _):
             let before = yaml.prefix(offset ?? 0)
-            return Refusal("It is not YAML: \(problem).", line: 1 + before.count { $0.isNewline })
+            return Refusal("It is not valid YAML: \(problem).", line: 1 + before.count { $0.isNewline })
         case .duplicatedKeysInMapping(let names, let context):
             let keys = names.map { shown($0) }.joined(separator: ", ")
             return Refusal(
-                "Duplicate keys: \(keys). Each key may stand in a mapping once.",
+                "Duplicate keys: \(keys). Each key may occur only once in a mapping.",
                 line: max(1, context.mark.line)
             )
         default:
-            return Refusal("The file is not YAML.")
+            return Refusal("The file is not valid YAML.")
         }
     }
 

@@ -4,11 +4,11 @@ extension EffectiveConfiguration: CustomStringConvertible {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]
         lines += Self.rows(settings, indent: "  ")
         if !routes.isEmpty {
-            lines += ["", "Routes: the first one whose host and path match is used."]
+            lines += ["", "Routes: the first route whose host and path match is used."]
             for route in routes { lines += Self.part(route, nothing: "any host and path") }
         }
         if let origins {
-            lines += ["", "Origins with settings of their own:"]
+            lines += ["", "Origins with their own settings:"]
             for origin in origins { lines += Self.part(origin, nothing: nil) }
         }
         if !rules.isEmpty {

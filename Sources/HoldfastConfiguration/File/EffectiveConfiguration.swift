@@ -67,7 +67,7 @@ extension Configuration {
             routes: routes.enumerated().map { $1.effective(number: $0 + 1) },
             origins: origins.isEmpty ? nil : origins.map { $0.effective(self) },
             precedence:
-                "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; "
+                "The first matching rule that has a setting decides it, independently for each setting; "
                 + "then a route's mode and tags, then the settings above, then the response itself.",
             rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1) }
         )

@@ -9,7 +9,7 @@ enum FileContent {
         }
         guard !isFolder.boolValue else { return .failure(Refusal("is a folder.")) }
         guard let file = FileHandle(forReadingAtPath: path) else {
-            return .failure(Refusal("cannot be opened. Check who may read it."))
+            return .failure(Refusal("cannot be opened. Check its permissions."))
         }
         defer { try? file.close() }
         var bytes: [UInt8] = []

@@ -54,7 +54,7 @@ struct FileReader {
                 version.line,
                 nil,
                 "version",
-                "\(version.value.shown) is not understood here. This program understands version \(Configuration.version)."
+                "\(version.value.shown) is not supported. This program supports version \(Configuration.version)."
             )
         }
         for entry in entries {
@@ -93,7 +93,7 @@ struct FileReader {
             if let setting = TopSetting.all.first(where: { $0.name == "\(entry.key).\(inner.key)" }) {
                 read(setting, inner)
             } else {
-                report(inner.line, nil, entry.key, Readers.unknown(inner, of: group).message)
+                report(inner.line, nil, entry.key, Readers.unknown(inner, of: group, in: entry.key).message)
             }
         }
     }
@@ -184,7 +184,7 @@ extension FileReader {
         let url = recordingRefusal(entry.line, nil, "origins") { () throws(Refusal) in
             let url = try OriginReader.url(entry)
             guard !known.contains(where: { $0.url == url }) else {
-                throw Refusal("'\(url)' stands there twice.")
+                throw Refusal("'\(url)' is listed twice.")
             }
             return url
         }
@@ -251,7 +251,12 @@ extension FileReader {
             )
         else { return }
         if entries.isEmpty {
-            report(entry.line, subject, "match", "There is no condition. Leave it out for a rule about everything.")
+            report(
+                entry.line,
+                subject,
+                "match",
+                "It has no conditions. Remove 'match' if the rule is for all requests."
+            )
         }
         for inner in entries {
             let setting = known.contains(inner.key) ? "match.\(inner.key)" : "match"
@@ -289,7 +294,7 @@ extension FileReader {
             if let place = Setting.places["\(entry.key).\(inner.key)"] {
                 read(Setting.all[place], inner, &rule, subject)
             } else {
-                report(inner.line, subject, entry.key, Readers.unknown(inner, of: group).message)
+                report(inner.line, subject, entry.key, Readers.unknown(inner, of: group, in: entry.key).message)
             }
         }
     }

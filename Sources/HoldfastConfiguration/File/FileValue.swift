@@ -42,8 +42,8 @@ indirect enum FileValue {
         case .list(let values, _) where !values.isEmpty: return values
         case .text(let text, _, _) where !text.isEmpty: return [self]
         case .list(_, let line):
-            throw Refusal("The list is empty. Name \(expected), or leave the setting out.", line: line)
-        default: throw Refusal("Expected \(expected), or a list of such, not \(shown).", line: line)
+            throw Refusal("The list is empty. Add \(expected), or remove the setting.", line: line)
+        default: throw Refusal("Expected \(expected), or a list of them, not \(shown).", line: line)
         }
     }
 

@@ -22,7 +22,7 @@ extension Configuration {
             if !routes.isEmpty, !routed.contains(origin.url), !mirrors.contains(origin.url) {
                 report(
                     nil,
-                    "No route leads to it, and it is no mirror. Name it as a route's 'origin', or leave it out."
+                    "No route leads to it, and it is not a mirror. Set it as a route's 'origin', or remove it."
                 )
             }
             if !origin.mirrors.isEmpty,
@@ -32,17 +32,20 @@ extension Configuration {
             {
                 report(
                     "mirrors",
-                    "\(routes[index].subject(number: index + 1)) preserves the client's host, which a mirror does not get, so all hosts would have the same "
-                        + "content. Leave out 'preserve-host' there, or name 'addresses' here."
+                    "\(routes[index].subject(number: index + 1)) preserves the client's host, which mirrors do not get, so all hosts would have the same "
+                        + "content. Remove 'preserve-host' there, or use 'addresses' here."
                 )
             }
             if !routes.isEmpty, !routed.contains(origin.url), mirrors.contains(origin.url) {
                 for setting in origin.settingsForRoutes {
-                    report(setting, "It has no effect: no route leads to this origin, it is a mirror. Leave it out.")
+                    report(
+                        setting,
+                        "It has no effect: this origin is only a mirror, and no route leads to it. Remove it."
+                    )
                 }
             }
             if origin.takesCredentials, !mirrors.contains(origin.url) {
-                report("credentials", "It has no effect: no origin names it among its 'mirrors'. Leave it out.")
+                report("credentials", "It has no effect: no origin lists this one in 'mirrors'. Remove it.")
             }
             origin.check(report)
         }
@@ -56,23 +59,23 @@ extension Configuration.Origin {
     fileprivate func check(_ report: (_ setting: String?, _ message: String) -> Void) {
         checkTLS(report)
         if isInsecure, warnings.isEmpty {
-            report("insecure", "It has no effect: nothing here is without protection. Leave it out.")
+            report("insecure", "It has no effect: everything here is protected. Remove it.")
         }
         if !isInsecure, !tls.isVerified {
             report(
                 "verify",
-                "Without verification anyone on the way can read and change what passes. Name the certificate's issuer with 'ca', "
-                    + "or write 'insecure: true' beside it."
+                "Without verification, anyone on the network path can read and change the traffic. Set the certificate's issuer with 'ca', "
+                    + "or add 'insecure: true'."
             )
         }
         if !isInsecure, let mirror = unprotectedMirrors.first {
             report(
                 "mirrors",
-                "'\(mirror)' has no TLS, and the origin has: anyone on the way could change what is stored for it. "
-                    + "Name an https URL, or write 'insecure: true' beside it."
+                "'\(mirror)' does not use TLS, but the origin does, so anyone on the network path could change the stored responses. "
+                    + "Use an https URL, or add 'insecure: true'."
             )
         }
-        if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Leave it out.") }
+        if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Remove it.") }
     }
 
     /// Those that are set and not followed if it is another origin's mirror alone.
@@ -85,23 +88,23 @@ extension Configuration.Origin {
         if !url.hasPrefix("https:"), tls.isSet {
             return report(
                 nil,
-                "Its settings of TLS have no effect: it is an http origin. Write 'https', or leave them out."
+                "Its TLS settings have no effect, because it is an http origin. Write 'https', or remove them."
             )
         }
         switch (tls.certificate, tls.key) {
-        case (_?, nil): report("certificate", "It needs 'key': the PEM file with its private key.")
-        case (nil, _?): report("key", "It needs 'certificate': the PEM file with its certificate.")
+        case (_?, nil): report("certificate", "It needs 'key', the PEM file with its private key.")
+        case (nil, _?): report("key", "It needs 'certificate', the PEM file of the certificate.")
         case (nil, nil), (_?, _?): break
         }
         if !tls.isVerified, tls.roots != nil {
-            report("ca", "It has no effect beside 'verify: false'. Leave one of them out.")
+            report("ca", "It has no effect with 'verify: false'. Remove one of them.")
         }
         if !addresses.isEmpty, tls.isVerified, tls.serverName == nil, url.hasPrefix("https:"),
             let target = try? TargetURI(url), OriginReader.isAddress(target.host)
         {
             report(
                 "addresses",
-                "The certificate cannot be checked: the origin is named by an address. Name the host in it with 'server-name'."
+                "The certificate cannot be checked, because the origin is an IP address. Set the host in the certificate with 'server-name'."
             )
         }
     }

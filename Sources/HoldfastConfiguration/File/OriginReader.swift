@@ -16,7 +16,7 @@ enum OriginReader {
         }
         guard target.path == "/" else {
             throw Refusal(
-                "\(shown(entry.key)) has a path. An origin has none: write '\(target.scheme)://\(target.authority)'.",
+                "\(shown(entry.key)) has a path, which an origin must not have. Write '\(target.scheme)://\(target.authority)'.",
                 line: entry.line
             )
         }
@@ -52,7 +52,7 @@ enum OriginReader {
         }
         guard !isAddress(target.host) else {
             throw Refusal(
-                "\(value.shown) is an address. TLS sends names alone; leave it out if the certificate names the address.",
+                "\(value.shown) is an IP address, but TLS sends only names. Remove it if the certificate contains the address.",
                 line: value.line
             )
         }
@@ -81,13 +81,13 @@ enum OriginReader {
             let text = try item.text("a URL such as 'https://mirror.example.com'")
             guard let target = try? TargetURI(text), target.query == nil, !text.contains("#") else {
                 throw Refusal(
-                    "\(item.shown) is not a mirror such as 'https://mirror.example.com': an http or https URL without query and fragment.",
+                    "\(item.shown) is not a mirror such as 'https://mirror.example.com', an http or https URL without query and fragment.",
                     line: item.line
                 )
             }
             guard !PathNormalForm.hasDotSegment(target.path) else {
                 throw Refusal(
-                    "The path of \(item.shown) has dot segments. Write the path that is meant.",
+                    "The path of \(item.shown) has dot segments. Write the resolved path.",
                     line: item.line
                 )
             }
@@ -109,7 +109,7 @@ enum OriginReader {
         var result: [String] = []
         for item in items {
             let text = try read(item)
-            guard !result.contains(text) else { throw Refusal("'\(text)' stands there twice.", line: item.line) }
+            guard !result.contains(text) else { throw Refusal("'\(text)' is listed twice.", line: item.line) }
             result.append(text)
         }
         return result
@@ -163,14 +163,14 @@ enum OriginReader {
         }
         guard !check.path.isEmpty else {
             throw Refusal(
-                "A health check needs 'path': the path that is asked for, such as '/healthz'.",
+                "A health check needs 'path', the path to request, such as '/healthz'.",
                 line: value.line
             )
         }
         check.timeout = timeout ?? min(check.timeout, check.interval)
         guard check.timeout <= check.interval else {
             throw Refusal(
-                "'timeout' is longer than 'interval', so that checks would overtake each other.",
+                "'timeout' is longer than 'interval', so checks would overlap. Shorten 'timeout'.",
                 line: value.line
             )
         }
@@ -183,12 +183,12 @@ enum OriginReader {
             path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
         else {
             throw Refusal(
-                "\(value.shown) is not a path such as '/healthz'. It begins with a slash, and has at most 1024 bytes of ASCII without spaces.",
+                "\(value.shown) is not a path such as '/healthz'. A path begins with a slash and has at most 1024 ASCII bytes without spaces.",
                 line: value.line
             )
         }
         guard !PathNormalForm.hasDotSegment(path) else {
-            throw Refusal("\(value.shown) has dot segments. Write the path that is meant.", line: value.line)
+            throw Refusal("\(value.shown) has dot segments. Write the resolved path.", line: value.line)
         }
         return path
     }
@@ -208,7 +208,7 @@ enum OriginReader {
             200 <= first, first <= last, last <= 599
         else {
             throw Refusal(
-                "\(value.shown) is not a status or a range such as '200-399', of 200 to 599.",
+                "\(value.shown) is not a status or a range such as '200-399', within 200 to 599.",
                 line: value.line
             )
         }

@@ -83,7 +83,10 @@ extension TopSetting {
         }
         guard let name, let file, let scope else {
             let missing = [("name", name == nil), ("file", file == nil), ("scope", scope == nil)].first { $0.1 }
-            throw Refusal("A token has no '\(missing?.0 ?? "")'. It has 'name', 'file' and 'scope'.", line: value.line)
+            throw Refusal(
+                "A token has no '\(missing?.0 ?? "")'. It needs 'name', 'file' and 'scope'.",
+                line: value.line
+            )
         }
         return Configuration.Token(name: name, file: file, scope: scope)
     }
@@ -95,7 +98,10 @@ extension TopSetting {
                 || "-._".utf8.contains(byte)
         }
         guard isPlain, name.utf8.count <= 64 else {
-            throw Refusal("\(value.shown) is no name: it has 1 to 64 letters, digits and '-._'.", line: value.line)
+            throw Refusal(
+                "\(value.shown) is not a name. A name has 1 to 64 letters, digits and '-._'.",
+                line: value.line
+            )
         }
         return name
     }

@@ -12,7 +12,7 @@ extension TopSetting {
             name,
             read: { (value, configuration) throws(Refusal) in
                 let size = try Readers.size(value)
-                guard size >= least else { throw Refusal("\(value.shown) is less than \(least) B.") }
+                guard size >= least else { throw Refusal("\(value.shown) is too small; the minimum is \(least) B.") }
                 configuration[keyPath: path] = size
             },
             written: { Quantity.written(bytes: $0[keyPath: path] ?? standard) }
@@ -100,7 +100,7 @@ extension TopSetting {
             read: { (value, configuration) throws(Refusal) in
                 let duration = try Readers.duration(value)
                 guard duration >= least else {
-                    throw Refusal("\(value.shown) is too short. The least is \(Quantity.written(least)).")
+                    throw Refusal("\(value.shown) is too short. The minimum is \(Quantity.written(least)).")
                 }
                 configuration[keyPath: path] = duration
             },
@@ -123,7 +123,7 @@ extension TopSetting {
         let delay = try Readers.duration(value)
         guard delay <= Configuration.longestDrainDelay else {
             let limit = Quantity.written(Configuration.longestDrainDelay)
-            throw Refusal("\(value.shown) is too long. The limit is \(limit). Name a shorter time, or 'off'.")
+            throw Refusal("\(value.shown) is too long. The limit is \(limit). Set a shorter time, or 'off'.")
         }
         return delay
     }
@@ -138,11 +138,11 @@ extension TopSetting {
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#".utf8.contains($0) })
         else {
             throw Refusal(
-                "\(value.shown) is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+                "\(value.shown) is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
             )
         }
         guard !PathNormalForm.hasDotSegment(text) else {
-            throw Refusal("\(value.shown) holds a dot segment, which no client sends.")
+            throw Refusal("\(value.shown) contains a dot segment, which no client sends. Write the resolved path.")
         }
         return text
     }
@@ -152,7 +152,7 @@ extension TopSetting {
         for item in try value.list(of: "addresses such as '10.0.0.0/8'") {
             guard let range = AddressRange(try item.text("an address")) else {
                 throw Refusal(
-                    "\(item.shown) is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for the clients of Unix sockets.",
+                    "\(item.shown) is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for clients of Unix sockets.",
                     line: item.line
                 )
             }
@@ -167,7 +167,7 @@ extension TopSetting {
             case "tags":
                 for quota in try entry.value.entries("tags and sizes") {
                     guard !quota.key.isEmpty, quota.key.utf8.count <= 1024 else {
-                        throw Refusal("A tag has 1 to 1024 bytes.", line: quota.line)
+                        throw Refusal("A tag must have 1 to 1024 bytes.", line: quota.line)
                     }
                     configuration.store.tagQuotas[quota.key] = try self.quota(quota)
                 }
@@ -181,7 +181,7 @@ extension TopSetting {
                     }
                     let origin = "\(target.scheme)://\(target.authority)"
                     guard configuration.store.originQuotas.updateValue(try self.quota(quota), forKey: origin) == nil
-                    else { throw Refusal("'\(origin)' stands there twice.", line: quota.line) }
+                    else { throw Refusal("'\(origin)' is listed twice.", line: quota.line) }
                 }
             case "each-origin": configuration.store.eachOriginQuota = try quota(entry)
             default: throw Readers.unknown(entry, of: ["tags", "origins", "each-origin"])

@@ -30,7 +30,7 @@ struct TopSetting: Sendable {
     }()
 
     static let all: [TopSetting] =
-        top + log + control + clients + health + metrics + store + shared + limits + origins
+        top + log + control + clients + health + metrics + store + fleet + limits + origins
 
     private static let top = [
         listening,
@@ -183,7 +183,9 @@ struct TopSetting: Sendable {
             "limits.response-memory",
             read: { (value, configuration) throws(Refusal) in
                 let size = Int(clamping: try Readers.size(value))
-                guard size >= leastResponseMemory else { throw Refusal("\(value.shown) is less than 1 MiB.") }
+                guard size >= leastResponseMemory else {
+                    throw Refusal("\(value.shown) is too small; the minimum is 1 MiB.")
+                }
                 configuration.options.responseMemory = size
                 configuration.limits.responseMemory = size
             },

@@ -13,11 +13,11 @@ extension CompiledPattern {
         }
         guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Refusal(
-                "\(shown(text)) holds a space, a control or a byte outside ASCII. Percent-encode it, as requests do."
+                "\(shown(text)) contains a space, a control character or a non-ASCII byte. Percent-encode it, as requests do."
             )
         }
         guard !bytes.contains(UInt8(ascii: "#")) else {
-            throw Refusal("\(shown(text)) holds a '#': fragments are never sent, so this matches nothing.")
+            throw Refusal("\(shown(text)) contains a '#'. Fragments are never sent, so this matches nothing.")
         }
         let slash = UInt8(ascii: "/")
         let question = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
@@ -27,7 +27,7 @@ extension CompiledPattern {
             ? Glob(PathNormalForm.query(bytes[(question + 1)...]), separator: nil) : nil
         guard !base.contains(UInt8(ascii: ";")) else {
             throw Refusal(
-                "\(shown(text)) holds a ';': path parameters are not compared. Leave them out; '%3B' is a semicolon in a name."
+                "\(shown(text)) contains a ';', but path parameters are not compared. Remove them; write '%3B' for a semicolon in a name."
             )
         }
         if base.first == slash {
@@ -37,19 +37,19 @@ extension CompiledPattern {
         }
         guard let colon = base.firstIndex(of: UInt8(ascii: ":")), base[colon...].starts(with: "://".utf8) else {
             throw Refusal(
-                "\(shown(text)) is not a pattern. Begin with a slash, or with a scheme and a host: 'https://a.example/**'."
+                "\(shown(text)) is not a pattern. Begin with a slash, or with a scheme and a host, such as 'https://a.example/**'."
             )
         }
         let scheme = Glob(base[..<colon].map(\.lowercasedASCII), separator: nil)
         let isHTTP = scheme.matches(Array("http".utf8))
         let isHTTPS = scheme.matches(Array("https".utf8))
         guard isHTTP || isHTTPS else {
-            throw Refusal("\(shown(text)) can match no target: its scheme is neither http nor https.")
+            throw Refusal("\(shown(text)) matches nothing, because its scheme is neither http nor https.")
         }
         let rest = base[(colon + 3)...]
         guard let start = rest.firstIndex(of: slash) else {
             throw Refusal(
-                "\(shown(text)) has no path. End it with '/**' for all paths, or with '/' for the root alone."
+                "\(shown(text)) has no path. End it with '/**' for all paths, or with '/' for the root only."
             )
         }
         let authority = try Self.authority(rest[..<start], of: text)
@@ -68,7 +68,7 @@ extension CompiledPattern {
     ) throws(Refusal) -> (host: Glob, port: Port?) {
         let colon = UInt8(ascii: ":")
         guard !bytes.contains(UInt8(ascii: "@")) else {
-            throw Refusal("\(shown(text)) holds user information, which no target has.")
+            throw Refusal("\(shown(text)) contains user information, which no target has. Remove it.")
         }
         let isBracketed = bytes.first == UInt8(ascii: "[")
         let end: Int
@@ -83,14 +83,14 @@ extension CompiledPattern {
         let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
         guard !host.isEmpty, !(isBracketed && isWild),
             (try? TargetURI("http://\(String(decoding: sample, as: UTF8.self))/")) != nil
-        else { throw Refusal("The host of \(shown(text)) is not valid, so this can match no target.") }
+        else { throw Refusal("The host of \(shown(text)) is not valid, so this matches nothing.") }
         return (Glob(host, separator: UInt8(ascii: ".")), try port(bytes[end...], of: text))
     }
 
     private static func port(_ bytes: ArraySlice<UInt8>, of text: String) throws(Refusal) -> Port? {
         guard bytes.first == UInt8(ascii: ":") else {
             if bytes.isEmpty { return nil }
-            throw Refusal("The host of \(shown(text)) is not valid, so this can match no target.")
+            throw Refusal("The host of \(shown(text)) is not valid, so this matches nothing.")
         }
         let digits = String(decoding: bytes.dropFirst(), as: UTF8.self)
         if digits == "*" { return .any }

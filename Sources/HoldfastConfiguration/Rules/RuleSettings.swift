@@ -9,7 +9,7 @@ public import HTTPTypes
 /// ```swift
 /// let settings = RuleSettings {
 ///     $0.freshness.lifetime = .minutes(5)
-///     $0.stale.normal = .limited(.days(7))
+///     $0.stale.unreachable = .limited(.days(7))
 /// }
 /// ```
 ///
@@ -49,17 +49,18 @@ public struct RuleSettings: Sendable, Hashable {
     public struct Staleness: Sendable, Hashable {
         /// `while-revalidate`: while they are revalidated in the background.
         public var whileRevalidate: Duration?
-        /// `normal`: when the origin is unreachable, and in the mode `preferStored`.
-        public var normal: Budget?
+        /// `unreachable`: when the origin is unreachable, and where a stored response is used as if
+        /// it were: in the mode `preferStored`.
+        public var unreachable: Budget?
         /// `on-error`: when the origin responds with 500, 502, 503 or 504.
         public var onError: Budget?
         /// `offline`: in the mode `offline`.
         public var offline: Budget?
-        /// `despite`: directives that do not forbid the uses above: `must-revalidate`,
+        /// `ignore`: directives that do not forbid the uses above: `must-revalidate`,
         /// `proxy-revalidate`, `no-cache`, `s-maxage`; `no-store`: such a response is then stored
         /// for these uses only; and `invalidated`: a response that an unsafe method's success
         /// invalidated. Each use that a directive forbids is logged.
-        public var despite: PolicyOverrides.Directives?
+        public var ignore: PolicyOverrides.Directives?
         /// Sets nothing.
         public init() {}
     }
@@ -139,8 +140,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var tagsFrom: [TagField]?
     /// `store`
     public var store = Storing()
-    /// `shared`: `false` keeps responses from the other nodes of a fleet, and theirs from here.
-    public var shared: Bool?
+    /// `fleet`: `false` keeps responses from the other nodes of a fleet, and theirs from here.
+    public var fleet: Bool?
     /// `bypass`: responses are neither stored nor served from the store.
     public var bypass: Bool?
     /// `to-origin`

@@ -30,7 +30,7 @@ struct FieldSources {
         case .environment where !looksUp, .file where !looksUp: return Self.placeholder
         case .environment(let name):
             guard let found = environment[name] else {
-                throw Refusal("The environment has no variable \(shown(name)). Set it, or leave the field out.")
+                throw Refusal("The environment has no variable \(shown(name)). Set it, or remove the field.")
             }
             value = found
             place = "The value of the variable \(shown(name))"
@@ -43,7 +43,9 @@ struct FieldSources {
             throw Refusal("\(place) is too long. The limit is \(Self.longest) bytes.")
         }
         guard HTTPField.isValidValue(value), value.utf8.first != 0x20, value.utf8.last != 0x20 else {
-            throw Refusal("\(place) cannot be sent in a field: it holds a control character, or a space at an end.")
+            throw Refusal(
+                "\(place) cannot be sent in a field, because it contains a control character, or begins or ends with a space."
+            )
         }
         return value
     }

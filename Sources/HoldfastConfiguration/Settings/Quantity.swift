@@ -64,9 +64,9 @@ enum Quantity {
             throw Refusal("\(shown(text)) is not a number with a unit (\(units))\(hint), as in '5 \(example)'.")
         }
         let digits = String(decoding: number, as: UTF8.self)
-        if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Name one: \(units), as in '\(digits) \(example)'.") }
+        if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Add one (\(units)), as in '\(digits) \(example)'.") }
         guard let factor = known.first(where: { $0.name == unit })?.factor else {
-            throw Refusal("\(shown(text)) has an unknown unit. Known are \(units).")
+            throw Refusal("\(shown(text)) has an unknown unit. Use \(units).")
         }
         var value: Int64 = 0
         var divisor: Int64 = 1

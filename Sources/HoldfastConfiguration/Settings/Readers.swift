@@ -12,7 +12,7 @@ enum Readers {
     static func seconds(_ value: FileValue) throws(Refusal) -> Duration {
         let duration = try duration(value)
         guard duration.components.attoseconds == 0 else {
-            throw Refusal("\(value.shown) is not a whole number of seconds. RFC 9111 counts in seconds.")
+            throw Refusal("\(value.shown) is not a whole number of seconds, which RFC 9111 requires.")
         }
         return duration
     }
@@ -83,7 +83,7 @@ enum Readers {
         var result: [TagField] = []
         for item in try value.list(of: "fields with tags (\(known))") {
             guard let field = TagField(named: try item.text("a field name")) else {
-                throw Refusal("\(item.shown) is no field with tags. Name \(known).", line: item.line)
+                throw Refusal("\(item.shown) is not a field with tags. Use \(known).", line: item.line)
             }
             if !result.contains(field) { result.append(field) }
         }
@@ -104,7 +104,7 @@ enum Readers {
             }
             guard isToken, name.utf8.count <= 64 else {
                 throw Refusal(
-                    "\(item.shown) is not the name of a protocol: 1 to 64 letters, digits and '-._/'.",
+                    "\(item.shown) is not a protocol name. A name has 1 to 64 letters, digits and '-._/'.",
                     line: item.line
                 )
             }
@@ -113,7 +113,7 @@ enum Readers {
             let kind = name.prefix { $0 != "/" }
             guard !["h2", "h2c", "h3", "http", "tls"].contains(kind) else {
                 throw Refusal(
-                    "\(item.shown) would carry requests past the gateway. Name a protocol such as 'websocket'.",
+                    "\(item.shown) would carry requests past the gateway. Use a protocol such as 'websocket'.",
                     line: item.line
                 )
             }
@@ -185,13 +185,13 @@ enum Readers {
             }
             guard result[name] == nil else {
                 throw Refusal(
-                    "'\(name.rawName)' stands there twice: field names are not case-sensitive.",
+                    "'\(name.rawName)' is listed twice. Field names are not case-sensitive.",
                     line: entry.line
                 )
             }
             result[name] = try fieldValue(entry)
         }
-        guard !result.isEmpty else { throw Refusal("There is no field. Name one, or leave the setting out.") }
+        guard !result.isEmpty else { throw Refusal("It has no fields. Add one, or remove the setting.") }
         return result
     }
 
@@ -204,15 +204,19 @@ enum Readers {
             return .file(try sources[0].value.text("the path of a file"))
         default:
             throw Refusal(
-                "The value of \(shown(entry.key)) is not understood. Write a text, '{env: NAME}' or '{file: PATH}'.",
+                "The value of \(shown(entry.key)) is not supported. Write text, '{env: NAME}' or '{file: PATH}'.",
                 line: entry.line
             )
         }
     }
 
-    static func unknown(_ entry: FileValue.Entry, of known: [String]) -> Refusal {
+    /// - Parameter group: the group of settings in which the name stands.
+    static func unknown(_ entry: FileValue.Entry, of known: [String], in group: String? = nil) -> Refusal {
+        if let name = FormerNames.newName(of: entry.key, in: group) {
+            return Refusal("\(shown(entry.key)) was renamed. Write '\(name)'.", line: entry.line)
+        }
         let advice = nearest(to: entry.key, of: known).map { "Did you mean '\($0)'? " } ?? ""
         let all = known.map { "'\($0)'" }.joined(separator: ", ")
-        return Refusal("\(shown(entry.key)) is not known. \(advice)Known are \(all).", line: entry.line)
+        return Refusal("\(shown(entry.key)) is unknown. \(advice)Known names: \(all).", line: entry.line)
     }
 }

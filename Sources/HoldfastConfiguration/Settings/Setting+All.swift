@@ -27,18 +27,18 @@ extension Setting {
 
     private static let staleness = [
         seconds("stale.while-revalidate", \.stale.whileRevalidate) { $1.overrides.staleWhileRevalidate = $0 },
-        budget("stale.normal", \.stale.normal) { $1.overrides.maximumStaleness = $0 },
+        budget("stale.unreachable", \.stale.unreachable) { $1.overrides.maximumStalenessUnreachable = $0 },
         // `unlimited` differs from unset here: without a rule, a response that does not allow it
         // may not be served in place of a 5xx. RFC 5861 §4
         budget("stale.on-error", \.stale.onError) { $1.overrides.staleIfError = $0 ?? .max },
         budget("stale.offline", \.stale.offline) { $1.overrides.maximumStalenessOffline = $0 },
         Setting(
-            "stale.despite",
+            "stale.ignore",
             .response,
-            \.stale.despite,
+            \.stale.ignore,
             read: { value throws(Refusal) in try Readers.directives(value, Readers.liftable) },
             written: Writers.directives
-        ) { $1.overrides.staleDespite = $0 },
+        ) { $1.overrides.directivesIgnoredWhenStale = $0 },
         Setting(
             "mode",
             .request,
@@ -132,7 +132,7 @@ extension Setting {
             written: Writers.principal
         ) { $1.principal = $0 },
         flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
-        flag("shared", .request, \.shared) { $1.isShared = $0 },
+        flag("fleet", .request, \.fleet) { $1.isForFleet = $0 },
         flag("bypass", .request, \.bypass, worksWithBypass: true) { $1.isBypassed = $0 },
         Setting(
             "guard",
@@ -167,7 +167,7 @@ extension Setting {
             worksWithBypass: true,
             read: { value throws(Refusal) in
                 if case .mapping = value {
-                    throw Refusal("In a rule it is on or off. Set how breakers work at the file's top level.")
+                    throw Refusal("In a rule, it is on or off. Configure breakers at the top level of the file.")
                 }
                 return try value.flag()
             },

@@ -16,7 +16,7 @@ public struct ControlNetwork: Sendable {
     /// The port; 0 for any free one.
     public var port: Int
     /// The tokens that open it.
-    public var tokens: TokenDesk
+    public var tokens: TokenVerifier
     /// The hosts by which clients may name it, beside `host` and `localhost`.
     public var hosts: [String]
 
@@ -27,7 +27,7 @@ public struct ControlNetwork: Sendable {
     }
 
     /// An address.
-    public init(host: String, port: Int, tokens: TokenDesk, hosts: [String] = []) {
+    public init(host: String, port: Int, tokens: TokenVerifier, hosts: [String] = []) {
         self.host = host
         self.port = port
         self.tokens = tokens
@@ -77,7 +77,7 @@ public struct ControlNetwork: Sendable {
             let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
             throw Refusal(
                 description:
-                    "The control plane cannot listen on '\(address)': \(why). Name another address with '\(setting)'."
+                    "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
             )
         }
     }

@@ -10,7 +10,7 @@ extension ControlResponder {
         [Operation(path: "/v1/inspections", method: .post, scope: .read) { try await $0.beginInspection($1, $2) }]
         + SessionRoute.allCases.map { route in
             Operation(path: SessionRoute.path, method: route.method, scope: .read, isOpen: route.isOpen) {
-                try await route.respond(to: $1, $2, by: $0.door, $0.logger)
+                try await route.respond(to: $1, $2, by: $0.entryPoint, $0.logger)
             }
         }
 
@@ -19,16 +19,16 @@ extension ControlResponder {
         let content = try await Self.content(of: request)
         if !content.isEmpty { try JSONMembers(json: content, example: "{}").end(known: []) }
         // Otherwise a session would have no end.
-        guard door.sessionEnd(presenting: request.headers[values: .authorization]) == nil else {
+        guard entryPoint.sessionEnd(presenting: request.headers[values: .authorization]) == nil else {
             throw ControlProblem(
                 .scopeTooSmall,
-                "A session makes no codes for further sessions. Run 'holdfast inspect', or use a token of 'control.tokens'.",
+                "A session cannot create codes for other sessions. Run 'holdfast inspect', or use a token of 'control.tokens'.",
                 field: "Authorization"
             )
         }
         guard let place = page.place() else { return try Self.response(.ok, InspectionReport()) }
         let code = try page.sessions.makeCode(for: context.client)
-        logger.notice("Code for the page made", metadata: ["control.client": "\(context.client.name)"])
+        logger.notice("Status page code created", metadata: ["control.client": "\(context.client.name)"])
         return try Self.response(.ok, InspectionReport(place, code))
     }
 
@@ -63,11 +63,11 @@ enum SessionRoute: CaseIterable, Sendable {
         self = route
     }
 
-    /// - Throws: ``ControlProblem``, ``TokenDesk/Wait``
+    /// - Throws: ``ControlProblem``, ``TokenVerifier/Wait``
     func respond(
         to request: Request,
         _ context: ControlContext,
-        by door: ControlDoor,
+        by entryPoint: ControlEntryPoint,
         _ logger: Logger
     ) async throws -> Response {
         try QueryMembers.none(in: request)
@@ -75,21 +75,21 @@ enum SessionRoute: CaseIterable, Sendable {
         switch self {
         case .begin:
             let json = try await ControlResponder.content(of: request, within: SlowClients.openContentLimit)
-            let session = try door.beginSession(try SessionRequest(json: json).code)
-            logger.notice("Page opened", metadata: ["control.client": "\(session.client.name)"])
+            let session = try entryPoint.beginSession(try SessionRequest(json: json).code)
+            logger.notice("Status page opened", metadata: ["control.client": "\(session.client.name)"])
             return try ControlResponder.response(.ok, SessionReport(session))
         case .show:
-            let end = door.sessionEnd(presenting: credentials)
+            let end = entryPoint.sessionEnd(presenting: credentials)
             return try ControlResponder.response(.ok, ClientReport(context.client, until: end))
         case .end:
-            return try ControlResponder.response(.ok, SessionEnd(ended: door.endSession(presenting: credentials)))
+            return try ControlResponder.response(.ok, SessionEnd(ended: entryPoint.endSession(presenting: credentials)))
         }
     }
 }
 
 /// The page of a gateway: where a browser finds it, and its sessions.
-struct PageDesk: Sendable {
-    let sessions: SessionDesk
+struct PageAccess: Sendable {
+    let sessions: PageSessions
     /// The path of the Unix socket.
     let socket: String
     /// The URL of the port on which it is; `nil` if the gateway has none.
@@ -110,7 +110,7 @@ struct SessionRequest {
         guard let code = try members.text("code") else {
             throw ControlProblem(
                 .invalidRequest,
-                "'code' is missing. 'holdfast inspect' prints it behind '#code='.",
+                "'code' is missing. 'holdfast inspect' prints it after '#code='.",
                 field: "code"
             )
         }
@@ -132,7 +132,7 @@ public struct InspectionReport: Sendable, Hashable, Codable {
     /// The report of a gateway without a port.
     public init() {}
 
-    init(_ place: String, _ code: SessionDesk.Code) {
+    init(_ place: String, _ code: PageSessions.Code) {
         url = "\(place)/#code=\(code.text)"
         self.code = code.text
         expiresAt = EndTime.text(code.expiresAt)
@@ -148,7 +148,7 @@ struct SessionReport: Sendable, Hashable, Codable {
     var scope: ControlScope
     var expiresAt: String
 
-    init(_ session: SessionDesk.Session) {
+    init(_ session: PageSessions.Session) {
         token = session.token
         client = session.client.name
         scope = session.client.scope

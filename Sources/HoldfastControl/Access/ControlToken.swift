@@ -29,7 +29,7 @@ public struct ControlToken: Sendable, Hashable {
         guard bytes.allSatisfy(Self.isTokenByte), bytes.count <= Self.maximumText else {
             throw Refusal(
                 description:
-                    "\(place) is no token: one line of at most \(Self.maximumText) letters, digits and '-._~+/=' is expected. \(Self.advice)"
+                    "\(place) is not a token. A token is one line of at most \(Self.maximumText) letters, digits and '-._~+/='. \(Self.advice)"
             )
         }
         // Hexadecimal digits have room for half a byte each, base64 for three quarters.
@@ -38,7 +38,7 @@ public struct ControlToken: Sendable, Hashable {
         guard room >= Self.leastBytes else {
             throw Refusal(
                 description:
-                    "\(place) has room for \(room) random bytes; the least is \(Self.leastBytes). \(Self.advice)"
+                    "\(place) is too short: it can hold \(room) random bytes, and the minimum is \(Self.leastBytes). \(Self.advice)"
             )
         }
         self.name = name
@@ -46,7 +46,7 @@ public struct ControlToken: Sendable, Hashable {
         digest = SHA256.hash(data: bytes)
     }
 
-    private static let advice = "Make one with 'openssl rand -hex 32'."
+    private static let advice = "Create one with 'openssl rand -hex 32'."
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {

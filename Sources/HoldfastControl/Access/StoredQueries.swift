@@ -19,7 +19,7 @@ extension ControlClient {
         throw ControlProblem(
             .scopeTooSmall,
             "'\(field)' has a query, and the scope of the token '\(name)' is '\(scope.rawValue)'. "
-                + "Leave the query out, or use a token with the scope 'operate'.",
+                + "Remove the query, or use a token with the scope 'operate'.",
             field: field
         )
     }

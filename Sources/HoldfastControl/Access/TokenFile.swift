@@ -28,12 +28,12 @@ public struct TokenFile: Sendable, Hashable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refusal("is no regular file")
+            throw refusal("is not a regular file")
         }
         // The descriptor is looked at, not the path: another file could be there meanwhile.
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
-            throw refusal("can be used by others (mode 0\(mode)): run 'chmod 600 \(path)'")
+            throw refusal("is accessible to other users (mode 0\(mode)): run 'chmod 600 \(path)'")
         }
         var bytes = [UInt8](repeating: 0, count: ControlToken.maximumText + 2)
         let count = readBytes(descriptor, &bytes, bytes.count)
@@ -60,14 +60,14 @@ public struct TokenFile: Sendable, Hashable {
         let draft = "\(path).\(getpid())"
         unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw refusal("cannot be made: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw refusal("cannot be created: \(String(cString: strerror(errno)))") }
         let bytes = Array((text.joined() + "\n").utf8)
         let isWritten = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
         let code = errno
         close(descriptor)
         guard isWritten, rename(draft, path) == 0 else {
             unlink(draft)
-            throw refusal("cannot be made: \(String(cString: strerror(isWritten ? errno : code)))")
+            throw refusal("cannot be created: \(String(cString: strerror(isWritten ? errno : code)))")
         }
         return true
     }

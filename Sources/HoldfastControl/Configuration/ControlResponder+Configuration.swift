@@ -38,7 +38,7 @@ extension ControlResponder {
         case .noFile:
             throw ControlProblem(
                 .noFile,
-                "The gateway was started without a configuration file, so there is none to reload. Start it with '--config'."
+                "The gateway was started without a configuration file. Start it with '--config'."
             )
         case .rejected: throw Self.rejection(report)
         }
@@ -53,7 +53,7 @@ extension ControlResponder {
         guard let text else {
             throw ControlProblem(
                 .invalidRequest,
-                "'url' is missing. Name a client's URL or an origin's, percent-encoded: ?url=http%3A%2F%2Fa.example%2F.",
+                "'url' is missing. Add the URL of a client or an origin, percent-encoded: ?url=http%3A%2F%2Fa.example%2F.",
                 field: "url"
             )
         }
@@ -64,7 +64,7 @@ extension ControlResponder {
             let value = Redaction.uriText(text, limit: 200)
             throw ControlProblem(
                 .invalidRequest,
-                "'url': \(error) Name an absolute http or https URL.",
+                "'url': \(error) Use an absolute http or https URL.",
                 field: "url",
                 value: value
             )
@@ -86,7 +86,7 @@ extension ControlResponder {
             else {
                 throw ControlProblem(
                     .invalidRequest,
-                    "'field' is '\(ControlProblem.shown(text))', and a name and a value are expected: 'accept-language: de', \(fieldLimit) times at most.",
+                    "'field' must be a name and a value, such as 'accept-language: de', not '\(ControlProblem.shown(text))'. The limit is \(fieldLimit) fields.",
                     field: "field",
                     limit: fieldLimit
                 )
@@ -104,7 +104,7 @@ extension ControlResponder {
         let named = report.findings.prefix(namedFindings).map(\.message).joined(separator: "\n")
         var problem = ControlProblem(
             .configurationRejected,
-            "The file has \(number == 1 ? "an error" : "\(number) errors"). Nothing has changed.\n\(named)",
+            "The file has \(number == 1 ? "an error" : "\(number) errors"). Nothing changed.\n\(named)",
             field: report.findings.first?.setting
         )
         problem.findings = ReloadResult(report).findings

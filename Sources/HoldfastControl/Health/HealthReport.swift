@@ -23,7 +23,7 @@ struct HealthReport: Sendable, Hashable, Encodable {
 }
 
 extension HealthReport {
-    /// Whether every event loop answers. Neither the disk nor an origin is looked at.
+    /// Whether every event loop responds. Neither the disk nor an origin is looked at.
     static func liveness(stuckLoops: [Int]) -> HealthReport {
         HealthReport(["loops": loops(stuckLoops)])
     }
@@ -33,22 +33,22 @@ extension HealthReport {
     /// An unreachable origin, the mode and a store that accepts no writes degrade it only. A load
     /// balancer must not remove the one program that still answers.
     ///
-    /// - Parameter shared: the state of what is shared with other nodes, if anything is. It
+    /// - Parameter fleet: the state of what is shared with other nodes, if anything is. It
     ///   degrades the gateway only, too: its own store is the authority.
     static func readiness(
         _ phase: ServingPhase,
         _ store: StoreCondition,
         _ origins: [String],
         _ mode: ModeState,
-        shared: SharedCondition? = nil
+        fleet: FleetCondition? = nil
     ) -> HealthReport {
         var checks = [
             "serving": serving(phase), "store": Check(store), "origins": unreachable(origins), "mode": Check(mode),
         ]
-        if let shared {
-            checks["shared"] = Check(
-                status: shared.isStarting ? .failing : shared.isFollowing ? .ok : .degraded,
-                detail: shared.detail
+        if let fleet {
+            checks["fleet"] = Check(
+                status: fleet.isStarting ? .failing : fleet.isFollowing ? .ok : .degraded,
+                detail: fleet.detail
             )
         }
         return HealthReport(checks)
@@ -60,16 +60,16 @@ extension HealthReport {
     }
 
     private static func loops(_ stuck: [Int]) -> Check {
-        guard let first = stuck.first else { return Check(status: .ok, detail: "every event loop answers") }
+        guard let first = stuck.first else { return Check(status: .ok, detail: "every event loop responds") }
         let others = stuck.count > 1 ? " and \(stuck.count - 1) more" : ""
-        return Check(status: .failing, detail: "event loop \(first)\(others) did not answer for 2 s")
+        return Check(status: .failing, detail: "event loop \(first)\(others) did not respond for 2 s")
     }
 
     private static func serving(_ phase: ServingPhase) -> Check {
         switch phase {
         case .starting: Check(status: .failing, detail: "the gateway is starting")
         case .serving: Check(status: .ok, detail: "the gateway accepts connections")
-        case .ending: Check(status: .ending, detail: "the gateway is ending")
+        case .ending: Check(status: .ending, detail: "the gateway is shutting down")
         }
     }
 
@@ -84,10 +84,10 @@ extension HealthReport {
 extension HealthReport.Check {
     fileprivate init(_ store: StoreCondition) {
         switch store {
-        case .usable: self.init(status: .ok, detail: "the store is read and written")
+        case .usable: self.init(status: .ok, detail: "the store is readable and writable")
         case .readOnly: self.init(status: .degraded, detail: "the store is read-only; new responses are not stored")
         case .notWritable:
-            self.init(status: .degraded, detail: "the disk accepts no writes; new responses are not stored")
+            self.init(status: .degraded, detail: "the disk is not writable; new responses are not stored")
         case .unreadable(let why): self.init(status: .failing, detail: "the store cannot be read: \(why)")
         }
     }
@@ -97,7 +97,7 @@ extension HealthReport.Check {
         let mode = "the mode is \(state.value.rawValue)\(end)"
         switch state.value {
         case .online, .automatic, .preferStored: self.init(status: .ok, detail: mode)
-        case .offline: self.init(status: .degraded, detail: "\(mode); no origin gets a request")
+        case .offline: self.init(status: .degraded, detail: "\(mode); origins get no requests")
         }
     }
 }

@@ -22,7 +22,7 @@ public final class HealthWatch: Sendable {
             condition,
             operations.unreachableOrigins,
             operations.modeState,
-            shared: operations.sharedCondition
+            fleet: operations.fleetCondition
         )
         return readiness.adding(.liveness(stuckLoops: await loops.stuckLoops())).status
     }

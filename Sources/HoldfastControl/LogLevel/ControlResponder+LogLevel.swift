@@ -63,12 +63,12 @@ struct LogLevelRequest {
         var members = try JSONMembers(json: json, example: #"{"level": "debug", "for": "15m"}"#)
         let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
         guard let level = try members.text("level") else {
-            throw ControlProblem(.invalidRequest, "'level' is missing. Name one of \(known).", field: "level")
+            throw ControlProblem(.invalidRequest, "'level' is missing. Use one of \(known).", field: "level")
         }
         guard let named = Logger.Level(rawValue: level) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'level' is '\(ControlProblem.shown(level))', and one of \(known) is expected.",
+                "'level' must be one of \(known), not '\(ControlProblem.shown(level))'.",
                 field: "level",
                 value: level
             )
@@ -90,8 +90,8 @@ struct LogLevelRequest {
             guard level == own else {
                 throw ControlProblem(
                     .invalidRequest,
-                    "'\(level)' needs an end, because the gateway's own level is '\(own)'. "
-                        + "Name 'until' (2026-11-25T14:00:00Z) or 'for' (15m).",
+                    "'\(level)' needs an end, because the configured level is '\(own)'. "
+                        + "Set 'until' (2026-11-25T14:00:00Z) or 'for' (15m).",
                     field: "until"
                 )
             }

@@ -65,7 +65,11 @@ final class OperationsMetrics: MetricsCollector {
         ]
         if let sqlite = program.sqlite { labels.append(("sqlite", sqlite)) }
         return MetricFamily(
-            MetricDescription("holdfast_build_info", .gauge, "Always 1. Its labels name what the program is made of."),
+            MetricDescription(
+                "holdfast_build_info",
+                .gauge,
+                "Always 1. Labels give the versions of the program and its libraries."
+            ),
             [MetricSeries(MetricLabels(labels), .integer(1))]
         )
     }
@@ -81,7 +85,7 @@ final class OperationsMetrics: MetricsCollector {
             MetricDescription(
                 "holdfast_mode",
                 .gauge,
-                "1 for the mode in force, 0 for the others: of all routes, and of those that have one of their own."
+                "1 for the mode in force, 0 for other modes: for the gateway, and for each route with a mode of its own."
             ),
             modes.flatMap { route, inForce in
                 OfflineMode.allCases.map { mode in
@@ -95,7 +99,7 @@ final class OperationsMetrics: MetricsCollector {
     private var sequence: MetricFamily {
         one(
             "holdfast_invalidation_sequence",
-            "The number of the last invalidation.",
+            "Sequence number of the last invalidation.",
             .integer(operations.invalidationSequence.number)
         )
     }
@@ -108,14 +112,14 @@ final class OperationsMetrics: MetricsCollector {
             labelled(name, help, by: "origin", origins.map { ($0.label, Int64(value($0))) })
         }
         return [
-            gauge("holdfast_origin_up", "0 while an origin is treated as unreachable, else 1.") { $0.isUp ? 1 : 0 },
-            gauge("holdfast_origin_in_flight", "Requests to an origin that are under way.") { $0.inFlight },
-            gauge("holdfast_origin_waiting", "Requests that wait for a place at an origin.") { $0.waiting },
+            gauge("holdfast_origin_up", "0 while an origin counts as unreachable, otherwise 1.") { $0.isUp ? 1 : 0 },
+            gauge("holdfast_origin_in_flight", "Requests to an origin in flight.") { $0.inFlight },
+            gauge("holdfast_origin_waiting", "Requests waiting for a permit at an origin.") { $0.waiting },
             MetricFamily(
                 MetricDescription(
                     "holdfast_origin_outage_seconds_total",
                     .counter,
-                    "Seconds for which an origin was treated as unreachable, the present outage included."
+                    "Seconds during which an origin counted as unreachable, including the current outage."
                 ),
                 origins.map {
                     MetricSeries([.init("origin", $0.label)], .number(Double($0.outageMilliseconds) / 1000))
@@ -131,19 +135,19 @@ final class OperationsMetrics: MetricsCollector {
         return [
             labelled(
                 "holdfast_config_reloads_total",
-                "Reloads of the configuration, by their result.",
+                "Configuration reloads, by result.",
                 as: .counter,
                 by: "result",
                 ReloadReport.Outcome.allCases.map { ($0.rawValue, Int64(status.reloads[$0] ?? 0)) }
             ),
             one(
                 "holdfast_config_last_reload_successful",
-                "0 if the last reload was rejected, else 1. The start is the first one.",
+                "0 if the last reload was rejected, otherwise 1. Startup counts as a reload.",
                 .integer(status.lastReload?.outcome == .rejected ? 0 : 1)
             ),
             one(
                 "holdfast_config_last_reload_success_timestamp_seconds",
-                "When the configuration in force was read, in seconds since 1970.",
+                "Time the current configuration was read, in seconds since 1970.",
                 .number(Double(status.loadedAt.milliseconds) / 1000)
             ),
         ]
@@ -154,7 +158,7 @@ final class OperationsMetrics: MetricsCollector {
     private func storeFamilies() async -> [MetricFamily] {
         let pending = one(
             "holdfast_store_pending_write_bytes",
-            "Bytes that wait to be written to the store.",
+            "Bytes waiting to be written to the store.",
             .integer(Int64(operations.pendingWriteBytes))
         )
         guard let reading = await store.reading() else { return [pending] }
@@ -165,7 +169,7 @@ final class OperationsMetrics: MetricsCollector {
             pending,
             labelled(
                 "holdfast_store_bytes",
-                "Bytes of entries, of the database and its log, and of what is free in the database.",
+                "Bytes of entries, of the database and its log, and of free space in the database.",
                 by: "kind",
                 [
                     ("entries", summary.storedBytes), ("database", measures.databaseBytes),
@@ -174,48 +178,52 @@ final class OperationsMetrics: MetricsCollector {
             ),
             one(
                 "holdfast_store_budget_bytes",
-                "The most bytes that the store may take.",
+                "Maximum size of the store in bytes.",
                 .integer(summary.budget)
             ),
             one("holdfast_store_responses", "Stored responses.", .integer(Int64(summary.responses))),
             states(measures),
             one(
                 "holdfast_store_evictions_total",
-                "Entries that were evicted.",
+                "Entries evicted.",
                 as: .counter,
                 .integer(Int64(summary.evicted))
             ),
             one(
                 "holdfast_store_evicted_bytes_total",
-                "Bytes of the entries that were evicted.",
+                "Bytes of evicted entries.",
                 as: .counter,
                 .integer(measures.evictedBytes)
             ),
             one(
                 "holdfast_store_damaged_reads_total",
-                "Reads of the store that found damaged bytes.",
+                "Store reads that found damaged bytes.",
                 as: .counter,
                 .integer(Int64(measures.damagedReads))
             ),
-            one("holdfast_memory_bytes", "Bytes of entries in memory, about.", .integer(summary.residentBytes)),
+            one("holdfast_memory_bytes", "Approximate bytes of entries in memory.", .integer(summary.residentBytes)),
             one(
                 "holdfast_memory_budget_bytes",
-                "The most bytes that entries may take in memory.",
+                "Maximum bytes of entries in memory.",
                 .integer(measures.memoryBudget)
             ),
             labelled(
                 "holdfast_quota_bytes",
-                "Bytes of the responses of a quota.",
+                "Bytes of responses that count towards a quota.",
                 by: "quota",
                 measures.quotas.map { ($0.quota, $0.bytes) }
             ),
             labelled(
                 "holdfast_quota_limit_bytes",
-                "The most bytes that the responses of a quota may take.",
+                "Maximum bytes of responses that count towards a quota.",
                 by: "quota",
                 measures.quotas.map { ($0.quota, $0.limit) }
             ),
-            one("holdfast_store_statistics_age_seconds", "How old the store's numbers are.", .integer(age / 1000)),
+            one(
+                "holdfast_store_statistics_age_seconds",
+                "Age of the store's statistics in seconds.",
+                .integer(age / 1000)
+            ),
         ]
     }
 
@@ -223,7 +231,7 @@ final class OperationsMetrics: MetricsCollector {
         let summary = measures.summary
         return labelled(
             "holdfast_store_entries",
-            "Entries in a state. Pinned and damaged ones are in another state too.",
+            "Entries by state. Pinned and damaged entries are also counted in another state.",
             by: "state",
             [
                 ("fresh", Int64(measures.fresh)), ("stale", Int64(measures.stale)),

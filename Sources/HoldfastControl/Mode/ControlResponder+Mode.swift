@@ -49,7 +49,7 @@ extension ControlResponder {
         } catch {
             throw ControlProblem(
                 .storeFailed,
-                "The \(Value.settingName) is still '\(state().value.logged)', because the store cannot keep another one: \(error)"
+                "The \(Value.settingName) is still '\(state().value.logged)', because the store cannot save the change: \(error)"
             )
         }
     }

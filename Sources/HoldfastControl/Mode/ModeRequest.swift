@@ -30,12 +30,12 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
         var members = try JSONMembers(json: json, example: #"{"mode": "offline", "for": "2h"}"#)
         let known = OfflineMode.allCases.map(\.rawValue).joined(separator: ", ")
         guard let mode = try members.text("mode") else {
-            throw ControlProblem(.invalidRequest, "'mode' is missing. Name one of \(known).", field: "mode")
+            throw ControlProblem(.invalidRequest, "'mode' is missing. Use one of \(known).", field: "mode")
         }
         guard let named = OfflineMode(rawValue: mode) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'mode' is '\(ControlProblem.shown(mode))', and one of \(known) is expected.",
+                "'mode' must be one of \(known), not '\(ControlProblem.shown(mode))'.",
                 field: "mode",
                 value: mode
             )
@@ -57,7 +57,7 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
                 throw ControlProblem(
                     .invalidRequest,
                     "'\(mode.rawValue)' needs an end, because the configured mode is '\(configured.rawValue)'. "
-                        + "Name 'until' (2026-11-25T14:00:00Z) or 'for' (2h). What must last belongs into the configuration file.",
+                        + "Set 'until' (2026-11-25T14:00:00Z) or 'for' (2h). For a permanent change, edit the configuration file.",
                     field: "until"
                 )
             }

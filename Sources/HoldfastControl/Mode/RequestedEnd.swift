@@ -16,7 +16,7 @@ struct RequestedEnd: Sendable, Hashable {
         case (.some, .some(let length)):
             throw ControlProblem(
                 .invalidRequest,
-                "'until' and 'for' both name an end. Name one of them.",
+                "'until' and 'for' both set the end. Use one of them.",
                 field: "for",
                 value: length
             )
@@ -25,7 +25,7 @@ struct RequestedEnd: Sendable, Hashable {
             guard let duration = EndTime.duration(length) else {
                 throw ControlProblem(
                     .invalidRequest,
-                    "'for' is '\(ControlProblem.shown(length))', and a number with s, m, h or d is expected: 90s, 30m, 2h, 7d.",
+                    "'for' must be a number with s, m, h or d, such as 90s, 30m, 2h or 7d, not '\(ControlProblem.shown(length))'.",
                     field: "for",
                     value: length
                 )
@@ -43,7 +43,7 @@ struct RequestedEnd: Sendable, Hashable {
         guard let end else {
             throw ControlProblem(
                 .invalidRequest,
-                "'until' is '\(ControlProblem.shown(text))', and an instant by RFC 3339 is expected: 2026-11-25T14:00:00Z.",
+                "'until' must be an RFC 3339 instant, such as 2026-11-25T14:00:00Z, not '\(ControlProblem.shown(text))'.",
                 field: "until",
                 value: text
             )
@@ -51,7 +51,7 @@ struct RequestedEnd: Sendable, Hashable {
         guard end > now else {
             throw ControlProblem(
                 .invalidRequest,
-                "'until' is '\(ControlProblem.shown(text))', which is over: the gateway's clock shows \(EndTime.text(now)).",
+                "'until' is '\(ControlProblem.shown(text))', which is in the past: the gateway's clock shows \(EndTime.text(now)).",
                 field: "until",
                 value: text
             )
@@ -64,7 +64,7 @@ struct RequestedEnd: Sendable, Hashable {
         let days = Int(EndTime.longest.components.seconds / 86_400)
         return ControlProblem(
             .invalidRequest,
-            "'\(field)' is '\(ControlProblem.shown(value))'; the limit is \(days) days. Name an earlier end, and set it again then.",
+            "'\(field)' is '\(ControlProblem.shown(value))'; the limit is \(days) days. Set an earlier end, and extend it later.",
             field: field,
             value: value,
             limit: days

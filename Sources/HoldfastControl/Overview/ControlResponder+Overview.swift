@@ -48,7 +48,7 @@ extension ControlResponder {
         guard let window = TrafficHistory.Window(rawValue: text) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'window' is '\(ControlProblem.shown(text))', and 'hour' or 'day' is expected.",
+                "'window' must be 'hour' or 'day', not '\(ControlProblem.shown(text))'.",
                 field: "window",
                 value: text
             )
@@ -59,10 +59,10 @@ extension ControlResponder {
     /// `GET /v1/events`
     private func events(_ request: Request, _ context: ControlContext) throws -> Response {
         try QueryMembers.none(in: request)
-        let place = try streams.take(for: context.client.name)
+        let permit = try streams.take(for: context.client.name)
         let (responder, head) = (self, request.head)
         let events = streams.events(
-            in: place,
+            in: permit,
             while: { responder.admission(of: head) },
             of: { try Self.encoder.encode(await responder.overview()) }
         )
@@ -74,6 +74,6 @@ extension ControlResponder {
 
     private func admission(of head: HTTPRequest) -> EventStreams.Admission {
         if phase() == .ending { return .ending }
-        return door.stillAdmits(head) ? .goOn : .sessionOver
+        return entryPoint.stillAdmits(head) ? .goOn : .sessionOver
     }
 }

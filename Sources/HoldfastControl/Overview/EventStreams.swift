@@ -6,12 +6,12 @@ import Synchronization
 
 /// The streams of events that pages read: each gets the overview every second.
 ///
-/// Their number is limited, clients share the places (``ClientShare``), each ends by itself, and
+/// Their number is limited, clients share the permits (``ClientShare``), each ends by itself, and
 /// all share what is made for one of them. So pages cost nothing while no client looks, and little
 /// otherwise.
 final class EventStreams: Sendable {
-    /// A place for one stream, which is free again when this is released.
-    final class Place: Sendable {
+    /// A permit for one stream, which is free again when this is released.
+    final class Permit: Sendable {
         private let streams: EventStreams
         private let client: String
 
@@ -24,7 +24,7 @@ final class EventStreams: Sendable {
     }
 
     private struct State {
-        var places = SharedPlaces<String>()
+        var permits = ClientPermits<String>()
         var total: Int64 = 0
         /// The event that was made last.
         var line: (text: String, at: ContinuousClock.Instant)?
@@ -44,17 +44,17 @@ final class EventStreams: Sendable {
     ///
     /// - Parameter client: the name of the token, or of the user, whose page it is.
     /// - Throws: ``Full`` if there is none for that client.
-    func take(for client: String) throws -> Place {
+    func take(for client: String) throws -> Permit {
         let isFree = state.withLock { state in
-            guard state.places.take(client, of: Self.limit) else { return false }
+            guard state.permits.take(client, of: Self.limit) else { return false }
             state.total += 1
             return true
         }
         guard isFree else { throw Full() }
-        return Place(self, client)
+        return Permit(self, client)
     }
 
-    private func release(_ client: String) { state.withLock { $0.places.leave(client) } }
+    private func release(_ client: String) { state.withLock { $0.permits.leave(client) } }
 
     /// There are as many streams as there may be, or the client has its share of them.
     struct Full: Error {
@@ -63,7 +63,7 @@ final class EventStreams: Sendable {
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyStreams,
-                "\(EventStreams.limit) streams of events may be open, and the last quarter is for clients with less than a quarter. Close a page, or read '/v1/overview' now and then.",
+                "The limit is \(EventStreams.limit) event streams; the last quarter is reserved for clients that have less than a quarter of them. Close a page, or poll '/v1/overview'.",
                 limit: EventStreams.limit
             )
         }
@@ -81,24 +81,24 @@ final class EventStreams: Sendable {
         case sessionOver
     }
 
-    /// A stream in a place that was taken.
+    /// A stream in a permit that was taken.
     ///
     /// - Parameters:
     ///   - admission: asked before each event.
     ///   - overview: makes the content of an event.
     func events(
-        in place: Place,
+        in permit: Permit,
         while admission: @escaping @Sendable () -> Admission,
         of overview: @escaping @Sendable () async throws -> Data
     ) -> Events {
-        Events(streams: self, place: place, admission: admission, overview: overview)
+        Events(streams: self, permit: permit, admission: admission, overview: overview)
     }
 
     /// The events of one stream: the last one says why it ends. The permit is free when this is
     /// released, however the stream ended.
     struct Events: AsyncSequence, Sendable {
         fileprivate let streams: EventStreams
-        fileprivate let place: Place
+        fileprivate let permit: Permit
         fileprivate let admission: @Sendable () -> Admission
         fileprivate let overview: @Sendable () async throws -> Data
 
@@ -146,14 +146,14 @@ final class EventStreams: Sendable {
 
 extension EventStreams: MetricsCollector {
     func families() async -> [MetricFamily] {
-        let (open, total) = state.withLock { ($0.places.count, $0.total) }
+        let (open, total) = state.withLock { ($0.permits.count, $0.total) }
         return [
             MetricFamily(
-                MetricDescription("holdfast_event_streams", .gauge, "Streams of events that pages read."),
+                MetricDescription("holdfast_event_streams", .gauge, "Event streams that status pages are reading."),
                 [MetricSeries(.integer(Int64(open)))]
             ),
             MetricFamily(
-                MetricDescription("holdfast_event_streams_total", .counter, "Streams of events that were opened."),
+                MetricDescription("holdfast_event_streams_total", .counter, "Event streams opened."),
                 [MetricSeries(.integer(total))]
             ),
         ]

@@ -4,8 +4,8 @@ import HTTPCacheSemantics
 /// The state of a gateway at a glance, as the page shows it above all else. Instants are texts by
 /// RFC 3339, times are seconds, and shares are numbers from 0 to 1.
 struct OverviewReport: Sendable, Hashable, Codable {
-    /// On which of its means the service stands.
-    enum Standing: String, Sendable, Hashable, Codable {
+    /// Where responses come from.
+    enum ResponsesFrom: String, Sendable, Hashable, Codable {
         /// Every origin can be asked.
         case origin
         /// Some can, or stored responses are preferred, or replace errors of origins.
@@ -62,16 +62,16 @@ struct OverviewReport: Sendable, Hashable, Codable {
 
         init?(_ stretch: TrafficRecorder.Stretch) {
             let totals = stretch.totals
-            guard totals[.foreseen] > 0 else { return nil }
+            guard totals[.forecast] > 0 else { return nil }
             seconds = stretch.seconds.toDigits
-            requests = totals[.foreseen]
-            now = totals.share(of: .answerable, in: .foreseen)?.toDigits
-            hour = totals.share(of: .answerableAfterHour, in: .foreseen)?.toDigits
-            day = totals.share(of: .answerableAfterDay, in: .foreseen)?.toDigits
+            requests = totals[.forecast]
+            now = totals.share(of: .answerable, in: .forecast)?.toDigits
+            hour = totals.share(of: .answerableAfterHour, in: .forecast)?.toDigits
+            day = totals.share(of: .answerableAfterDay, in: .forecast)?.toDigits
             missing = TrafficTotals.reasons.enumerated().compactMap { index, reason in
                 let count = totals[reason: index]
                 guard count > 0 else { return nil }
-                return Missing(reason: reason, share: (Double(count) / Double(totals[.foreseen])).toDigits)
+                return Missing(reason: reason, share: (Double(count) / Double(totals[.forecast])).toDigits)
             }.sorted { ($1.share, $0.reason) < ($0.share, $1.reason) }
         }
     }
@@ -139,7 +139,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     var at: String
     /// Sentences for people.
     var summary: String
-    var standing: Standing
+    var responsesFrom: ResponsesFrom
     var phase: String
     var version: String
     var startedAt: String
@@ -161,7 +161,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     var connections: Int64
     var activeRequests: Int64
     var configuration: StatusReport.Configuration
-    var shared: FleetState?
+    var fleet: FleetState?
     var recordedSince: String
 
     private static let shownOrigins = 20
@@ -193,9 +193,9 @@ struct OverviewReport: Sendable, Hashable, Codable {
         let instead = past.recent.map { $0.totals[.errorServed] } ?? 0
         if instead > 0, status.phase == "serving" {
             summary +=
-                " \(Self.count(instead)) of the last minute came from the store because origins responded with errors."
+                " \(Self.count(instead)) in the last minute came from the store because origins responded with errors."
         }
-        standing = Standing(
+        responsesFrom = ResponsesFrom(
             phase: status.phase,
             status.mode.mode,
             unreachable: unreachableCount,
@@ -213,12 +213,12 @@ struct OverviewReport: Sendable, Hashable, Codable {
             processBytes: past.reading.gauges.processBytes
         )
         (connections, activeRequests) = (past.reading.gauges.connections, past.reading.gauges.activeRequests)
-        (configuration, shared) = (status.configuration, status.shared)
+        (configuration, fleet) = (status.configuration, status.fleet)
         recordedSince = EndTime.text(past.since)
     }
 }
 
-extension OverviewReport.Standing {
+extension OverviewReport.ResponsesFrom {
     init(phase: String, _ mode: OfflineMode, unreachable: Int, of origins: Int, standsIn: Bool) {
         switch (phase, mode) {
         case ("starting", _): self = .starting

@@ -116,7 +116,7 @@ extension Curves.Series {
         stalePerSecond.append(rate(.staleServed))
         refusedPerSecond.append(rate(.refused))
         originRequestsPerSecond.append(rate(.originRequests))
-        offlineAnswerable.append(totals.share(of: .answerable, in: .foreseen)?.toDigits)
+        offlineAnswerable.append(totals.share(of: .answerable, in: .forecast)?.toDigits)
         storeBytes.append(bytes.map(Double.init))
     }
 

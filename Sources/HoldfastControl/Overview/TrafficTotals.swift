@@ -19,7 +19,7 @@ struct TrafficTotals: Sendable, Hashable {
         case refused
         case originRequests
         /// Requests with an offline forecast. Those of samples have their weight.
-        case foreseen
+        case forecast
         /// Those of them that could be answered if the origin were unreachable from now on.
         case answerable
         /// The same after an hour, and after a day.
@@ -117,7 +117,7 @@ extension TrafficTotals {
         case "holdfast_offline_refused_total": self[.refused] += series.count
         case "http_client_request_duration_seconds": self[.originRequests] += series.count
         case "holdfast_offline_answerable_total":
-            self[.foreseen] += series.count
+            self[.forecast] += series.count
             if series["answer"] == "yes" {
                 self[.answerable] += series.count
             } else {

@@ -69,12 +69,12 @@ public struct ControlRelay: Sendable {
     /// - Parameter whenListening: gets the page's URL with a code.
     public func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let (sessions, client) = (SessionDesk(), client)
-        let network = ControlNetwork(host: host, port: port, tokens: TokenDesk(ofSessions: { .now() }))
-        let door = ControlDoor.network(NetworkDoor(network, sessions))
-        let responder = RelayResponder(door: door, forwarding: forwarding, logger: logger)
+        let (sessions, client) = (PageSessions(), client)
+        let network = ControlNetwork(host: host, port: port, tokens: TokenVerifier(ofSessions: { .now() }))
+        let entryPoint = ControlEntryPoint.network(NetworkEntryPoint(network, sessions))
+        let responder = RelayResponder(entryPoint: entryPoint, forwarding: forwarding, logger: logger)
         let address = BindAddress.hostname(host, port: port)
-        let application = ControlServer.application(responder, door, on: address, group, logger) { channel in
+        let application = ControlServer.application(responder, entryPoint, on: address, group, logger) { channel in
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
             // The first code always has room.
             guard let code = try? sessions.makeCode(for: client) else { return }
@@ -92,7 +92,7 @@ public struct ControlRelay: Sendable {
 
 /// Checks a request as the port of a control plane does, and passes it on.
 struct RelayResponder: HTTPResponder {
-    let door: ControlDoor
+    let entryPoint: ControlEntryPoint
     let forwarding: any ControlForwarding
     let logger: Logger
 
@@ -105,7 +105,7 @@ struct RelayResponder: HTTPResponder {
             return try await outcome(of: request, context)
         } catch let problem as ControlProblem {
             return ControlResponder.response(problem, problem.status == 401 ? [.wwwAuthenticate: "Bearer"] : [:])
-        } catch let wait as TokenDesk.Wait {
+        } catch let wait as TokenVerifier.Wait {
             return ControlResponder.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
         }
     }
@@ -117,11 +117,11 @@ struct RelayResponder: HTTPResponder {
             $0.covers(request.uri.path) && $0.methods.contains(request.method)
         }
         if isOfPage || session?.isOpen == true {
-            try door.admitWithoutToken(request.head)
+            try entryPoint.admitWithoutToken(request.head)
         } else {
-            context.client = try await door.admit(request.head, from: context.channel)
+            context.client = try await entryPoint.admit(request.head, from: context.channel)
         }
-        if let session { return try await session.respond(to: request, context, by: door, logger) }
+        if let session { return try await session.respond(to: request, context, by: entryPoint, logger) }
         guard ![.get, .head, .delete].contains(request.method) else { return try await forward(request, nil) }
         let content = try await ControlResponder.content(of: request, upTo: PurgeRequest.maximumBytes)
         return try await forward(request, ByteBuffer(bytes: content))
@@ -134,7 +134,7 @@ struct RelayResponder: HTTPResponder {
         } catch {
             throw ControlProblem(
                 .gatewayGone,
-                "The gateway does not respond: \(error). Look at its log, and run 'holdfast inspect' again."
+                "The gateway does not respond: \(error). Check its log, then run 'holdfast inspect' again."
             )
         }
         var fields = HTTPFields()

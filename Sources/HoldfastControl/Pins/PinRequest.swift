@@ -27,7 +27,7 @@ public struct PinRequest: Sendable, Hashable, Encodable {
         guard let selection = members.take("select") else {
             throw ControlProblem(
                 .invalidRequest,
-                "'select' is missing. Name 'urls', 'prefixes', 'tags' or 'hosts' in it, or 'all': true.",
+                "'select' is missing. Set 'urls', 'prefixes', 'tags', 'hosts', or 'all': true in it.",
                 field: "select"
             )
         }
@@ -35,7 +35,7 @@ public struct PinRequest: Sendable, Hashable, Encodable {
         guard members.has("pinned") else {
             throw ControlProblem(
                 .invalidRequest,
-                "'pinned' is missing. Name true to pin the responses, or false to unpin them.",
+                "'pinned' is missing. Set it to true to pin the responses, or false to unpin them.",
                 field: "pinned"
             )
         }

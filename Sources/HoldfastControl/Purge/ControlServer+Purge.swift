@@ -18,18 +18,19 @@ extension ControlServer {
     /// - Parameter client: who asks, for log and history.
     public func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
         do {
-            let result = try await desk.purge(purge, by: client)
+            let result = try await coordinator.purge(purge, by: client)
             let acknowledgement = await PurgeAcknowledgement(result, of: purge, responder.operations.sharing)
             return PurgeReply(
                 status: acknowledgement.isReached ? 200 : 202,
                 json: Self.line(acknowledgement.result)
             )
-        } catch let wait as PurgeDesk.Wait {
+        } catch let wait as PurgeCoordinator.Wait {
             return PurgeReply(status: wait.problem.status, json: Self.line(wait.problem), retryAfter: wait.seconds)
         } catch let problem as ControlProblem {
             return PurgeReply(status: problem.status, json: Self.line(problem))
         } catch {
-            // It was cancelled while it waited. The desk turns every other error into a problem.
+            // It was cancelled while it waited. The coordinator turns every other error into a
+            // problem.
             return PurgeReply(status: ControlProblem.ended.status, json: Self.line(ControlProblem.ended))
         }
     }

@@ -19,7 +19,7 @@ struct IdempotencyKey: Sendable, Hashable {
         guard fields.count == 1 else {
             throw ControlProblem(
                 .invalidRequest,
-                "'Idempotency-Key' stands \(fields.count) times, and once is expected.",
+                "'Idempotency-Key' occurs \(fields.count) times. Send it once.",
                 field: "Idempotency-Key",
                 value: fields.joined(separator: ", ")
             )
@@ -27,7 +27,7 @@ struct IdempotencyKey: Sendable, Hashable {
         guard (1...Self.maximumLength).contains(text.utf8.count) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'Idempotency-Key' has \(text.utf8.count) bytes; it has 1 to \(Self.maximumLength). Use a UUID.",
+                "'Idempotency-Key' has \(text.utf8.count) bytes; it must have 1 to \(Self.maximumLength). Use a UUID.",
                 field: "Idempotency-Key",
                 value: text,
                 limit: Self.maximumLength
@@ -41,7 +41,7 @@ struct IdempotencyKey: Sendable, Hashable {
     var isUnderWay: ControlProblem {
         ControlProblem(
             .keyInUse,
-            "A purge with the 'Idempotency-Key' '\(ControlProblem.shown(text))' is under way. Repeat the request in a moment.",
+            "A purge with the 'Idempotency-Key' '\(ControlProblem.shown(text))' is in progress. Repeat the request in a moment.",
             field: "Idempotency-Key",
             value: text
         )
@@ -51,7 +51,7 @@ struct IdempotencyKey: Sendable, Hashable {
     var isAnothers: ControlProblem {
         ControlProblem(
             .keyReused,
-            "Another purge had the 'Idempotency-Key' '\(ControlProblem.shown(text))' within the last hour. Use a new key.",
+            "The 'Idempotency-Key' '\(ControlProblem.shown(text))' was used for another purge within the last hour. Use a new key.",
             field: "Idempotency-Key",
             value: text
         )

@@ -82,7 +82,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         guard let selection = members.take("select") else {
             throw ControlProblem(
                 .invalidRequest,
-                "'select' is missing. Name 'urls', 'prefixes', 'tags' or 'hosts' in it, or 'all': true.",
+                "'select' is missing. Set 'urls', 'prefixes', 'tags', 'hosts', or 'all': true in it.",
                 field: "select"
             )
         }
@@ -91,7 +91,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         guard let known = Action(rawValue: action) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'action' is '\(ControlProblem.shown(action))', and 'expire' (the default) or 'remove' is expected.",
+                "'action' must be 'expire' (the default) or 'remove', not '\(ControlProblem.shown(action))'.",
                 field: "action",
                 value: action
             )
@@ -116,7 +116,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         if refresh != nil, action == .remove {
             throw ControlProblem(
                 .invalidRequest,
-                "'refresh' stands beside the action 'remove', which leaves no response to be fetched again. Use 'expire'.",
+                "'refresh' cannot be combined with the action 'remove', which leaves no response to fetch again. Use 'expire'.",
                 field: "refresh"
             )
         }
@@ -144,7 +144,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         if select.all, select.count > 1 {
             throw ControlProblem(
                 .invalidRequest,
-                "'select.all' stands beside \(select.count - 1) other selectors. Everything includes them: name it alone.",
+                "'select.all' already covers every response, but there are \(select.count - 1) other selectors. Use it alone.",
                 field: "select.all",
                 value: "true"
             )
@@ -152,7 +152,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         guard select.count > 0 else {
             throw ControlProblem(
                 .invalidRequest,
-                "'select' selects nothing. Name 'urls', 'prefixes', 'tags' or 'hosts' in it, or 'all': true.",
+                "'select' selects nothing. Set 'urls', 'prefixes', 'tags', 'hosts', or 'all': true in it.",
                 field: "select"
             )
         }
@@ -172,7 +172,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         guard !tag.isEmpty, tag.utf8.count <= limit else {
             throw ControlProblem(
                 .invalidRequest,
-                "'select.tags[\(index)]' has \(tag.utf8.count) bytes; a tag has 1 to \(limit).",
+                "'select.tags[\(index)]' has \(tag.utf8.count) bytes; a tag must have 1 to \(limit).",
                 field: "select.tags[\(index)]",
                 value: tag,
                 limit: limit
@@ -190,7 +190,8 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
             return try make(text)
         } catch {
             let isHost = name == "hosts"
-            let onHosts = " A host has no scheme, port or path; for one port, name a prefix: 'https://a.example:8443'."
+            let onHosts =
+                " A host has no scheme, port or path. For one port, use a prefix such as 'https://a.example:8443'."
             let advice = isHost ? onHosts : ""
             throw ControlProblem(
                 .invalidRequest,

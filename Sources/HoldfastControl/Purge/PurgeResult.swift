@@ -41,7 +41,7 @@ public struct PurgeResult: Sendable, Hashable, Codable {
     public var refreshing: Int?
     /// How far it has come to other nodes; `nil` if the gateway shares nothing.
     public var reached: PurgeLevel?
-    /// The place in the shared log up to which all purges of this node are there; `nil` while they
+    /// The place in the fleet log up to which all purges of this node are there; `nil` while they
     /// wait.
     public var position: String?
     /// The replicas that confirmed it; `nil` if none were asked.

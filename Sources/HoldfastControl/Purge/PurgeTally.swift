@@ -56,14 +56,14 @@ struct PurgeTally: Sendable {
                 }
             }
         }
-        let help = "Purges through this process, by what they select, their action and their result."
+        let help = "Purges through this process, by selector, action and result."
         return MetricFamily(MetricDescription("holdfast_purges_total", .counter, help), series)
     }
 }
 
-/// Reports the purges of a desk.
+/// Reports the purges of a coordinator.
 struct PurgeMetrics: MetricsCollector {
-    let desk: PurgeDesk
+    let coordinator: PurgeCoordinator
 
-    func families() async -> [MetricFamily] { [await desk.tally.family] }
+    func families() async -> [MetricFamily] { [await coordinator.tally.family] }
 }

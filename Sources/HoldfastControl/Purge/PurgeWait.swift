@@ -18,7 +18,7 @@ public enum PurgeWait {
         let levels = PurgeLevel.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         throw ControlProblem(
             .invalidRequest,
-            "'wait' is '\(ControlProblem.shown(text))', and one of \(levels) is expected.",
+            "'wait' must be one of \(levels), not '\(ControlProblem.shown(text))'.",
             field: "wait",
             value: text
         )
@@ -39,7 +39,7 @@ public enum PurgeWait {
         if let limit, limit <= longest { return limit }
         throw ControlProblem(
             .invalidRequest,
-            "'within' is '\(ControlProblem.shown(text))', and a time of at most 1m is expected: 500ms, 5s.",
+            "'within' must be a time of at most 1m, such as 500ms or 5s, not '\(ControlProblem.shown(text))'.",
             field: "within",
             value: text
         )

@@ -1,6 +1,6 @@
 import HTTPCache
 
-extension PurgeDesk {
+extension PurgeCoordinator {
     /// Performs a purge, and begins to fetch what it has purged again, if it says so.
     ///
     /// - Throws: ``ControlProblem``; the store's errors.

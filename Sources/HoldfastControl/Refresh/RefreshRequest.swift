@@ -9,7 +9,7 @@ extension RefreshPace {
         guard let perSecond = try members.number("perSecond", Self.rates) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'refresh.perSecond' is missing. Name a number from \(Self.rates.lowerBound) to \(Self.rates.upperBound).",
+                "'refresh.perSecond' is missing. Set a number from \(Self.rates.lowerBound) to \(Self.rates.upperBound).",
                 field: "refresh.perSecond"
             )
         }
@@ -26,7 +26,7 @@ extension ControlProblem {
         case .tooMany(let limit):
             self.init(
                 .tooManyRefreshes,
-                "\(limit) refreshes are under way, which is the limit. Nothing was purged. Wait until one has ended "
+                "\(limit) refreshes are running, the limit. Nothing was purged. Wait until one has finished "
                     + "('GET /v1/refreshes'), or purge without 'refresh'.",
                 field: "refresh",
                 limit: limit
@@ -34,7 +34,7 @@ extension ControlProblem {
         case .mode(let mode):
             self.init(
                 .modeForbidsRefresh,
-                "The mode is '\(mode.rawValue)', in which nothing is fetched again. Nothing was purged. "
+                "The mode is '\(mode.rawValue)', which forbids fetching again. Nothing was purged. "
                     + "Purge without 'refresh', or switch the mode ('PUT /v1/mode').",
                 field: "refresh",
                 value: mode.rawValue
@@ -45,7 +45,7 @@ extension ControlProblem {
     /// A refresh was asked of a store that no gateway has open.
     static let refreshNeedsGateway = ControlProblem(
         .invalidRequest,
-        "'refresh' needs a running gateway, because a store alone fetches nothing. Purge without it, or start the gateway.",
+        "'refresh' needs a running gateway. Purge without it, or start the gateway.",
         field: "refresh"
     )
 }

@@ -47,7 +47,7 @@ extension ControlResponder {
         if let flag = Bool(text) { return flag }
         throw ControlProblem(
             .invalidRequest,
-            "'pinned' is '\(ControlProblem.shown(text))', and true or false is expected.",
+            "'pinned' must be true or false, not '\(ControlProblem.shown(text))'.",
             field: "pinned",
             value: text
         )
@@ -57,7 +57,7 @@ extension ControlResponder {
         if let order = ResponseOrder(text) { return order }
         throw ControlProblem(
             .invalidRequest,
-            "'order' is '\(ControlProblem.shown(text))', and one of \(ResponseOrder.names.joined(separator: ", ")) is expected.",
+            "'order' must be one of \(ResponseOrder.names.joined(separator: ", ")), not '\(ControlProblem.shown(text))'.",
             field: "order",
             value: text
         )
@@ -67,7 +67,7 @@ extension ControlResponder {
         if let cursor = ResponseCursor(text), cursor.values.count > 1 || cursor.values[0] >= 0 { return cursor }
         throw ControlProblem(
             .invalidRequest,
-            "'after' is '\(ControlProblem.shown(text))', and the 'next' of the page before is expected.",
+            "'after' must be the 'next' of the previous page, not '\(ControlProblem.shown(text))'.",
             field: "after",
             value: text
         )
@@ -105,7 +105,7 @@ extension ControlResponder {
         guard let entry else {
             throw ControlProblem(
                 .invalidRequest,
-                "'entry' is missing. Name the 'entry' of one variant, as 'GET /v1/responses/\(id)' shows it.",
+                "'entry' is missing. Use the 'entry' of a variant in 'GET /v1/responses/\(id)'.",
                 field: "entry"
             )
         }
@@ -124,8 +124,8 @@ extension ControlResponder {
         switch refusal {
         case .unknown: unknown(id)
         case .ofPrincipal:
-            ControlProblem(.notComparable, "It belongs to one principal, whose credentials are not stored.")
-        case .otherMethod: ControlProblem(.notComparable, "It responds to another method than GET.")
+            ControlProblem(.notComparable, "The response belongs to one principal, whose credentials are not stored.")
+        case .otherMethod: ControlProblem(.notComparable, "The response is to a method other than GET.")
         }
     }
 
@@ -139,7 +139,7 @@ extension ControlResponder {
         guard id.utf8.count == 16, UInt64(id, radix: 16) != nil else {
             throw ControlProblem(
                 .invalidRequest,
-                "The id is '\(ControlProblem.shown(id))', and 16 hexadecimal digits are expected, as 'GET /v1/responses' and 'cache-dump list' show them.",
+                "The id must be 16 hexadecimal digits, as 'GET /v1/responses' shows them, not '\(ControlProblem.shown(id))'.",
                 field: "id",
                 value: id
             )
@@ -154,7 +154,7 @@ extension ControlResponder {
         do {
             return try await read()
         } catch let invalid as ResponseCursor.Invalid {
-            throw ControlProblem(.invalidRequest, "'after': \(invalid) Begin with the first page.", field: "after")
+            throw ControlProblem(.invalidRequest, "'after': \(invalid) Start with the first page.", field: "after")
         } catch {
             throw ControlProblem(.storeFailed, "The store cannot be read: \(error)")
         }
@@ -175,7 +175,7 @@ extension ControlResponder {
         let known = EntryState.allCases.map(\.rawValue).joined(separator: ", ")
         throw ControlProblem(
             .invalidRequest,
-            "'state' is '\(ControlProblem.shown(text))', and one of \(known) is expected.",
+            "'state' must be one of \(known), not '\(ControlProblem.shown(text))'.",
             field: "state",
             value: text
         )

@@ -16,8 +16,8 @@ struct BrowserGuard: Sendable {
             let host = head.authority ?? ""
             throw ControlProblem(
                 .wrongHost,
-                "'Host' is '\(ControlProblem.shown(host))', and one of \(hosts.shown) is expected, once. "
-                    + "Further hosts of a control plane on TCP are set with 'control.hosts'.",
+                "'Host' must occur once and be one of \(hosts.shown), not '\(ControlProblem.shown(host))'. "
+                    + "Add hosts of a control plane on TCP with 'control.hosts'.",
                 field: "Host",
                 value: host
             )
@@ -27,7 +27,7 @@ struct BrowserGuard: Sendable {
             let target = head.path ?? ""
             throw ControlProblem(
                 .wrongHost,
-                "The request's target is '\(ControlProblem.shown(target))', and a path is expected: '/livez'.",
+                "The request target must be a path such as '/livez', not '\(ControlProblem.shown(target))'.",
                 field: "path",
                 value: target
             )
@@ -37,7 +37,7 @@ struct BrowserGuard: Sendable {
         guard permitsOwnOrigin, origins.count == 1, isOwn(origin, host) else {
             throw ControlProblem(
                 .foreignOrigin,
-                "'Origin' is '\(ControlProblem.shown(origin))'. No page of a browser may use the control plane. Send the request without it.",
+                "'Origin' is '\(ControlProblem.shown(origin))'. Web pages may not use the control plane. Send the request without 'Origin'.",
                 field: "Origin",
                 value: origin
             )
@@ -65,7 +65,7 @@ struct BrowserGuard: Sendable {
             let value = types.joined(separator: ", ")
             throw ControlProblem(
                 .notJSON,
-                "'Content-Type' is '\(ControlProblem.shown(value))', and 'application/json' is expected.",
+                "'Content-Type' must be 'application/json', not '\(ControlProblem.shown(value))'.",
                 field: "Content-Type",
                 value: value
             )

@@ -13,7 +13,7 @@ import NIOCore
 /// Serves the operations of the control plane. ``operations`` lists them.
 struct ControlResponder: HTTPResponder {
     let operations: any CacheOperations
-    let desk: PurgeDesk
+    let coordinator: PurgeCoordinator
     let loops: LoopWatch
     let phase: @Sendable () -> ServingPhase
     let listening: @Sendable () -> String?
@@ -25,10 +25,10 @@ struct ControlResponder: HTTPResponder {
     let store: StoreWatch
     let recorder: TrafficRecorder
     let streams: EventStreams
-    let page: PageDesk
+    let page: PageAccess
     let assets: PageAssets
-    var door: ControlDoor
-    /// The operations that this door leads to.
+    var entryPoint: ControlEntryPoint
+    /// The operations that this entry point leads to.
     var served = operations + Self.page
 
     /// One operation: its path, its method, the least scope that opens it, and what it does.
@@ -58,7 +58,7 @@ struct ControlResponder: HTTPResponder {
             if client.scope >= scope { return }
             throw ControlProblem(
                 .scopeTooSmall,
-                "The scope of the token '\(client.name)' is '\(client.scope.rawValue)', and \(method) '\(path)' needs "
+                "The scope of the token '\(client.name)' is '\(client.scope.rawValue)', but \(method) '\(path)' needs "
                     + "'\(scope.rawValue)'. Use another token, or set the scope in 'control.tokens'.",
                 field: "Authorization"
             )
@@ -99,9 +99,9 @@ struct ControlResponder: HTTPResponder {
             let here = served.filter { $0.covers(request.uri.path) }
             let operation = here.first { $0.methods.contains(request.method) }
             if operation?.isOpen == true {
-                try door.admitWithoutToken(request.head)
+                try entryPoint.admitWithoutToken(request.head)
             } else {
-                context.client = try await door.admit(request.head, from: context.channel)
+                context.client = try await entryPoint.admit(request.head, from: context.channel)
             }
             guard !here.isEmpty else { throw notFound(request.uri.path) }
             guard let operation else {
@@ -111,11 +111,11 @@ struct ControlResponder: HTTPResponder {
             return try await operation.perform(self, request, context)
         } catch let problem as ControlProblem {
             return Self.response(problem, problem.status == 401 ? [.wwwAuthenticate: "Bearer"] : [:])
-        } catch let wait as TokenDesk.Wait {
+        } catch let wait as TokenVerifier.Wait {
             return Self.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
         } catch let full as EventStreams.Full {
             return Self.response(full.problem, [.retryAfter: "\(full.seconds)"])
-        } catch let wait as PurgeDesk.Wait {
+        } catch let wait as PurgeCoordinator.Wait {
             return Self.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
         } catch is CancellationError {
             return Self.response(.ended)
@@ -150,16 +150,16 @@ struct ControlResponder: HTTPResponder {
         let key = try IdempotencyKey(request.head.values(of: "idempotency-key"), of: json)
         let purge = try PurgeRequest(json: json)
         try context.client.checkMaySelect(purge)
-        let (desk, client) = (desk, context.client.name)
+        let (coordinator, client) = (coordinator, context.client.name)
         guard purge.dryRun else {
-            let result = try await desk.purge(purge, key: key, by: client)
+            let result = try await coordinator.purge(purge, key: key, by: client)
             let acknowledgement = await PurgeAcknowledgement(result, of: purge, operations.sharing)
             return try Self.response(acknowledgement.isReached ? .ok : .accepted, acknowledgement.result)
         }
         // It changes nothing, so it ends if the client leaves. The connection keeps a callback for
         // each, so it has one alone.
         let result = try await ControlContext.perform(until: context.channel.closeFuture) {
-            try await desk.purge(purge, key: key, by: client)
+            try await coordinator.purge(purge, key: key, by: client)
         }
         return try Self.response(.ok, result, [.connection: "close"])
     }
@@ -173,8 +173,8 @@ struct ControlResponder: HTTPResponder {
         let limit = last == nil ? try query.number("limit", counts) : nil
         try query.end(known: last == nil ? ["after", "limit", "last"] : ["last"])
         let page =
-            if let last { await desk.purges(last: Int(last)) } else {
-                await desk.purges(after: after ?? 0, atMost: Int(limit ?? counts.upperBound))
+            if let last { await coordinator.purges(last: Int(last)) } else {
+                await coordinator.purges(after: after ?? 0, atMost: Int(limit ?? counts.upperBound))
             }
         return try Self.response(.ok, context.client.seesQueries ? page : page.withoutQueries)
     }
@@ -187,7 +187,7 @@ struct ControlResponder: HTTPResponder {
             await operations.storeCondition(),
             operations.unreachableOrigins,
             operations.modeState,
-            shared: operations.sharedCondition
+            fleet: operations.fleetCondition
         )
     }
 
@@ -200,7 +200,7 @@ struct ControlResponder: HTTPResponder {
     private func notFound(_ path: String) -> ControlProblem {
         ControlProblem(
             .notFound,
-            "'\(ControlProblem.shown(path))' is not known. Known are \(Set(served.map(\.path)).sorted().joined(separator: ", ")).",
+            "'\(ControlProblem.shown(path))' is unknown. Known paths: \(Set(served.map(\.path)).sorted().joined(separator: ", ")).",
             field: "path",
             value: path
         )
@@ -211,7 +211,7 @@ struct ControlResponder: HTTPResponder {
         let method = request.method.rawValue
         let problem = ControlProblem(
             .methodNotAllowed,
-            "The method is '\(ControlProblem.shown(method))', and '\(request.uri.path)' has \(list).",
+            "'\(request.uri.path)' does not support '\(ControlProblem.shown(method))'. Use \(list).",
             field: "method",
             value: method
         )

@@ -32,17 +32,17 @@ public final class ControlServer: Service {
     private let claim: SocketClaim
     private let store: String
     let responder: ControlResponder
-    let desk: PurgeDesk
-    private let sessions: SessionDesk
+    let coordinator: PurgeCoordinator
+    private let sessions: PageSessions
     private let recorder: TrafficRecorder
     private let network: ControlNetwork?
     private let metricsAddress: MetricsAddress?
     private let logger: Logger
-    private let whenListening: @Sendable (Place) -> Void
+    private let whenListening: @Sendable (Address) -> Void
     private let phase: PhaseBox
 
-    /// A place where clients can connect.
-    public enum Place: Sendable, Hashable, CustomStringConvertible {
+    /// An address where clients can connect.
+    public enum Address: Sendable, Hashable, CustomStringConvertible {
         /// The Unix socket.
         case socket(ControlSocket)
         /// The URL of a port.
@@ -60,7 +60,7 @@ public final class ControlServer: Service {
     }
 
     /// The most connections at a time with a request that a token opens, for the socket and for the
-    /// port each. Further ones wait. ``ConnectionPlaces``
+    /// port each. Further ones wait. ``ConnectionPermits``
     private static let maximumConnections = 64
     /// The most others. A further one replaces one that has no token either.
     private static let maximumStrangers = 64
@@ -83,7 +83,7 @@ public final class ControlServer: Service {
     ///   - pageFolder: a folder with the files of the page, in place of those in the binary; for
     ///     work on the page.
     ///   - metrics: the metrics of `GET /metrics`. The state of the cache is added to them.
-    ///   - whenListening: called for each place when clients can connect there.
+    ///   - whenListening: called for each address when clients can connect there.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
     ///   process listens on it.
     public init(
@@ -98,7 +98,7 @@ public final class ControlServer: Service {
         metrics: MetricsRegistry = MetricsRegistry(),
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
-        whenListening: @escaping @Sendable (Place) -> Void = { _ in }
+        whenListening: @escaping @Sendable (Address) -> Void = { _ in }
     ) throws {
         claim = try SocketClaim(socket)
         let phase = PhaseBox()
@@ -115,12 +115,12 @@ public final class ControlServer: Service {
         recorder = TrafficRecorder(operations, metrics, watch, clock: clock)
         metrics.add(OperationsMetrics(operations, build, watch, clock: clock))
         metrics.add(streams)
-        sessions = SessionDesk(clock: clock)
-        desk = PurgeDesk(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
-        metrics.add(PurgeMetrics(desk: desk))
+        sessions = PageSessions(clock: clock)
+        coordinator = PurgeCoordinator(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
+        metrics.add(PurgeMetrics(coordinator: coordinator))
         responder = ControlResponder(
             operations: operations,
-            desk: desk,
+            coordinator: coordinator,
             loops: LoopWatch(loops),
             phase: { phase.value },
             listening: { phase.address },
@@ -131,9 +131,9 @@ public final class ControlServer: Service {
             store: watch,
             recorder: recorder,
             streams: streams,
-            page: PageDesk(sessions: sessions, socket: socket.path, place: { phase.pageURL }),
+            page: PageAccess(sessions: sessions, socket: socket.path, place: { phase.pageURL }),
             assets: PageAssets(folder: pageFolder),
-            door: .socket
+            entryPoint: .socket
         )
     }
 
@@ -155,13 +155,13 @@ public final class ControlServer: Service {
         } catch {
             if !Task.isShuttingDownGracefully, !Task.isCancelled {
                 logger.error(
-                    "The control plane has ended",
+                    "Control plane stopped",
                     metadata: ["control.socket": "\(socket.path)", "error": "\(error)"]
                 )
                 try? await gracefulShutdown()
             }
         }
-        await desk.end(within: Self.purgeLimit)
+        await coordinator.end(within: Self.purgeLimit)
         claim.removeLink(fromStore: store)
         claim.release()
         try? await group.shutdownGracefully()
@@ -172,7 +172,7 @@ public final class ControlServer: Service {
         if let network { services.append(application(of: network, on: group)) }
         if let metricsAddress { services.append(application(of: metricsAddress, on: group)) }
         // The last one ends first: clients get their responses before the connections close.
-        services.append(DeskEnd(desk: desk))
+        services.append(PurgeEnd(coordinator: coordinator))
         var configuration = ServiceGroupConfiguration(services: services, logger: logger)
         configuration.maximumGracefulShutdownDuration = Self.drainLimit
         try await ServiceGroup(configuration: configuration).run()
@@ -185,7 +185,7 @@ public final class ControlServer: Service {
                 try claim.publish()
             } catch {
                 // Clients cannot find it. The gateway serves all the same.
-                logger.error("There is no control socket", metadata: ["control.error": "\(error)"])
+                logger.error("Control socket is not available", metadata: ["control.error": "\(error)"])
                 return
             }
             if !claim.link(fromStore: store) {
@@ -202,7 +202,7 @@ public final class ControlServer: Service {
     private func application(of network: ControlNetwork, on group: any EventLoopGroup) -> any Service {
         let (whenListening, phase) = (whenListening, phase)
         var responder = responder
-        responder.door = .network(NetworkDoor(network, sessions))
+        responder.entryPoint = .network(NetworkEntryPoint(network, sessions))
         return application(responder, on: .hostname(network.host, port: network.port), group) { channel in
             let port = channel.localAddress?.port ?? network.port
             phase.pageURL = network.pageURL(port: port)
@@ -213,7 +213,7 @@ public final class ControlServer: Service {
     private func application(of address: MetricsAddress, on group: any EventLoopGroup) -> any Service {
         let whenListening = whenListening
         var responder = responder
-        responder.door = .metrics(BrowserGuard(hosts: address.allowedHosts, permitsOwnOrigin: false))
+        responder.entryPoint = .metrics(BrowserGuard(hosts: address.allowedHosts, permitsOwnOrigin: false))
         responder.served = ControlResponder.metrics
         return application(responder, on: .hostname(address.host, port: address.port), group) { channel in
             whenListening(.metrics(Self.url(address.host, channel.localAddress?.port ?? address.port) + "/metrics"))
@@ -230,15 +230,15 @@ public final class ControlServer: Service {
         _ group: any EventLoopGroup,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        Self.application(responder, responder.door, on: address, group, logger, whenRunning)
+        Self.application(responder, responder.entryPoint, on: address, group, logger, whenRunning)
     }
 
     /// A server with the limits of a control plane.
     ///
-    /// - Parameter door: says which requests a token opens.
+    /// - Parameter entryPoint: says which requests a token opens.
     static func application<Responder: HTTPResponder>(
         _ responder: Responder,
-        _ door: ControlDoor,
+        _ entryPoint: ControlEntryPoint,
         on address: BindAddress,
         _ group: any EventLoopGroup,
         _ logger: Logger,
@@ -251,7 +251,7 @@ public final class ControlServer: Service {
                 configuration: .init(
                     additionalChannelHandlers: [
                         AbsoluteTarget.Placement {
-                            [AbsoluteTarget(), HeadDeadline(admission) { door.opens(presenting: $0) }]
+                            [AbsoluteTarget(), HeadDeadline(admission) { entryPoint.opens(presenting: $0) }]
                         }
                     ],
                     idleTimeout: idleLimit
@@ -268,14 +268,14 @@ public final class ControlServer: Service {
     }
 }
 
-/// Ends the desk when the control plane ends.
-private struct DeskEnd: Service {
-    let desk: PurgeDesk
+/// Ends the coordinator when the control plane ends.
+private struct PurgeEnd: Service {
+    let coordinator: PurgeCoordinator
 
     func run() async throws {
         // It throws if the control plane failed. Clients of the gateway may still purge then.
         guard (try? await gracefulShutdown()) != nil else { return }
-        await desk.end(within: ControlServer.purgeLimit)
+        await coordinator.end(within: ControlServer.purgeLimit)
     }
 }
 

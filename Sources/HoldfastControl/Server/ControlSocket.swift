@@ -50,11 +50,11 @@ public struct ControlSocket: Sendable, Hashable {
     public typealias Reach = SocketReach
 
     /// Tries to connect.
-    public var reach: Reach { place.reach }
+    public var reach: Reach { location.reach }
 
-    /// The socket as a place in the file system, with the words of messages.
-    var place: SocketPlace {
-        SocketPlace(
+    /// The socket as a location in the file system, with the words of messages.
+    var location: SocketLocation {
+        SocketLocation(
             path: path,
             kind: "control socket",
             setting: "'control.socket' in the configuration file",

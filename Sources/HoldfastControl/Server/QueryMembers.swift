@@ -15,7 +15,7 @@ struct QueryMembers {
             }
             guard members.updateValue(String(value), forKey: String(name)) != nil else { continue }
             let name = ControlProblem.shown(String(name))
-            throw ControlProblem(.invalidRequest, "'\(name)' comes twice. Name it once.", field: name)
+            throw ControlProblem(.invalidRequest, "'\(name)' occurs twice. Send it once.", field: name)
         }
     }
 
@@ -37,7 +37,7 @@ struct QueryMembers {
         if let number = Int64(text), range.contains(number) { return number }
         throw ControlProblem(
             .invalidRequest,
-            "'\(name)' is '\(ControlProblem.shown(text))', and a number from \(range.lowerBound) to \(range.upperBound) is expected.",
+            "'\(name)' must be a number from \(range.lowerBound) to \(range.upperBound), not '\(ControlProblem.shown(text))'.",
             field: name,
             value: text,
             limit: Int(range.upperBound)
@@ -48,10 +48,10 @@ struct QueryMembers {
     func end(known: [String]) throws(ControlProblem) {
         guard let name = members.keys.min() else { return }
         let list = known.map { "'\($0)'" }.joined(separator: ", ")
-        let rest = known.isEmpty ? "The operation has no parameters." : "Known are \(list)."
+        let rest = known.isEmpty ? "The operation has no parameters." : "Known names: \(list)."
         throw ControlProblem(
             .invalidRequest,
-            "'\(ControlProblem.shown(name))' is not known. \(rest)",
+            "'\(ControlProblem.shown(name))' is unknown. \(rest)",
             field: ControlProblem.shown(name),
             value: members[name]
         )

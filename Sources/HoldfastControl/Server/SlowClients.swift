@@ -35,7 +35,7 @@ enum SlowClients {
             if let content = try await group.next() ?? nil { return content }
             throw ControlProblem(
                 .tooSlow,
-                "The content did not come within \(time.components.seconds) s, which is the limit. Repeat the request.",
+                "The content did not arrive within the limit of \(time.components.seconds) s. Repeat the request.",
                 limit: Int(time.components.seconds)
             )
         }
@@ -48,7 +48,7 @@ enum SlowClients {
 }
 
 /// Closes a connection whose next head does not come in time, and says what the connection has: a
-/// request that a token opens, or none (``ConnectionPlaces``).
+/// request that a token opens, or none (``ConnectionPermits``).
 ///
 /// It sees parts of requests, so a head that comes byte by byte is nothing until it is whole.
 final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {

@@ -12,10 +12,10 @@ extension SocketClaim {
     /// Claims the path of a control socket.
     ///
     /// - Throws: ``ControlSocket/Refusal``
-    convenience init(_ socket: ControlSocket) throws(ControlSocket.Refusal) { try self.init(socket.place) }
+    convenience init(_ socket: ControlSocket) throws(ControlSocket.Refusal) { try self.init(socket.location) }
 
     /// The control socket.
-    var socket: ControlSocket { ControlSocket(path: place.path) }
+    var socket: ControlSocket { ControlSocket(path: location.path) }
 
     /// Leads other processes from the store's folder to the socket, if it is elsewhere.
     ///

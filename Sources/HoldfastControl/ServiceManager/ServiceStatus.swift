@@ -39,7 +39,7 @@ package final class ServiceStatus: Sendable {
         state.withLock { state in
             guard !state.isEnding else { return false }
             state.isEnding = true
-            manager.notify(.status("Ending"))
+            manager.notify(.status("Stopping"))
             return true
         }
     }
@@ -72,8 +72,8 @@ extension ServiceStatus {
         switch store {
         case .usable: break
         case .readOnly: parts.append("store read-only")
-        case .notWritable: parts.append("disk accepts no writes")
-        case .unreadable: parts.append("store cannot be read")
+        case .notWritable: parts.append("disk not writable")
+        case .unreadable: parts.append("store unreadable")
         }
         if let temporary = mode.temporary {
             parts.append("mode \(temporary.value.rawValue) until \(clockText(temporary.until, at: now, in: zone))")

@@ -47,15 +47,15 @@ package struct SocketActivation: Sendable, Hashable {
             guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
             else {
                 throw Refusal(
-                    description: "'\(name)' is '\(ControlProblem.shown(text))', and \(expected) is expected. "
-                        + "Leave the variable to the service manager."
+                    description: "'\(name)' must be \(expected), not '\(ControlProblem.shown(text))'. "
+                        + "Do not set the variable yourself; the service manager sets it."
                 )
             }
             return number
         }
         // Without this variable, or with another number, the sockets are for a parent of this
         // process.
-        let owner = try number("LISTEN_PID", "the number of a process", 1...Int(Int32.max))
+        let owner = try number("LISTEN_PID", "a process ID", 1...Int(Int32.max))
         let count = try number("LISTEN_FDS", "a number of sockets from 0 to \(limit)", 0...limit)
         guard owner == Int(process), let count, count > 0 else {
             sockets = []
@@ -66,8 +66,8 @@ package struct SocketActivation: Sendable, Hashable {
             names = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             guard names.count == count else {
                 throw Refusal(
-                    description: "'LISTEN_FDNAMES' has \(names.count) names, and 'LISTEN_FDS' is '\(count)'. "
-                        + "Leave the variables to the service manager."
+                    description: "'LISTEN_FDNAMES' has \(names.count) names, but 'LISTEN_FDS' is '\(count)'. "
+                        + "Do not set the variables yourself; the service manager sets them."
                 )
             }
         }
@@ -78,7 +78,7 @@ package struct SocketActivation: Sendable, Hashable {
         guard !sockets.contains(where: { $0.name == Self.controlName }) else {
             throw Refusal(
                 description: "A socket of the service manager has the name '\(Self.controlName)'. "
-                    + "The control plane makes its own socket ('control.socket'). Remove that one from the socket unit."
+                    + "The control plane creates its own socket ('control.socket'). Remove this one from the socket unit."
             )
         }
     }
@@ -92,8 +92,8 @@ package struct SocketActivation: Sendable, Hashable {
         for socket in sockets {
             guard fcntl(socket.descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
                 throw Refusal(
-                    description: "'LISTEN_FDS' is '\(sockets.count)', and descriptor \(socket.descriptor) is not open. "
-                        + "Leave the variable to the service manager."
+                    description: "'LISTEN_FDS' is '\(sockets.count)', but descriptor \(socket.descriptor) is not open. "
+                        + "Do not set the variable yourself; the service manager sets it."
                 )
             }
         }

@@ -25,17 +25,16 @@ package struct Watchdog: Sendable {
         guard let text = environment["WATCHDOG_USEC"], !text.isEmpty else { return nil }
         guard let microseconds = Self.number(text, upTo: .max) else {
             throw Refusal(
-                description: "'WATCHDOG_USEC' is '\(ControlProblem.shown(text))', "
-                    + "and a number of microseconds from 1 to \(Int64.max) is expected. "
-                    + "The service manager gets no signs of life: set 'WatchdogSec=' in the unit."
+                description: "'WATCHDOG_USEC' must be a number of microseconds from 1 to \(Int64.max), "
+                    + "not '\(ControlProblem.shown(text))'. "
+                    + "No keep-alives are sent. Set 'WatchdogSec=' in the unit."
             )
         }
         if let text = environment["WATCHDOG_PID"], !text.isEmpty {
             guard let watched = Self.number(text, upTo: Int64(Int32.max)) else {
                 throw Refusal(
-                    description: "'WATCHDOG_PID' is '\(ControlProblem.shown(text))', "
-                        + "and the number of a process is expected. "
-                        + "The service manager gets no signs of life: leave the variable to the service manager."
+                    description: "'WATCHDOG_PID' must be a process ID, not '\(ControlProblem.shown(text))'. "
+                        + "No keep-alives are sent. Do not set the variable yourself; the service manager sets it."
                 )
             }
             guard watched == Int64(process) else { return nil }
@@ -69,7 +68,7 @@ package struct Watchdog: Sendable {
             if Task.isCancelled { return }
             if !stuck.isEmpty, !isSilent {
                 logger.error(
-                    "Event loops do not answer; the service manager gets no sign of life until they do",
+                    "Event loops do not respond; no keep-alives are sent to the service manager until they do",
                     metadata: ["loops": "\(stuck)", "watchdog.limit": "\(limit)"]
                 )
             }

@@ -28,7 +28,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
         guard let staleness = try members.text("staleness") else {
             throw ControlProblem(
                 .invalidRequest,
-                "'staleness' is missing. Name a number with s, m, h or d: 12h, 2d.",
+                "'staleness' is missing. Set a number with s, m, h or d, such as 12h or 2d.",
                 field: "staleness"
             )
         }
@@ -46,7 +46,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
         guard let length = EndTime.duration(staleness) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'staleness' is '\(ControlProblem.shown(staleness))', and a number with s, m, h or d is expected: 12h, 2d.",
+                "'staleness' must be a number with s, m, h or d, such as 12h or 2d, not '\(ControlProblem.shown(staleness))'.",
                 field: "staleness",
                 value: staleness
             )
@@ -55,7 +55,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
         guard length <= .seconds(StalenessExtension.longest) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'staleness' is '\(ControlProblem.shown(staleness))'; the limit is \(days) days. Name less.",
+                "'staleness' is '\(ControlProblem.shown(staleness))'; the limit is \(days) days. Set a shorter time.",
                 field: "staleness",
                 value: staleness,
                 limit: days
@@ -65,8 +65,8 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
             // An extension that is forgotten outlasts the outage that it was for.
             throw ControlProblem(
                 .invalidRequest,
-                "An extension of staleness needs an end. Name 'until' (2026-11-25T14:00:00Z) or 'for' (2h). "
-                    + "What must last belongs into the configuration file ('stale.offline', 'stale.normal', 'stale.on-error').",
+                "A staleness extension needs an end. Set 'until' (2026-11-25T14:00:00Z) or 'for' (2h). "
+                    + "For a permanent change, edit the configuration file ('stale.offline', 'stale.unreachable', 'stale.on-error').",
                 field: "until"
             )
         }

@@ -78,7 +78,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
     /// The number of the last invalidation.
     public var invalidationSequence: Int64
     /// The nodes with which purges are shared; `nil` if nothing is shared.
-    public var shared: FleetState?
+    public var fleet: FleetState?
     /// Where the configuration comes from.
     public var configuration: Configuration
 
@@ -91,7 +91,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         _ listening: String?,
         _ condition: StoreCondition,
         _ store: StoreSummary?,
-        _ shared: FleetState?,
+        _ fleet: FleetState?,
         outage: OverviewReport.Outage? = nil,
         at now: Timestamp
     ) {
@@ -119,10 +119,10 @@ public struct StatusReport: Sendable, Hashable, Codable {
             lastReload: settings.lastReload.map(Reload.init),
             warnings: settings.warnings.isEmpty ? nil : settings.warnings
         )
-        self.shared = shared
+        self.fleet = fleet
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + (shared.map(Self.sentence) ?? "")
+            + (fleet.map(Self.sentence) ?? "")
     }
 
     private static func summary(
@@ -139,7 +139,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         switch phase {
         case .starting: sentences = ["Starting."]
         case .serving: sentences = ["Serving."]
-        case .ending: sentences = ["Ending."]
+        case .ending: sentences = ["Stopping."]
         }
         if let first = away.first {
             let time = first.since.map { " for \(duration(now.milliseconds(since: $0)))" } ?? ""
@@ -159,24 +159,25 @@ public struct StatusReport: Sendable, Hashable, Codable {
         }
         if let temporary = staleness.temporary {
             sentences.append(
-                "While an origin fails, responses may be \(EndTime.text(seconds: temporary.value.seconds)) stale at least, until \(EndTime.text(temporary.until))."
+                "While an origin fails, staleness limits are at least \(EndTime.text(seconds: temporary.value.seconds)) until \(EndTime.text(temporary.until))."
             )
         }
         switch store {
         case .usable: break
         case .readOnly: sentences.append("The store is read-only; new responses are not stored.")
-        case .notWritable: sentences.append("The disk accepts no writes; new responses are not stored.")
+        case .notWritable: sentences.append("The disk is not writable; new responses are not stored.")
         case .unreadable: sentences.append("The store cannot be read.")
         }
         if reload?.outcome == .rejected {
-            sentences.append("The last reload was rejected; the configuration before it is in force.")
+            sentences.append("The last reload was rejected; the previous configuration is in force.")
         }
         return sentences.joined(separator: " ")
     }
 
     /// The result of an outage so far.
     private static func sentence(_ outage: OverviewReport.Outage) -> String {
-        let refused = outage.refused == 1 ? "1 was refused" : "\(number(outage.refused)) were refused"
+        let refused =
+            outage.refused == 1 ? "1 request was rejected" : "\(number(outage.refused)) requests were rejected"
         let count = outage.fromStore
         let served =
             count == 1 ? "1 stale response came from the store" : "\(number(count)) stale responses came from the store"
@@ -185,12 +186,12 @@ public struct StatusReport: Sendable, Hashable, Codable {
     }
 
     /// The state towards other nodes, if it is not as it should be.
-    private static func sentence(_ shared: FleetState) -> String {
-        let waiting = number(Int64(shared.waiting))
-        if shared.state != "following" {
-            return " Purges of other nodes are not heard of (\(shared.state)); \(waiting) of this node wait."
+    private static func sentence(_ fleet: FleetState) -> String {
+        let waiting = number(Int64(fleet.waiting))
+        if fleet.state != "following" {
+            return " Purges of other nodes are not received (\(fleet.state)); \(waiting) of this node are unsent."
         }
-        return shared.waiting > 0 ? " \(waiting) purges of this node wait to be shared." : ""
+        return fleet.waiting > 0 ? " \(waiting) purges of this node are not shared yet." : ""
     }
 
     /// A number with a comma before each three digits, as the page's tables have it: `3,410`.

@@ -13,7 +13,7 @@ import Synchronization
 /// soon enough, further ones are dropped and counted.
 ///
 /// ```swift
-/// let log = AccessLog(.init(level: .all, place: .file("access.log")), logger: logger)
+/// let log = AccessLog(.init(level: .all, destination: .file("access.log")), logger: logger)
 /// let server = GatewayServer(…, accessLog: log)
 /// …
 /// log.reopen()    // after the file was renamed
@@ -27,7 +27,7 @@ public final class AccessLog: Sendable {
         /// How a line is written.
         public var format: Configuration.Log.Format
         /// Where lines are written to.
-        public var place: Place
+        public var destination: Destination
         /// How much of a query is logged.
         public var query: Configuration.Log.Query
         /// How much of a client's address is logged.
@@ -37,13 +37,13 @@ public final class AccessLog: Sendable {
         public init(
             level: Configuration.Log.Access = .notable,
             format: Configuration.Log.Format = .combined,
-            place: Place = .standardError,
+            destination: Destination = .standardError,
             query: Configuration.Log.Query = .redacted,
             client: Configuration.Log.Client = .full
         ) {
             self.level = level
             self.format = format
-            self.place = place
+            self.destination = destination
             self.query = query
             self.client = client
         }
@@ -54,7 +54,7 @@ public final class AccessLog: Sendable {
             self.init(
                 level: log.access ?? .notable,
                 format: log.format ?? .combined,
-                place: Place(configuration.logPlace),
+                destination: Destination(configuration.logDestination),
                 query: log.query ?? .redacted,
                 client: log.client ?? .full
             )
@@ -62,7 +62,7 @@ public final class AccessLog: Sendable {
     }
 
     /// Where lines are written to.
-    public enum Place: Sendable, Hashable {
+    public enum Destination: Sendable, Hashable {
         case standardError
         case standardOutput
         /// The path of a file, to whose end lines are added. It is made with the permissions 0640
@@ -94,12 +94,12 @@ public final class AccessLog: Sendable {
     /// - Parameter logger: reports when lines are lost, and when they no longer are.
     public init(_ settings: Settings, clock: any WallClock = SystemWallClock(), logger: Logger) {
         state = Mutex(State(settings: settings))
-        writer = LogWriter(settings.place) { report, dropped in
+        writer = LogWriter(settings.destination) { report, dropped in
             switch report {
             case .none: break
             case .begin(let code):
                 logger.warning(
-                    "Lines of the access log are lost",
+                    "Access log lines are being dropped",
                     metadata: ["log.dropped": "\(dropped)", "log.error": "\(LogLosses.reason(code))"]
                 )
             case .end(let lost):
@@ -126,7 +126,7 @@ public final class AccessLog: Sendable {
             let description = MetricDescription(
                 "holdfast_log_dropped_total",
                 .counter,
-                "Lines of logs that were dropped, because they could not be written or not soon enough."
+                "Log lines that were dropped because they could not be written in time."
             )
             var counts = [("access", writer.droppedCount)]
             if let events { counts.append(("events", events.droppedCount)) }
@@ -164,7 +164,7 @@ public final class AccessLog: Sendable {
             state.settings = settings
             return state.loops
         }
-        writer.write(to: settings.place)
+        writer.write(to: settings.destination)
         for (eventLoop, log) in loops { eventLoop.execute { log.value.settings = settings } }
     }
 

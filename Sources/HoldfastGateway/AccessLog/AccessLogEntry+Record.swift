@@ -21,7 +21,7 @@ extension AccessLogEntry {
         if let request = record.request { take(request) }
         if record.request?.content == .unknownLength || record.isTunnel { requestSize = Int64(record.receivedBytes) }
         requestID = record.requestID
-        (connectionID, connectionRequests) = (record.place?.connection, record.place?.request)
+        (connectionID, connectionRequests) = (record.ordinal?.connection, record.ordinal?.request)
         takeOrigin(record)
         take(record.client)
         status = record.status

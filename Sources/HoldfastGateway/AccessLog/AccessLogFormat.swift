@@ -20,7 +20,7 @@ struct AccessLogFormat {
 
     private var dates = LogDates()
     /// Where the values stand in the line that was written last, see ``AccessLogTemplate``.
-    private(set) var places = AccessLogTemplate.Places()
+    private(set) var offsets = AccessLogTemplate.Offsets()
 
     /// Appends the line of an entry.
     mutating func write(_ entry: AccessLogEntry, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
@@ -40,21 +40,21 @@ struct AccessLogFormat {
         case .combined: bytes.writeWord(text, limit: Limit.word)
         case .json: bytes.writeMember("client.address", text, limit: Limit.word)
         }
-        places.client = start..<bytes.writerIndex
+        offsets.client = start..<bytes.writerIndex
     }
 
     /// Only JSON has it.
     mutating func writeTLSVersion(_ version: String?, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         bytes.writeMember("tls.protocol.version", version, limit: Limit.word)
-        places.tlsVersion = start..<bytes.writerIndex
+        offsets.tlsVersion = start..<bytes.writerIndex
     }
 
     /// Only JSON has it.
     mutating func writeScheme(_ scheme: String?, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         bytes.writeMember("url.scheme", scheme, limit: Limit.word)
-        places.scheme = start..<bytes.writerIndex
+        offsets.scheme = start..<bytes.writerIndex
     }
 
     mutating func writeTime(_ time: Timestamp, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
@@ -63,7 +63,7 @@ struct AccessLogFormat {
         case .combined: dates.writeCombined(time, to: &bytes)
         case .json: dates.writeRFC3339(time, to: &bytes)
         }
-        places.time = start..<bytes.writerIndex
+        offsets.time = start..<bytes.writerIndex
     }
 
     mutating func writeDurations(
@@ -80,7 +80,7 @@ struct AccessLogFormat {
             bytes.writeMember("duration", duration)
             bytes.writeMember("duration.first_byte", firstByte)
         }
-        places.durations = start..<bytes.writerIndex
+        offsets.durations = start..<bytes.writerIndex
     }
 
     mutating func writeConnection(
@@ -94,7 +94,7 @@ struct AccessLogFormat {
             bytes.writeMember("connection.id", number)
             bytes.writeMember("connection.requests", requests)
         }
-        places.connection = start..<bytes.writerIndex
+        offsets.connection = start..<bytes.writerIndex
     }
 
     // MARK: Combined

@@ -10,11 +10,11 @@ final class AccessLogTemplate {
         var client: GatewayClient?
         var time: Timestamp
         var duration: TimeAmount
-        var place: ExchangeRecord.Place?
+        var ordinal: ExchangeRecord.Ordinal?
     }
 
     /// Where the values stand in a line that was just written, as the buffer's indices.
-    struct Places {
+    struct Offsets {
         var client = 0..<0
         var tlsVersion = 0..<0
         var scheme = 0..<0
@@ -30,7 +30,7 @@ final class AccessLogTemplate {
     private let settings: AccessLog.Settings
     /// A whole line, and where the values stand in it, in order.
     private let line: ByteBuffer
-    private let parts: [(place: Range<Int>, part: Part)]
+    private let parts: [(range: Range<Int>, part: Part)]
 
     /// - Parameters:
     ///   - entry: one such request, with any values.
@@ -41,23 +41,23 @@ final class AccessLogTemplate {
         self.line = line
         self.settings = settings
         self.version = version
-        let places = format.places
-        var parts: [(place: Range<Int>, part: Part)] = [
-            (places.client, .client), (places.time, .time), (places.durations, .durations),
-            (places.connection, .connection),
+        let offsets = format.offsets
+        var parts: [(range: Range<Int>, part: Part)] = [
+            (offsets.client, .client), (offsets.time, .time), (offsets.durations, .durations),
+            (offsets.connection, .connection),
         ]
         // Only this format has them.
-        if settings.format == .json { parts += [(places.tlsVersion, .tlsVersion), (places.scheme, .scheme)] }
+        if settings.format == .json { parts += [(offsets.tlsVersion, .tlsVersion), (offsets.scheme, .scheme)] }
         // Their order differs from format to format.
-        self.parts = parts.sorted { $0.place.lowerBound < $1.place.lowerBound }
+        self.parts = parts.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 
     /// Appends the line of one such request.
     func write(_ values: Values, _ format: inout AccessLogFormat, to bytes: inout ByteBuffer) {
         line.withUnsafeReadableBytes { line in
             var end = 0
-            for (place, part) in parts {
-                bytes.writeBytes(UnsafeRawBufferPointer(rebasing: line[end..<place.lowerBound]))
+            for (range, part) in parts {
+                bytes.writeBytes(UnsafeRawBufferPointer(rebasing: line[end..<range.lowerBound]))
                 switch part {
                 case .client: format.writeClient(values.client?.address, settings, to: &bytes)
                 case .tlsVersion: format.writeTLSVersion(values.client?.tlsVersion, to: &bytes)
@@ -65,9 +65,9 @@ final class AccessLogTemplate {
                 case .time: format.writeTime(values.time, settings, to: &bytes)
                 case .durations: format.writeDurations(values.duration, values.duration, settings, to: &bytes)
                 case .connection:
-                    format.writeConnection(values.place?.connection, values.place?.request, settings, to: &bytes)
+                    format.writeConnection(values.ordinal?.connection, values.ordinal?.request, settings, to: &bytes)
                 }
-                end = place.upperBound
+                end = range.upperBound
             }
             bytes.writeBytes(UnsafeRawBufferPointer(rebasing: line[end...]))
         }

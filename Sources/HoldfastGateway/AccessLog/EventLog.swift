@@ -18,10 +18,10 @@ package final class EventLog: TextOutputStream, Sendable {
         let report = Mutex<(@Sendable (LogLosses.Report) -> Void)?>(nil)
     }
 
-    package init(_ place: AccessLog.Place = .standardError) {
+    package init(_ destination: AccessLog.Destination = .standardError) {
         let reporter = Reporter()
         self.reporter = reporter
-        writer = LogWriter(place) { report, _ in reporter.report.withLock { $0 }?(report) }
+        writer = LogWriter(destination) { report, _ in reporter.report.withLock { $0 }?(report) }
     }
 
     /// The lines that were dropped.

@@ -38,10 +38,10 @@ struct LogOutput {
     var isOpen: Bool { descriptor >= 0 }
 
     /// - Returns: the system's error.
-    mutating func open(_ place: AccessLog.Place) -> Int32? {
+    mutating func open(_ destination: AccessLog.Destination) -> Int32? {
         close()
         (isInLine, isTorn) = (false, false)
-        switch place {
+        switch destination {
         case .standardError: descriptor = STDERR_FILENO
         case .standardOutput: descriptor = STDOUT_FILENO
         case .file(let path):

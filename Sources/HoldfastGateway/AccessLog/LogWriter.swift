@@ -34,15 +34,15 @@ final class LogWriter: Sendable {
     private let dropped = Atomic<UInt64>(0)
     /// When writing must end.
     private let end = Mutex<NIODeadline?>(nil)
-    private let wanted: Mutex<AccessLog.Place>
+    private let wanted: Mutex<AccessLog.Destination>
     /// Counts changes of ``wanted`` and wishes to open it anew.
     private let openings = Atomic(1)
     private let tell: @Sendable (LogLosses.Report, UInt64) -> Void
 
     /// - Parameter tell: is told when lines begin to be lost and when they no longer are, and how
     ///   many were dropped in all.
-    init(_ place: AccessLog.Place, tell: @escaping @Sendable (LogLosses.Report, UInt64) -> Void) {
-        wanted = Mutex(place)
+    init(_ destination: AccessLog.Destination, tell: @escaping @Sendable (LogLosses.Report, UInt64) -> Void) {
+        wanted = Mutex(destination)
         output = Mutex(LogOutput())
         losses = Mutex(LogLosses())
         self.tell = tell
@@ -62,8 +62,8 @@ final class LogWriter: Sendable {
         }
     }
 
-    func write(to place: AccessLog.Place) {
-        wanted.withLock { $0 = place }
+    func write(to destination: AccessLog.Destination) {
+        wanted.withLock { $0 = destination }
         reopen()
     }
 
@@ -118,7 +118,7 @@ final class LogWriter: Sendable {
         var failure: Int32?
         output.withLock { output in
             while bytes.readableBytes > 0, failure == nil {
-                // Both parts of a line go to the same place.
+                // Both parts of a line go to the same destination.
                 if !output.isInLine { failure = open(&output) }
                 guard failure == nil else { break }
                 switch output.write(&bytes) {
@@ -161,7 +161,7 @@ struct LogLosses {
 
     /// Says why lines are lost.
     static func reason(_ code: Int32?) -> String {
-        guard let code, code != EAGAIN else { return "they are not taken as fast as they come" }
+        guard let code, code != EAGAIN else { return "the output accepts them too slowly" }
         return String(cString: strerror(code))
     }
 

@@ -74,12 +74,17 @@ final class LoopAccessLog {
         _ hit: HotResponse,
         _ duration: TimeAmount,
         client: @autoclosure () -> GatewayClient?,
-        place: @autoclosure () -> ExchangeRecord.Place?
+        ordinal: @autoclosure () -> ExchangeRecord.Ordinal?
     ) {
         guard logsHits || (hit.status >= 400 && settings.level == .notable) else { return }
         guard hasRoom else { return writer.drop(1) }
         guard let line = line(of: hit) else { return }
-        let values = AccessLogTemplate.Values(client: client(), time: clock.now(), duration: duration, place: place())
+        let values = AccessLogTemplate.Values(
+            client: client(),
+            time: clock.now(),
+            duration: duration,
+            ordinal: ordinal()
+        )
         line.write(values, &format, to: &bytes)
         endLine()
     }

@@ -79,7 +79,7 @@ final class BusyHandler: ChannelInboundHandler {
             end: now
         )
         record.requestID = requestID
-        record.place = ExchangeRecord.Place(connection: ConnectionNumber.next(), request: 0)
+        record.ordinal = ExchangeRecord.Ordinal(connection: ConnectionNumber.next(), request: 0)
         record.take(response)
         // It is not sent.
         if isSecure { (record.status, record.sentBytes) = (nil, 0) }
@@ -112,14 +112,14 @@ extension Problem {
         .tooManyConnections,
         title: "Too many connections",
         status: 503,
-        detail: "The gateway has as many connections as it may have. Try again."
+        detail: "The gateway has reached its connection limit. Try again later."
     )
 
     fileprivate static let busyClient = Problem(
         .tooManyConnectionsOfClient,
-        title: "Too many connections of one client",
+        title: "Too many connections from one client",
         status: 503,
         detail:
-            "Your address has as many connections to the gateway as one may have. Close some, or use them for more than one request."
+            "Your address has reached its limit of connections to the gateway. Close some, or reuse them for several requests."
     )
 }

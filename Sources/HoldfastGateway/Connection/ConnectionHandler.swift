@@ -272,7 +272,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     func beginUpgrade() { machine.beginUpgrade() }
 
     /// Makes place for a tunnel of another protocol, whose head is written.
-    func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ place: TunnelPlaces.Place) {
+    func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ permit: TunnelPermits.Permit) {
         // The tunnel ends the exchange.
         exchange = nil
         guard let context else {
@@ -281,7 +281,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         }
         let bytes = machine.switchProtocol()
         let patience = service.configuration.timeouts.write.timeAmount
-        let end = TunnelChannelEnd(.client, of: tunnel, place, patience: patience, telemetry)
+        let end = TunnelChannelEnd(.client, of: tunnel, permit, patience: patience, telemetry)
         let pipeline = context.pipeline.syncOperations
         let (isInputClosed, isDraining) = (machine.isInputClosed, machine.isDraining)
         do {
@@ -300,7 +300,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
-        let place = nextPlace
+        let ordinal = nextOrdinal
         requestCount += 1
         let exchange = ClientExchange(
             head.request,
@@ -309,7 +309,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
             to: writer,
             in: trace,
             since: readAt ?? .now(),
-            at: place
+            at: ordinal
         )
         self.exchange = exchange
         // An equal request gets a span too, so the response is not kept for it.
@@ -328,9 +328,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private func refuse(_ refusal: MessageRefusal) {
         deadline.stop()
         writer.begin(nil)
-        let place = nextPlace
+        let ordinal = nextOrdinal
         requestCount += 1
-        writer.respond(with: session.refuse(refusal, since: readAt ?? .now(), at: place))
+        writer.respond(with: session.refuse(refusal, since: readAt ?? .now(), at: ordinal))
     }
 
     // MARK: The exchange
@@ -343,8 +343,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     /// See ``ClientSession/hotKey(of:)``.
     func hotKey(of head: ByteBuffer) -> HotKey { session.hotKey(of: head) }
 
-    /// The place of the next request on this connection.
-    var nextPlace: ExchangeRecord.Place { ExchangeRecord.Place(connection: number, request: requestCount + 1) }
+    /// The number of the next request on this connection.
+    var nextOrdinal: ExchangeRecord.Ordinal { ExchangeRecord.Ordinal(connection: number, request: requestCount + 1) }
 
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool { machine.isKeptAlive }

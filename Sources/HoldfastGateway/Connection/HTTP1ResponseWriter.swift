@@ -57,7 +57,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             since: start,
             isSecure: connection?.isSecure ?? false,
             client: connection?.sessionClient,
-            place: connection?.nextPlace
+            ordinal: connection?.nextOrdinal
         )
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
@@ -147,7 +147,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ place: TunnelPlaces.Place
+        _ permit: TunnelPermits.Permit
     ) {
         guard let connection else {
             origin.channel.close(promise: nil)
@@ -163,7 +163,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             }
         )
         output.flush()
-        connection.beginTunnel(tunnel, origin, place)
+        connection.beginTunnel(tunnel, origin, permit)
     }
 
     /// Ends the connection so that the client cannot take the response for a complete one. RFC 9112
@@ -207,14 +207,14 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     /// the same.
     private func storedHead(
         _ head: GatewayResponseHead,
-        _ hit: ResidentHit,
+        _ hit: ImmediateHit,
         _ framing: ResponseFraming,
         _ route: RouteLabel
     ) -> ByteBuffer {
         guard let key = hotKey.take(), minorVersion > 0, !framing.closes,
             service.suitsEveryClient(hit, head), hot.markSeen(hash: key.hash)
         else { return framing.bytes(of: head) }
-        let (bytes, places) = framing.bytesAndPlaces(of: head)
+        let (bytes, places) = framing.bytesAndOffsets(of: head)
         let response = HotResponse(
             key,
             HeadTemplate(bytes, places).map { .http1($0) },

@@ -41,7 +41,7 @@ extension ClientExchange {
     /// Writes a response that is in memory, rewritten if it must be.
     ///
     /// - Parameter hit: the stored response, if an equal request may get the same.
-    func finish(_ response: CacheResponse, _ whole: ByteBuffer, hit: ResidentHit? = nil) {
+    func finish(_ response: CacheResponse, _ whole: ByteBuffer, hit: ImmediateHit? = nil) {
         var head = head(of: response)
         switch rewriteHead(&head, stored: response.stored?.head) {
         case .unchanged:

@@ -66,7 +66,7 @@ final class ClientExchange: @unchecked Sendable {
     ///   - trace: the trace that it begins, unless it belongs to one already; see
     ///     ``ClientSession/drawTrace()``.
     ///   - start: when the request's head had arrived.
-    ///   - place: the request's place on its connection.
+    ///   - ordinal: the number of the request on its connection.
     init(
         _ request: GatewayRequest,
         of session: ClientSession,
@@ -74,7 +74,7 @@ final class ClientExchange: @unchecked Sendable {
         to writer: any ClientResponseWriter,
         in trace: TraceID?,
         since start: NIODeadline = .now(),
-        at place: ExchangeRecord.Place? = nil
+        at ordinal: ExchangeRecord.Ordinal? = nil
     ) {
         self.request = request
         self.session = session
@@ -88,7 +88,7 @@ final class ClientExchange: @unchecked Sendable {
             start: start,
             end: start
         )
-        record.place = place
+        record.ordinal = ordinal
         record.span = self.trace.span
     }
 
@@ -159,14 +159,14 @@ final class ClientExchange: @unchecked Sendable {
     /// Serves the request from what a lookup on the disk found; `nil` if the store failed.
     private func receive(_ found: FoundResponses?, for attempt: ExchangeAttempt) {
         guard !isOver else { return }
-        switch attempt.lookedUp(found) {
+        switch attempt.proceed(with: found) {
         case .serve(let hit): respond(with: hit, from: .disk)
         case .fetch: fetch(attempt)
         case .lookUp, .continueInTask: startTask(for: .attempt(attempt))
         }
     }
 
-    private func respond(with hit: ResidentHit, from tier: ExchangeRecord.Tier) {
+    private func respond(with hit: ImmediateHit, from tier: ExchangeRecord.Tier) {
         session.executor.noteHit()
         record.tier = tier
         finish(hit.response, hit.content, hit: hit)
@@ -343,7 +343,7 @@ final class ClientExchange: @unchecked Sendable {
         upgrade = nil
         session.telemetry.end(request.method, of: session.client)
         // The request of the cache refers to this exchange.
-        defer { record.facts?.foreseeing = nil }
+        defer { record.facts?.forecastSubject = nil }
         guard isRecorded else { return }
         record.end = .now()
         record.abort = abort

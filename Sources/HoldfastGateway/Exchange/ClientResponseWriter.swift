@@ -35,7 +35,7 @@ protocol ClientResponseWriter: AnyObject {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ place: TunnelPlaces.Place
+        _ permit: TunnelPermits.Permit
     )
 
     /// Ends a response that is not complete, so that the client cannot take it for a complete one.
@@ -51,7 +51,7 @@ extension ClientResponseWriter {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ place: TunnelPlaces.Place
+        _ permit: TunnelPermits.Permit
     ) {
         origin.channel.close(promise: nil)
         tunnel.endFromOutside()

@@ -6,7 +6,7 @@ extension ClientSession {
     func refuse(
         _ refusal: MessageRefusal,
         since start: NIODeadline,
-        at place: ExchangeRecord.Place
+        at ordinal: ExchangeRecord.Ordinal
     ) -> GatewayResponse {
         let inForce = service.inForce
         var context = GatewayService.ResponseContext(inForce, nil)
@@ -15,7 +15,7 @@ extension ClientSession {
         let response = GatewayResponse.whole(head, content)
         var record = ExchangeRecord(client: client, route: RouteLabels.none, start: start, end: .now())
         record.requestID = context.requestID
-        record.place = place
+        record.ordinal = ordinal
         record.take(response)
         telemetry.record(record)
         return response

@@ -16,8 +16,8 @@ final class ClientSession {
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
-    /// The client's standing, and the version of the settings for which it holds.
-    private var standing: (value: ClientStanding, settings: UInt64)?
+    /// The client's traits, and the version of the settings for which they hold.
+    private var traits: (value: ClientTraits, settings: UInt64)?
 
     init(
         service: GatewayService,
@@ -42,15 +42,15 @@ final class ClientSession {
 
     /// The key of a request of this client in the hot table.
     func hotKey(of head: ByteBuffer) -> HotKey {
-        // The version is read before the configuration, so that an earlier standing never passes
+        // The version is read before the configuration, so that an earlier value never passes
         // for the present one.
         let settings = service.engine.settingsVersion
-        if let standing, standing.settings == settings {
-            return HotKey(head, of: standing.value, settings: settings)
+        if let traits, traits.settings == settings {
+            return HotKey(head, of: traits.value, settings: settings)
         }
-        let standing = ClientStanding(client, in: service.configuration)
-        self.standing = (standing, settings)
-        return HotKey(head, of: standing, settings: settings)
+        let traits = ClientTraits(client, in: service.configuration)
+        self.traits = (traits, settings)
+        return HotKey(head, of: traits, settings: settings)
     }
 
     /// The current configuration, and what this client may see.

@@ -7,7 +7,7 @@ import NIOCore
 enum GatewayResponse {
     /// A stored response, with all of its content. An equal request may get the same. The label is
     /// that of the request's route.
-    case stored(GatewayResponseHead, ResidentHit, RouteLabel)
+    case stored(GatewayResponseHead, ImmediateHit, RouteLabel)
     /// A response with all of its content.
     case whole(GatewayResponseHead, ByteBuffer)
     /// The head of a response whose content follows in pieces, and the length of the content, if it

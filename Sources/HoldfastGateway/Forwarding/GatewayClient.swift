@@ -14,7 +14,7 @@ final class GatewayClient: Sendable {
     let tlsVersion: String?
     /// The fields that describe it to origins: those of RFC 7239, and the older ones.
     let fields: [HTTPField]
-    /// The client whose share of an origin's places its own requests use.
+    /// The client whose share of an origin's permits its own requests use.
     private let own: RequestClient
 
     /// The name of every client that connects through a Unix socket. It stands for an address where

@@ -69,7 +69,7 @@ extension GatewayService {
                 from: exchange.session.client,
                 dropsTrace: exchange.trace.dropsFields
             )
-            request.place = .shared(exchange.session.executor)
+            request.executionContext = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
         // After 'known': these belong to this request alone.
@@ -223,15 +223,15 @@ extension Problem {
         title: "The method is not allowed",
         status: 405,
         detail:
-            "The response to TRACE shows the fields of the request, also those that proxies add. Nothing was forwarded. "
-            + "If it should, set 'clients.trace' to 'forward'."
+            "A response to TRACE reveals the request's fields, including those that proxies add, so nothing was forwarded. "
+            + "To forward TRACE, set 'clients.trace' to 'forward'."
     )
 
     fileprivate static let lastForward = Problem(
         .lastForward,
         title: "The request may not be forwarded",
         status: 501,
-        detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own."
+        detail: "'Max-Forwards: 0' addresses the gateway itself, which has no resources of its own."
     )
 
     /// - Parameter host: that the client names.
@@ -241,7 +241,7 @@ extension Problem {
             title: "No route matches",
             status: 404,
             detail:
-                "No route of this gateway matches this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
+                "No route matches this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
             outcome: CacheOutcome(detail: CacheOutcome.Detail("no-route"))
         )
     }
@@ -253,7 +253,7 @@ extension Problem {
             title: "The request belongs to another route",
             status: 421,
             detail:
-                "With its host\(host.map { " '\($0)'" } ?? "") preserved, this request cannot be distinguished from one to another origin. "
+                "Because the route preserves the host\(host.map { " '\($0)'" } ?? ""), this request cannot be told apart from a request to another origin. "
                 + "Nothing was forwarded.",
             outcome: CacheOutcome(detail: CacheOutcome.Detail("misdirected"))
         )
@@ -264,8 +264,8 @@ extension Problem {
         title: "The path has a dot segment",
         status: 400,
         detail:
-            "Routes or rules of this gateway match paths, and a segment '.' or '..', however it is escaped, could evade them. "
-            + "Resolve the path before you send it (RFC 3986 §5.2.4). Nothing was forwarded."
+            "A segment '.' or '..', escaped or not, could evade the routes and rules that match paths. "
+            + "Resolve the path before sending it (RFC 3986 §5.2.4). Nothing was forwarded."
     )
 
     fileprivate static let loop = Problem(
@@ -273,7 +273,7 @@ extension Problem {
         title: "The request has passed this gateway before",
         status: 508,
         detail:
-            "Its 'Via' names this gateway: an origin, or a proxy behind it, leads back here. Correct the origin's address.",
+            "The request's 'Via' names this gateway, so an origin or a proxy in between leads back here. Correct the origin's address.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("loop"))
     )
 }

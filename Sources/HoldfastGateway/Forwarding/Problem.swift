@@ -54,12 +54,12 @@ extension Problem {
         status = error.status
         title =
             switch error.code {
-            case .offlineMiss: "Not stored, and no request may be sent to the origin"
+            case .offlineMiss: "Not stored, and the origin may not be contacted"
             case .staleForbidden: "The stored response may not be served stale"
             case .originUnreachable: "The origin is unreachable"
             case .transportFailed: "The origin's response is not valid HTTP"
             case .invalidTarget: "The target is not an http or https resource"
-            case .overloaded: "Too many requests wait for the origin"
+            case .overloaded: "Too many requests are waiting for the origin"
             case .shutDown: "The gateway is stopping"
             default: "The exchange failed"
             }
@@ -73,7 +73,7 @@ extension Problem {
         title = "The request is malformed or not supported"
         status = refusal.status
         detail =
-            "The request was rejected for its \(refusal.code.split(separator: "-").joined(separator: " "))."
+            "The request was rejected: \(refusal.code.split(separator: "-").joined(separator: " "))."
     }
 }
 

@@ -10,7 +10,7 @@ struct HeadWriter {
     /// The number of bytes put, including those that did not fit.
     private(set) var count = 0
     /// The places of the values that depend on the time. They are recorded if this is not `nil`.
-    var places: TimePlaces?
+    var places: TimeOffsets?
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
 
@@ -108,7 +108,7 @@ struct HeadWriter {
 
 /// The places in a head of the values that depend on the time, as offsets in bytes from the head's
 /// first.
-struct TimePlaces: Hashable {
+struct TimeOffsets: Hashable {
     /// The value of `Age`.
     var age: Range<Int>?
     /// The digits of the gateway's own `ttl`.

@@ -25,8 +25,7 @@ struct ResponseDecoder {
         case interim(HTTPResponse)
         case head(ResponseHead)
         case body(ByteBuffer)
-        /// - Parameter trailers: the fields behind the content that may pass; `nil` if there are
-        ///   none.
+        /// - Parameter trailers: the trailers that may be forwarded; `nil` if there are none.
         case end(trailers: HTTPFields?)
     }
 

@@ -37,10 +37,10 @@ struct ResponseFraming {
     func bytes(of head: GatewayResponseHead) -> ByteBuffer { .head { write(head, to: &$0) } }
 
     /// The head as bytes, and the places of the values in it that depend on the time.
-    func bytesAndPlaces(of head: GatewayResponseHead) -> (bytes: ByteBuffer, places: TimePlaces) {
-        var places = TimePlaces()
+    func bytesAndOffsets(of head: GatewayResponseHead) -> (bytes: ByteBuffer, places: TimeOffsets) {
+        var places = TimeOffsets()
         let bytes = ByteBuffer.head { bytes in
-            bytes.places = TimePlaces()
+            bytes.places = TimeOffsets()
             write(head, to: &bytes)
             if let recorded = bytes.places { places = recorded }
         }

@@ -45,15 +45,15 @@ extension HTTP2Connection {
         let key = endsStream && trace == nil ? section.lookupKey.map { session.hotKey(of: $0) } : nil
         if let key, respondHot(id, key, frames) { return }
         let configuration = service.configuration
-        guard let place = places.take(ofAll: configuration.maximumConnections) else {
+        guard let permit = permits.take(ofAll: configuration.maximumConnections) else {
             return frames.reset(id, NGHTTP2_REFUSED_STREAM)
         }
-        let at = ExchangeRecord.Place(connection: number, request: requestCount + 1)
+        let at = ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
         requestCount += 1
         let pace = UploadPace(rate: configuration.uploadRate, patience: configuration.timeouts.slowContent.timeAmount)
         do throws(MessageRefusal) {
             let head = try section.head(endsStream: endsStream)
-            let stream = HTTP2Stream(id, on: self, head, place, pace)
+            let stream = HTTP2Stream(id, on: self, head, permit, pace)
             streams[id] = stream
             enter(.active)
             let exchange = ClientExchange(
@@ -73,7 +73,7 @@ extension HTTP2Connection {
         } catch {
             // To decode them is more work than their bytes are.
             if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
-            let stream = HTTP2Stream(id, on: self, nil, place, pace)
+            let stream = HTTP2Stream(id, on: self, nil, permit, pace)
             streams[id] = stream
             stream.respond(with: session.refuse(error, since: now, at: at))
         }
@@ -93,14 +93,14 @@ extension HTTP2Connection {
         }
         session.hot.responseCount += 1
         session.executor.noteHit()
-        let place = ExchangeRecord.Place(connection: number, request: requestCount + 1)
+        let ordinal = ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
         requestCount += 1
         session.telemetry.recordHotHit(
             response,
             since: now,
             isSecure: session.client.isSecure,
             client: session.client,
-            place: place
+            ordinal: ordinal
         )
         hotStreams.begin(id, response, fields, at: now)
         frames.respond(id, fields, hot: response.contentLength > 0 ? response : nil)
@@ -146,8 +146,8 @@ extension HTTP2Connection {
             case NGHTTP2_INTERNAL_ERROR.rawValue, NGHTTP2_NO_ERROR.rawValue: break
             // The other side of a tunnel has gone.
             case NGHTTP2_CANCEL.rawValue where streams[frame.hd.stream_id]?.isTunnel == true: break
-            // Other connections have the places.
-            case NGHTTP2_REFUSED_STREAM.rawValue where !places.areTaken: spend(.frame)
+            // Other connections have the permits.
+            case NGHTTP2_REFUSED_STREAM.rawValue where !permits.areTaken: spend(.frame)
             // A client can make the gateway reset its streams, instead of doing it itself.
             default: spend(.reset)
             }

@@ -28,7 +28,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private let outbox: HTTP2Output
     private let limits: Limits
     private let settings: HTTP2Session.Settings
-    let places: HTTP2Places
+    let permits: HTTP2Permits
     private var context: ChannelHandlerContext?
     private(set) var state = State.open
     /// Its state as it is counted.
@@ -42,7 +42,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     private let watchdog = Deadline()
     /// When a client with a request under way is looked at again.
-    private var nextLook: NIODeadline?
+    private var nextCheck: NIODeadline?
     /// Since when no request is under way.
     var idleSince = NIODeadline.now()
     /// Since when a request's fields have begun and are not complete.
@@ -70,7 +70,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         var settings = HTTP2Session.Settings()
         settings.acceptsExtendedConnect = service.inForce.allowsWebSocket
         self.settings = settings
-        places = HTTP2Places(settings.concurrentStreams, of: service.http2Requests)
+        permits = HTTP2Permits(settings.concurrentStreams, of: service.http2Requests)
         section = HTTP2FieldSection(limits: configuration.messageLimits)
         output = ConnectionOutput(
             round: .of(session.executor.eventLoop),
@@ -90,7 +90,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         output.open(context, tls)
-        watchdog.whenPassed { [unowned self] in look() }
+        watchdog.whenPassed { [unowned self] in checkTimes() }
         frames = HTTP2Session(for: self, settings)
         if context.channel.isActive { begin() }
     }
@@ -322,11 +322,11 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     func watch() {
         guard case .open = state else { return }
         if isIdle, fieldsSince == nil {
-            nextLook = nil
+            nextCheck = nil
             watchdog.set(idleSince + idleLimit, on: eventLoop)
         } else {
-            let next = nextLook ?? .now() + limits.interval
-            nextLook = next
+            let next = nextCheck ?? .now() + limits.interval
+            nextCheck = next
             watchdog.set(next, on: eventLoop)
         }
     }
@@ -338,12 +338,12 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     private var idleLimit: TimeAmount { isDraining ? min(limits.request, limits.lateRequest) : limits.request }
 
-    private func look() {
+    private func checkTimes() {
         guard case .open = state else {
             context?.close(promise: nil)
             return
         }
-        nextLook = nil
+        nextCheck = nil
         let now = NIODeadline.now()
         if isIdle, fieldsSince == nil, now - idleSince >= idleLimit { return finish() }
         if hotStreams.areStalled(at: now, for: limits.write) { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }

@@ -9,7 +9,7 @@ struct HTTP2FieldList {
     fileprivate var bytes = ByteBuffer()
     fileprivate var lengths: [(name: Int, value: Int)] = []
     /// The places in ``bytes`` of the values that depend on the time.
-    private(set) var places = TimePlaces()
+    private(set) var places = TimeOffsets()
 
     /// The head of a final response.
     init(_ head: GatewayResponseHead, _ content: ResponseContent) {
@@ -76,7 +76,7 @@ struct HTTP2FieldList {
         for (place, text) in changes.sorted(by: { $0.0.lowerBound > $1.0.lowerBound }) {
             list.replace(place, with: text)
         }
-        list.places = TimePlaces()
+        list.places = TimeOffsets()
         return list
     }
 

@@ -23,7 +23,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     private var connection: HTTP2Connection?
     private let method: HTTPRequest.Method?
     /// Held for as long as the exchange or its work exists.
-    private let place: HTTP2Places.Place?
+    private let permit: HTTP2Permits.Permit?
     var exchange: ClientExchange?
     /// The request's key, if the response may come from the hot table.
     var hotKey: HotKey?
@@ -64,12 +64,12 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         _ id: Int32,
         on connection: HTTP2Connection,
         _ head: RequestHead?,
-        _ place: HTTP2Places.Place?,
+        _ permit: HTTP2Permits.Permit?,
         _ pace: UploadPace
     ) {
         self.id = id
         self.connection = connection
-        self.place = place
+        self.permit = permit
         self.pace = pace
         method = head?.request.method
         owesContinue = head?.expectsContinue ?? false
@@ -183,7 +183,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     }
 
     /// Keeps a stored response for equal requests, if they get the same.
-    private func keep(_ head: GatewayResponseHead, _ hit: ResidentHit, _ route: RouteLabel) {
+    private func keep(_ head: GatewayResponseHead, _ hit: ImmediateHit, _ route: RouteLabel) {
         guard let key = hotKey.take(), let connection, connection.service.suitsEveryClient(hit, head),
             connection.hot.markSeen(hash: key.hash)
         else { return }
@@ -263,7 +263,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ place: TunnelPlaces.Place
+        _ permit: TunnelPermits.Permit
     ) {
         // The tunnel ends the exchange.
         exchange = nil
@@ -273,7 +273,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             origin.channel.close(promise: nil)
             return tunnel.endFromOutside()
         }
-        let end = HTTP2TunnelEnd(self, of: tunnel, place, owed: bytes.readableBytes, on: connection.eventLoop)
+        let end = HTTP2TunnelEnd(self, of: tunnel, permit, owed: bytes.readableBytes, on: connection.eventLoop)
         tunnelEnd = end
         begin(head, length: nil)
         connection.takeTurns(self)

@@ -55,10 +55,10 @@ package struct MemoryReturn: Sendable {
         await cancelWhenGracefulShutdown {
             var freed = FreedMemory()
             while (try? await Task.sleep(for: Self.interval)) != nil {
-                let places = engine.contentPlaces
+                let places = engine.contentPermits
                 let isDue = freed.isDue(
-                    content: places.count * ContentPlaces.placeLength,
-                    contentPeak: places.takePeak() * ContentPlaces.placeLength,
+                    content: places.count * ContentPermits.permitLength,
+                    contentPeak: places.takePeak() * ContentPermits.permitLength,
                     connections: server.connectionCount
                 )
                 // Not on an event loop: it looks through all free memory.

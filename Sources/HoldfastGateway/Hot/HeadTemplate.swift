@@ -8,7 +8,7 @@ struct HeadTemplate {
     private let isAgeFirst: Bool
 
     /// - Returns: `nil` if one of the numbers is not in the head.
-    init?(_ head: ByteBuffer, _ places: TimePlaces) {
+    init?(_ head: ByteBuffer, _ places: TimeOffsets) {
         guard let age = places.age, let timeToLive = places.timeToLive else { return nil }
         isAgeFirst = age.lowerBound < timeToLive.lowerBound
         let (first, second) = isAgeFirst ? (age, timeToLive) : (timeToLive, age)

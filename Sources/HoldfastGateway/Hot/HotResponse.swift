@@ -32,9 +32,9 @@ final class HotResponse {
     private var knownShortID: String?
     /// The seconds in the head that was written last.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
-    private let conditions: ResidentHit.Conditions
-    private let foreseeing: Foresight.Subject?
-    private var foreseen: (foresight: Foresight, at: Timestamp)?
+    private let conditions: ImmediateHit.Conditions
+    private let forecastSubject: OfflineForecast.Subject?
+    private var lastForecast: (forecast: OfflineForecast, at: Timestamp)?
     private let form: Form
     let content: ByteBuffer
     private let isContentInline: Bool
@@ -52,12 +52,12 @@ final class HotResponse {
     init?(
         _ key: HotKey,
         _ form: Form?,
-        hit: ResidentHit,
+        hit: ImmediateHit,
         status: Int = 200,
         route: RouteLabel = RouteLabels.none,
         method: HTTPRequest.Method? = .get
     ) {
-        // If the settings changed meanwhile, the client may have had another standing.
+        // If the settings changed meanwhile, the client may have had other traits.
         guard let conditions = hit.conditions, conditions.settings == key.settings, let form else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         request = ByteBuffer(bytes: key.head.readableBytesView)
@@ -67,7 +67,7 @@ final class HotResponse {
         self.method = method
         storedKey = hit.response.stored?.key
         self.conditions = conditions
-        foreseeing = method == .get ? hit.response.foreseeing?.detached : nil
+        forecastSubject = method == .get ? hit.response.forecastSubject?.detached : nil
         if case .http2(let list) = form, !list.isTimed { return nil }
         self.form = form
         content = hit.content
@@ -81,24 +81,24 @@ final class HotResponse {
     }
 
     /// Whether such requests get an offline forecast.
-    var isForeseen: Bool { foreseeing != nil }
+    var isForecast: Bool { forecastSubject != nil }
 
     /// The result of such requests in an outage, as of a moment ago; `nil` if their method gets no
     /// forecast. Call it for a sample of them: it counts for their rules too.
     ///
     /// - Parameter weight: for how many of them the sample stands.
-    func foresight(at now: Timestamp, weight: UInt64) -> Foresight? {
-        foreseeing?.countUses(Int64(weight))
-        if let foreseen, now >= foreseen.at, now.milliseconds(since: foreseen.at) < Self.foresightLife {
-            return foreseen.foresight
+    func forecast(at now: Timestamp, weight: UInt64) -> OfflineForecast? {
+        forecastSubject?.countUses(Int64(weight))
+        if let lastForecast, now >= lastForecast.at, now.milliseconds(since: lastForecast.at) < Self.forecastLife {
+            return lastForecast.forecast
         }
-        guard let foresight = foreseeing?.foresight(at: now) else { return nil }
-        foreseen = (foresight, now)
-        return foresight
+        guard let forecast = forecastSubject?.forecast(at: now) else { return nil }
+        lastForecast = (forecast, now)
+        return forecast
     }
 
     /// In milliseconds.
-    private static let foresightLife: Int64 = 30_000
+    private static let forecastLife: Int64 = 30_000
 
     /// The number of the durations of such requests.
     func durations(isSecure: Bool, in telemetry: LoopTelemetry) -> Int {

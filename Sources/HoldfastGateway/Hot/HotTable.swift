@@ -1,7 +1,7 @@
 import NIOCore
 
 /// The responses that one event loop serves at once, by the bytes of the request's head and the
-/// standing of its client. Only that loop uses it, so it needs no lock.
+/// traits of its client. Only that loop uses it, so it needs no lock.
 ///
 /// Its number of responses and its bytes are limited. A response is added when its request is seen
 /// for the second time. It is evicted when its place is needed, if it was not used since the last

@@ -53,7 +53,7 @@ final class AcceptPause: ChannelInboundHandler {
         guard now >= nextWarning else { return }
         nextWarning = now + Self.silence
         logger.warning(
-            "No connection can be accepted: clients wait until others end; raise the limit of open files (ulimit -n, LimitNOFILE)",
+            "Cannot accept connections: new clients wait until others disconnect; raise the limit of open files (ulimit -n, LimitNOFILE)",
             metadata: ["error": "\(error)"]
         )
     }

@@ -78,8 +78,8 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The path of a Unix socket with the words of messages.
-    static func place(_ path: String) -> SocketPlace {
-        SocketPlace(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
+    static func place(_ path: String) -> SocketLocation {
+        SocketLocation(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
     }
 }
 
@@ -143,8 +143,8 @@ extension GatewayListener {
             guard same != nil || configured.allSatisfy({ $0.tls == nil && !$0.expectsProxyHeader }) else {
                 throw Refusal(
                     description:
-                        "The service manager passes a socket at '\(socket.address)', which 'listen' does not name, and other members of 'listen' have TLS or the PROXY protocol. "
-                        + "Name its address there, with or without 'tls' and 'proxy-protocol'."
+                        "The service manager passes a socket at '\(socket.address)', but 'listen' does not name that address, and other members of 'listen' use TLS or the PROXY protocol. "
+                        + "Add the address to 'listen', with or without 'tls' and 'proxy-protocol'."
                 )
             }
             result.append(

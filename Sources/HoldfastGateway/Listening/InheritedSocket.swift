@@ -32,11 +32,14 @@ public struct InheritedSocket: Sendable, Hashable {
             let stream = SOCK_STREAM
         #endif
         guard Self.option(SO_TYPE, of: descriptor) == stream else {
-            throw Refusal(description: "Descriptor \(descriptor) is not a stream socket ('ListenStream=' in a unit).")
+            throw Refusal(
+                description: "Descriptor \(descriptor) is not a stream socket. Use 'ListenStream=' in the socket unit."
+            )
         }
         guard Self.option(SO_ACCEPTCONN, of: descriptor) ?? 0 != 0 else {
             throw Refusal(
-                description: "The socket of descriptor \(descriptor) does not listen ('Accept=no' in a socket unit)."
+                description:
+                    "The socket of descriptor \(descriptor) does not listen. Use 'Accept=no' in the socket unit."
             )
         }
         guard let address = ListenAddress(ofSocket: descriptor) else {

@@ -22,7 +22,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``Refusal`` if the text is not an address.
     public init(_ text: String) throws {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw Refusal(description: "'\(text)' is not 'HOST:PORT'. Port 0 takes a free one.")
+            throw Refusal(description: "'\(text)' is not 'HOST:PORT'. Port 0 selects a free port.")
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
@@ -30,7 +30,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
             throw Refusal(description: "'\(text)' is not 'HOST:PORT'; '0.0.0.0:\(port)' listens on all addresses.")
         }
         guard !Self.isPath(host) else {
-            throw Refusal(description: "'\(text)' is not 'HOST:PORT': a host begins with neither '/' nor '@'.")
+            throw Refusal(description: "'\(text)' is not 'HOST:PORT': a host cannot begin with '/' or '@'.")
         }
         self.host = String(host)
         self.port = Int(port)

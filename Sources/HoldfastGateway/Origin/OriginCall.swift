@@ -152,7 +152,7 @@ final class OriginCall: TransportCall {
         guard let kept, failure.isUnsent || failure.isBeforeResponse && message.isRepeatable,
             failure.error.code == .connectionClosed
         else { return fail(failure.error) }
-        transport.logger.debug("Kept connection was dead", metadata: ["origin.authority": "\(message.endpoint)"])
+        transport.logger.debug("An idle connection was dead", metadata: ["origin.authority": "\(message.endpoint)"])
         connect(on: kept.eventLoop)
     }
 

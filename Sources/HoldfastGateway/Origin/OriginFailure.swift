@@ -26,7 +26,7 @@ extension TransportError {
     /// The error for a response that is malformed.
     init(rejecting refusal: MessageRefusal, _ endpoint: OriginEndpoint) {
         let fault = refusal.reason.rawValue.split(separator: "-").joined(separator: " ")
-        let message = "The response of '\(endpoint)' was rejected for its \(fault)."
+        let message = "The response from '\(endpoint)' was rejected: \(fault)."
         self.init(code: .protocolViolation, message: message, cause: refusal)
     }
 
@@ -34,9 +34,9 @@ extension TransportError {
     init(waitingFor running: OriginWait.Running, _ endpoint: OriginEndpoint) {
         let fault =
             switch running {
-            case .taking: "read no more of the request's content in time"
+            case .taking: "stopped reading the request's content"
             case .head: "sent no response in time"
-            case .content: "sent no more of its response in time"
+            case .content: "stopped sending its response"
             }
         self.init(code: .timeout, message: "'\(endpoint)' \(fault).")
     }
@@ -46,7 +46,7 @@ extension TransportError {
         switch error {
         case _ where Self.isDescriptorShortage(error):
             let message =
-                "No descriptor is left for a connection to '\(endpoint)'. Raise the limit of open files "
+                "No file descriptor is left for a connection to '\(endpoint)'. Raise the limit of open files "
                 + "(ulimit -n, LimitNOFILE), or lower 'limits.connections'."
             self.init(code: .outOfDescriptors, message: message, cause: error)
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:

@@ -45,7 +45,7 @@ extension OriginTransport {
             if let file {
                 return
                     "The trusted certificates in '\(file)' cannot be loaded (\(cause)), so '\(origin)' cannot be reached. "
-                    + "Name a PEM file of certificates that can be read."
+                    + "Name a readable PEM file of certificates."
             }
             return
                 "The certificates that this system trusts cannot be loaded, so '\(origin)' cannot be reached with TLS. "
@@ -88,7 +88,7 @@ extension OriginTransport {
     public func reloadCertificates(_ selection: CertificateSelection = .all) {
         for security in routesInUse.withLock({ $0.origins }).securities.values {
             guard let reading = security.reload(selection) else { continue }
-            CertificateDesk.log(reading, logger)
+            CertificateRegistry.log(reading, logger)
         }
     }
 }

@@ -36,7 +36,7 @@ public final class OriginTransport: Transport {
         public var limitsConnecting = false
         /// The time for the origin to read more of a request's content. 60 s
         public var sendTimeout = Duration.seconds(60)
-        /// The time from the last byte sent to the first byte of a response. 60 s
+        /// The time from the last byte sent to the end of a response's head. 60 s
         public var firstByteTimeout = Duration.seconds(60)
         /// The time between bytes of a response that a caller waits for. 60 s
         public var readTimeout = Duration.seconds(60)
@@ -89,7 +89,7 @@ public final class OriginTransport: Transport {
         self.routesInUse = Mutex(RoutesInUse(configuration.routes, origins))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections) { endpoint in
             logger.warning(
-                "Origin sent bytes behind a response; its connections take one request each",
+                "Origin sent bytes after the end of a response; not reusing its connections",
                 metadata: [
                     "origin.authority": "\(endpoint)",
                     "origin.seconds": "\(SuspectOrigins.time.nanoseconds / 1_000_000_000)",

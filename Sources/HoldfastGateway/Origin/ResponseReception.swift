@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The reception of one final response of an origin and of the interim ones before it, as a value:
+/// A value that receives one final response from an origin, and any interim responses before it:
 /// events in, one action out. ``OriginConnectionHandler`` performs it.
 ///
 /// It decodes only as much as is needed: the head, and then one piece of content ahead of the

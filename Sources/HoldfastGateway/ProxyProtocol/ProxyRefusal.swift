@@ -50,7 +50,7 @@ final class ProxyRefusalLog: Sendable {
         }
         guard isDue else { return }
         logger.warning(
-            "A connection without a valid header of the PROXY protocol was closed",
+            "Closed a connection without a valid PROXY protocol header",
             metadata: ["proxy.reason": "\(refusal.rawValue)", "network.peer.address": "\(peer ?? "unknown")"]
         )
     }

@@ -43,15 +43,15 @@ extension ClientPurge {
 
 extension Problem {
     fileprivate static func withoutTags(_ field: String) -> Problem {
-        invalidPurge("'\(field)' names no tag. Write at least one, or leave the field out to purge the URL.")
+        invalidPurge("'\(field)' contains no tag. Name at least one, or omit the field to purge the URL.")
     }
 
     fileprivate static let contradictingSoftPurge = invalidPurge(
-        "'xkey-softpurge' keeps offline copies, and 'Fastly-Soft-Purge: 0' removes them. Send one of them."
+        "'xkey-softpurge' keeps offline copies, and 'Fastly-Soft-Purge: 0' removes them. Send only one of the two."
     )
 
     fileprivate static let softPurgeValue = invalidPurge(
-        "'Fastly-Soft-Purge' is '1' (the default) or '0', once. '0' removes offline copies too."
+        "'Fastly-Soft-Purge' must appear once, as '1' (the default) or '0'. '0' also removes offline copies."
     )
 
     static func invalidPurge(_ detail: String) -> Problem {

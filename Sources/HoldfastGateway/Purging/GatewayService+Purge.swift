@@ -55,7 +55,7 @@ extension GatewayService {
         let choice = try self.choice(for: request, routes)
         let head = Self.originHead(request, routes.routes[choice.route], path: choice.path, fields: [:])
         guard let target = TargetURI(request: head) else {
-            throw Rejection(problem: .invalidPurge("The URL is not one under which a response can be stored."))
+            throw Rejection(problem: .invalidPurge("No response can be stored under this URL."))
         }
         try refuseMisdirected(target, request, routes, choice)
         // Rules may keep parameters out of keys.
@@ -69,6 +69,6 @@ extension Problem {
         .methodNotAllowed,
         title: "The method is not allowed",
         status: 405,
-        detail: "This gateway forwards no PURGE, and serves it to known clients alone."
+        detail: "This gateway does not forward PURGE, and accepts it only from known clients."
     )
 }

@@ -31,12 +31,12 @@ public struct GatewayOrigin: Sendable, Hashable {
             throw Refusal(description: "\(error)")
         }
         guard target.query == nil, !url.contains("#") else {
-            throw Refusal(description: "An origin has neither query nor fragment; '\(target.redacted)' has one.")
+            throw Refusal(description: "An origin cannot have a query or a fragment; '\(target.redacted)' has one.")
         }
         guard !PathNormalForm.hasDotSegment(target.path) else {
             throw Refusal(
                 description:
-                    "The path of an origin has no dot segments; '\(target.redacted)' has one. Write the path that is meant."
+                    "An origin's path cannot have dot segments; '\(target.redacted)' has one. Write the resolved path."
             )
         }
         scheme = target.scheme

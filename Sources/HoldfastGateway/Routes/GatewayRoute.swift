@@ -73,17 +73,17 @@ public struct GatewayRoute: Sendable, Hashable {
         guard let pattern = host.map({ HostPattern($0) }) ?? .any else {
             throw Refusal(
                 description:
-                    "'\(host ?? "")' is not a host. Write a name or an address, with a port if only that is meant, or '*.' before a name."
+                    "'\(host ?? "")' is not a host. Write a name or an address, with a port to match only that port, or '*.' before a name."
             )
         }
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) else {
             throw Refusal(
-                description: "'\(path)' is not a path. A path begins with a slash, and has neither query nor spaces."
+                description: "'\(path)' is not a path. A path begins with a slash and has no query or spaces."
             )
         }
         guard !PathNormalForm.hasDotSegment(path), !path.contains(";") else {
             throw Refusal(
-                description: "'\(path)' has a dot segment or path parameters (';'), which no route compares."
+                description: "'\(path)' has a dot segment or path parameters (';'), which routes cannot match."
             )
         }
         self.init(origin, preservesHost: preservesHost, name: name, host: host, pattern: pattern, path: path)

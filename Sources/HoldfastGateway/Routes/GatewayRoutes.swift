@@ -69,7 +69,7 @@ public struct GatewayRoutes: Sendable {
     ///   responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
         guard !routes.isEmpty else {
-            throw Refusal(route: nil, description: "There is no route. Name an origin, or at least one route to one.")
+            throw Refusal(route: nil, description: "There is no route. Set an origin, or add at least one route.")
         }
         self.init(unchecked: routes)
         guard let (index, other) = endpoints.shadowed else { return }
@@ -77,7 +77,7 @@ public struct GatewayRoutes: Sendable {
         throw Refusal(
             route: index,
             description:
-                "\(names) make the same requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "
+                "\(names) send identical requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "
                 + "Preserve the host in neither, or give their origins different paths."
         )
     }

@@ -70,7 +70,7 @@ private struct Examination {
             do throws(CertificateRefusal) {
                 _ = try CertificatePair.certificates(in: CertificateFile(roots))
             } catch {
-                add(true, nil, "\(error) It has the roots of clients' certificates ('client.ca').")
+                add(true, nil, "\(error) This file must contain the roots of client certificates ('client.ca').")
             }
         }
         // Without some of the files nothing is known of the names.
@@ -80,7 +80,7 @@ private struct Examination {
             add(
                 false,
                 nil,
-                "No certificate of '\(listener.withoutTLS)' is for the host '\(host)' of a route. Clients get '\(pairs[0].name)', and reject it."
+                "No certificate of '\(listener.withoutTLS)' covers '\(host)', the host of a route. Clients get '\(pairs[0].name)' and reject it."
             )
         }
     }
@@ -94,11 +94,11 @@ private struct Examination {
                     add(
                         false,
                         nil,
-                        "Of the trusted certificates in '\(roots)', \(expired) of \(found.count) have expired. Origins that need them are rejected."
+                        "\(expired) of the \(found.count) trusted certificates in '\(roots)' have expired. Origins that need them are rejected."
                     )
                 }
             } catch {
-                add(true, nil, "\(error) It has the certificates that are trusted ('ca').")
+                add(true, nil, "\(error) This file must contain the trusted certificates ('ca').")
             }
         }
         guard let certificate = origin.tls.certificate, let key = origin.tls.key else { return }
@@ -123,7 +123,7 @@ private struct Examination {
             add(
                 false,
                 pair.name,
-                "'\(files.key)' is a key for RSA. A processor signs for 0.6 ms (2048 bits) to 4 ms (4096) in each handshake, and with ECDSA (P-256) for 0.02 ms: prefer that."
+                "'\(files.key)' is an RSA key. Each handshake takes 0.6 ms (2048 bits) to 4 ms (4096 bits) of processor time to sign, compared with 0.02 ms for ECDSA (P-256). Prefer ECDSA."
             )
         }
         examineRights(pair, files)
@@ -131,12 +131,12 @@ private struct Examination {
 
     private mutating func examineTimes(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
         if pair.expiry <= now {
-            add(true, pair.name, "'\(files.chain)' has expired \(Self.days(now - pair.expiry)) ago. Renew it.")
+            add(true, pair.name, "'\(files.chain)' expired \(Self.days(now - pair.expiry)) ago. Renew it.")
         } else if pair.expiry < now + CertificateFinding.noticeOfExpiry {
             add(false, pair.name, "'\(files.chain)' expires in \(Self.days(pair.expiry - now)). Renew it.")
         }
         if Int64(pair.chain[0].notValidBefore) > now {
-            add(true, pair.name, "'\(files.chain)' is not valid yet. Check the clock of this machine.")
+            add(true, pair.name, "'\(files.chain)' is not valid yet. Check this machine's clock.")
         }
     }
 
@@ -145,7 +145,7 @@ private struct Examination {
             add(
                 false,
                 pair.name,
-                "'\(files.key)' can be read by all users of this machine. Take that right away (chmod o-r)."
+                "Every user of this machine can read '\(files.key)'. Restrict it (chmod o-r)."
             )
         }
     }
@@ -159,7 +159,7 @@ private struct Examination {
             add(
                 true,
                 pair.name,
-                "In '\(files.chain)', certificate \(index + 2) has not issued certificate \(index + 1). The order is: the server's, then each one's issuer."
+                "In '\(files.chain)', certificate \(index + 2) did not issue certificate \(index + 1). Put the server's certificate first, and after each certificate its issuer."
             )
         }
     }
@@ -171,7 +171,7 @@ private struct Examination {
             add(
                 false,
                 pair.name,
-                "'\(files.chain)' holds one certificate. If an intermediate one has issued it, clients need that too (often 'fullchain.pem')."
+                "'\(files.chain)' contains one certificate. If an intermediate issued it, clients need that certificate too (often in 'fullchain.pem')."
             )
         }
     }

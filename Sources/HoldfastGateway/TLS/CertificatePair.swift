@@ -26,7 +26,7 @@ struct CertificatePair: Sendable {
         guard chain.count <= Self.chainLimit else {
             throw CertificateRefusal(
                 files.chain,
-                "holds \(chain.count) certificates. A chain has at most \(Self.chainLimit)."
+                "contains \(chain.count) certificates. The limit is \(Self.chainLimit)."
             )
         }
         let key = try Self.key(in: CertificateFile(files.key))
@@ -41,7 +41,7 @@ struct CertificatePair: Sendable {
     /// The certificates of a PEM file; at least one.
     static func certificates(in file: CertificateFile) throws(CertificateRefusal) -> [NIOSSLCertificate] {
         guard let found = try? NIOSSLCertificate.fromPEMBytes(file.bytes), !found.isEmpty else {
-            throw CertificateRefusal(file.path, "holds no certificate in the format PEM.")
+            throw CertificateRefusal(file.path, "contains no certificate in PEM format.")
         }
         return found
     }
@@ -52,8 +52,8 @@ struct CertificatePair: Sendable {
         throw CertificateRefusal(
             file.path,
             isEncrypted
-                ? "holds a key that is encrypted. Decrypt it, for example with 'openssl pkey'."
-                : "holds no private key in the format PEM."
+                ? "contains an encrypted key. Decrypt it, for example with 'openssl pkey'."
+                : "contains no private key in PEM format."
         )
     }
 
@@ -72,10 +72,10 @@ struct CertificatePair: Sendable {
         } catch NIOSSLError.failedToLoadPrivateKey {
             throw CertificateRefusal(
                 files.key,
-                "holds another key than that of the first certificate in '\(files.chain)'."
+                "contains a key that does not match the first certificate in '\(files.chain)'."
             )
         } catch {
-            throw CertificateRefusal(files.chain, "holds a certificate that cannot be used for TLS.")
+            throw CertificateRefusal(files.chain, "contains a certificate that cannot be used for TLS.")
         }
     }
 

@@ -109,7 +109,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         time.release()
         telemetry.count(failure)
         logger.debug(
-            "Handshake of TLS failed",
+            "TLS handshake failed",
             metadata: ["tls.reason": "\(failure.rawValue)", "error": "\(error.map { "\($0)" } ?? "")"]
         )
         context.close(promise: nil)

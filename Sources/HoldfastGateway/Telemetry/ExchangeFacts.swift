@@ -31,11 +31,11 @@ struct ExchangeFacts: Sendable {
     var storedKey: CacheKey?
     /// The request and what was stored when it came; `nil` if the cache was not asked, or nothing
     /// is stored.
-    var foreseeing: Foresight.Subject?
+    var forecastSubject: OfflineForecast.Subject?
 
     /// The cache's response.
     init(_ response: CacheResponse) {
-        foreseeing = response.foreseeing
+        forecastSubject = response.forecastSubject
         ending = ExchangeEnding(response)
         outcome = response.outcome
         isStale = response.isStale || ending == .staleHit

@@ -25,8 +25,8 @@ struct ExchangeRecord {
         case drained = "tunnel-drained"
     }
 
-    /// The place of a request among all that clients send.
-    struct Place {
+    /// The number of a request among all that clients send.
+    struct Ordinal {
         /// The number of the connection.
         var connection: Int64
         /// The number of the request on its connection, from 1.
@@ -55,7 +55,7 @@ struct ExchangeRecord {
     var abort: Abort?
     /// The name of the request: see ``RequestID``.
     var requestID: String?
-    var place: Place?
+    var ordinal: Ordinal?
     /// The origin of the route that was chosen.
     var origin: String?
     /// How the origin responded; `nil` if the log does not want to know.

@@ -14,15 +14,15 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private let series = RequestSeries()
     private let labels: RouteLabels
     private let engine: CacheEngine
-    private let certificates: CertificateDesk
-    private let tunnels: TunnelPlaces
+    private let certificates: CertificateRegistry
+    private let tunnels: TunnelPermits
     private let loops = Mutex<[Loop]>([])
 
     init(
         _ labels: RouteLabels,
         _ engine: CacheEngine,
-        _ certificates: CertificateDesk,
-        _ tunnels: TunnelPlaces = TunnelPlaces()
+        _ certificates: CertificateRegistry,
+        _ tunnels: TunnelPermits = TunnelPermits()
     ) {
         self.tunnels = tunnels
         self.labels = labels
@@ -86,15 +86,15 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
 
     private var gauges: [MetricFamily] {
         [
-            gauge("holdfast_fills", "Fetches from origins that are under way.", engine.fillCount),
+            gauge("holdfast_in_flight_fetches", "In-flight fetches from origins.", engine.inFlightFetchCount),
             gauge(
-                "holdfast_fill_waiters",
-                "Requests that wait for the head of a fetch that others may share.",
+                "holdfast_in_flight_fetch_waiters",
+                "Requests waiting for the head of an in-flight fetch.",
                 engine.memberCount
             ),
             gauge(
                 "holdfast_tunnels",
-                "Tunnels of other protocols that are open, or being opened or closed.",
+                "Tunnels that are opening, open or closing.",
                 tunnels.count
             ),
         ]
@@ -114,7 +114,7 @@ extension LoopTelemetry.Numbers {
                 MetricDescription(
                     "holdfast_stale_age_seconds",
                     .histogram(bounds: LoopTelemetry.stalenessBounds),
-                    "Seconds since stale responses were fresh, when they were served."
+                    "How long stale responses had been stale when they were served, in seconds."
                 ),
                 staleness.map { MetricSeries([.init("route", $0)], $1.value) }
             ),
@@ -122,7 +122,7 @@ extension LoopTelemetry.Numbers {
                 MetricDescription(
                     "holdfast_stale_oldest_age_seconds",
                     .gauge,
-                    "The greatest age of a stale response that was served in this minute or the one before."
+                    "Highest age of a stale response served in this minute or the one before."
                 ),
                 [MetricSeries(.integer(max(oldest.present, oldest.before)))]
             ),
@@ -130,7 +130,7 @@ extension LoopTelemetry.Numbers {
                 MetricDescription(
                     "holdfast_offline_oldest_age_seconds",
                     .gauge,
-                    "The greatest age of a response that was served in the last four seconds because its origin could not be reached."
+                    "Highest age of a response served in the last four seconds because its origin was unreachable."
                 ),
                 [MetricSeries(.integer(oldestOfOutage.max() ?? 0))]
             ),
@@ -144,12 +144,12 @@ extension LoopTelemetry.Numbers {
         return [
             durations.family(names),
             MetricFamily(
-                MetricDescription("http_server_active_requests", .gauge, "Requests of clients that are under way."),
+                MetricDescription("http_server_active_requests", .gauge, "Client requests in progress."),
                 activeSeries(hasTLS ? RequestLabels.schemes : ["http"])
             ),
         ] + counters.families(names) + staleFamilies(names) + [
             MetricFamily(
-                MetricDescription("holdfast_refusals_total", .counter, "Problems that clients got, by their code."),
+                MetricDescription("holdfast_refusals_total", .counter, "Problems returned to clients, by code."),
                 // Each from the start, so that a first one shows as an increase.
                 zip(Problem.codes + [Problem.otherCode], problems).map {
                     MetricSeries([.init("problem", $0)], .integer(Int64($1)))
@@ -159,18 +159,18 @@ extension LoopTelemetry.Numbers {
                 MetricDescription(
                     "holdfast_client_connections",
                     .gauge,
-                    "Connections of clients that are open: with a request under way, between requests, or being closed."
+                    "Open client connections, by state: with a request in progress, between requests, or closing."
                 ),
                 ConnectionState.allCases.map {
                     MetricSeries([.init("state", "\($0)")], .integer(Int64(open[$0.rawValue])))
                 }
             ),
-            single("holdfast_client_connections_total", "Connections of clients that were accepted.", connections),
+            single("holdfast_client_connections_total", "Client connections accepted.", connections),
             MetricFamily(
                 MetricDescription(
                     "holdfast_proxy_protocol_refusals_total",
                     .counter,
-                    "Connections that were closed because a header of the PROXY protocol was due, by the reason."
+                    "Connections closed because they lacked a valid PROXY protocol header from a trusted peer, by reason."
                 ),
                 zip(ProxyRefusal.allCases, refusedHeaders).map {
                     MetricSeries([.init("reason", $0.rawValue)], .integer(Int64($1)))
@@ -178,14 +178,14 @@ extension LoopTelemetry.Numbers {
             ),
             single(
                 "holdfast_client_aborts_total",
-                "Requests whose client went away before the end of the response.",
+                "Requests whose client disconnected before the end of the response.",
                 aborts
             ),
             MetricFamily(
                 MetricDescription(
                     "holdfast_loop_lag_seconds",
                     .histogram(bounds: MetricDescription.durationBounds),
-                    "How late an event loop performs what is due, measured each second."
+                    "How late an event loop runs a task that is due, measured every second."
                 ),
                 [MetricSeries(lag.value)]
             ),
@@ -204,7 +204,7 @@ extension LoopTelemetry.Numbers {
             MetricDescription(
                 "holdfast_tls_handshake_failures_total",
                 .counter,
-                "Handshakes of TLS with clients that failed, by their reason."
+                "TLS handshakes with clients that failed, by reason."
             ),
             zip(HandshakeFailure.allCases, failedHandshakes).map {
                 MetricSeries([.init("reason", $0.rawValue)], .integer(Int64($1)))

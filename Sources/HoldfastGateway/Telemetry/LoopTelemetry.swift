@@ -109,7 +109,7 @@ final class LoopTelemetry {
         let number = numbers.durations.number(of: labels)
         numbers.durations.add(record.measuredDuration.seconds, to: number)
         record.count(in: &numbers.counters)
-        record.countForesight(in: &numbers.counters, at: clock)
+        record.countForecast(in: &numbers.counters, at: clock)
         notStored.take(record, at: clock)
         if let facts = record.facts, facts.isStale {
             numbers.staleness[record.route].add(Double(facts.staleness))
@@ -153,19 +153,19 @@ final class LoopTelemetry {
         since start: NIODeadline,
         isSecure: Bool,
         client: @autoclosure () -> GatewayClient?,
-        place: @autoclosure () -> ExchangeRecord.Place?
+        ordinal: @autoclosure () -> ExchangeRecord.Ordinal?
     ) {
         let duration = NIODeadline.now() - start
         numbers.durations.add(duration.seconds, to: response.durations(isSecure: isSecure, in: self))
         let weight = numbers.counters.addHotHit(
             response.contentLength,
             of: response.route,
-            isForeseen: response.isForeseen
+            isForecast: response.isForecast
         )
-        if let weight, let foresight = response.foresight(at: clock(), weight: weight) {
-            numbers.counters.add(foresight, of: response.route, weight: weight)
+        if let weight, let forecast = response.forecast(at: clock(), weight: weight) {
+            numbers.counters.add(forecast, of: response.route, weight: weight)
         }
-        log?.write(response, duration, client: client(), place: place())
+        log?.write(response, duration, client: client(), ordinal: ordinal())
     }
 
     /// Counts a tunnel that has ended.

@@ -40,26 +40,26 @@ extension OriginSite {
     private static let up = MetricDescription(
         "holdfast_origin_server_up",
         .gauge,
-        "1 if a server of an origin is asked in its turn, 0 while it is set aside."
+        "1 if an origin server gets requests, 0 while it is set aside."
     )
     private static let responses = MetricDescription(
         "holdfast_origin_server_responses_total",
         .counter,
-        "Responses of a server of an origin, but for 502, 503 and 504."
+        "Responses from an origin server, except 502, 503 and 504."
     )
     private static let failed = MetricDescription(
         "holdfast_origin_server_failures_total",
         .counter,
-        "Requests that a server of an origin failed, by the reason."
+        "Requests that failed at an origin server, by reason."
     )
     private static let checked = MetricDescription(
         "holdfast_origin_server_checks_total",
         .counter,
-        "Health checks of a server of an origin, by their result."
+        "Health checks of an origin server, by result."
     )
     private static let expiry = MetricDescription(
         "holdfast_origin_certificate_expiry_timestamp_seconds",
         .gauge,
-        "When the certificate that an origin gets from the gateway expires, in seconds since 1970."
+        "Expiry of the client certificate that an origin gets from the gateway, in seconds since 1970."
     )
 }

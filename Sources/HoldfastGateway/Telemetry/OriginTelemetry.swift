@@ -140,7 +140,7 @@ final class OriginTelemetry: MetricsCollector {
             MetricDescription(
                 "holdfast_origin_stray_bytes_total",
                 .counter,
-                "Connections on which an origin sent bytes behind a response. For five minutes each takes one request."
+                "Connections on which an origin sent bytes after the end of a response. Its connections are not reused for five minutes."
             ),
             series
         )
@@ -161,7 +161,7 @@ final class OriginTelemetry: MetricsCollector {
             MetricDescription(
                 "holdfast_origin_connections",
                 .gauge,
-                "Connections to an origin: with a request under way, or kept for the next one."
+                "Connections to an origin, by state: with a request in progress, or idle."
             ),
             series
         )
@@ -170,7 +170,7 @@ final class OriginTelemetry: MetricsCollector {
     private static let duration = MetricDescription(
         "http_client_request_duration_seconds",
         .histogram(bounds: MetricDescription.durationBounds),
-        "Duration of requests to origins, to the head of the response."
+        "Time from request to response head, for requests to origins."
     )
 }
 

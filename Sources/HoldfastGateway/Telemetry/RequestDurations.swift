@@ -96,7 +96,7 @@ struct RequestDurations: Sendable {
     private static let description = MetricDescription(
         "http_server_request_duration_seconds",
         .histogram(bounds: MetricDescription.durationBounds),
-        "Duration of clients' requests, from their head to the end of the response."
+        "Duration of client requests, from the request's head to the end of the response."
     )
 }
 

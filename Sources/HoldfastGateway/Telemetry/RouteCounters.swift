@@ -31,15 +31,15 @@ struct RouteCounters: Sendable {
 
     /// Counts a hit of the hot table.
     ///
-    /// - Parameter isForeseen: whether such hits get an offline forecast: only GET does. Others
+    /// - Parameter isForecast: whether such hits get an offline forecast: only GET does. Others
     ///   take part in no sample, so that a GET does not represent them.
     /// - Returns: see ``takeSample(of:)``.
-    mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForeseen: Bool) -> UInt64? {
+    mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForecast: Bool) -> UInt64? {
         let first = route * Self.width
         cells[first + hit] += 1
         cells[first + hotHit] += 1
         cells[first + cacheBytes] += UInt64(bytes)
-        return isForeseen ? takeSample(of: route) : nil
+        return isForecast ? takeSample(of: route) : nil
     }
 
     /// Of so many hits of a route, at least one is looked at closely, and stands for all.
@@ -72,11 +72,11 @@ struct RouteCounters: Sendable {
     }
 
     /// Counts what an outage would have made of a request.
-    mutating func add(_ foresight: Foresight, of route: RouteLabel, weight: UInt64) {
-        guard let refusal = foresight.refusal.map({ OfflineRefusal($0) ?? .notStored }) else {
+    mutating func add(_ forecast: OfflineForecast, of route: RouteLabel, weight: UInt64) {
+        guard let refusal = forecast.refusal.map({ OfflineRefusal($0) ?? .notStored }) else {
             add(Self.offlineAnswerable, 0, of: route, weight)
-            if foresight.isAnswerableAfterHour { add(Self.answerableLater, 0, of: route, weight) }
-            if foresight.isAnswerableAfterDay { add(Self.answerableLater, 1, of: route, weight) }
+            if forecast.isAnswerableAfterHour { add(Self.answerableLater, 0, of: route, weight) }
+            if forecast.isAnswerableAfterDay { add(Self.answerableLater, 1, of: route, weight) }
             return
         }
         addUnanswerable(refusal, of: route, weight: weight)
@@ -126,57 +126,57 @@ struct RouteCounters: Sendable {
     static let exchanges = Section(
         "holdfast_exchanges_total",
         "outcome",
-        "Exchanges with the cache, by how they ended.",
+        "Exchanges with the cache, by outcome.",
         ExchangeEnding.allCases.map(\.label),
         after: nil
     )
     static let hits = Section(
         "holdfast_hits_total",
         "tier",
-        "Requests served from the store, by where the bytes were.",
+        "Requests served from the store, by tier.",
         ExchangeRecord.Tier.allCases.map { "\($0)" },
         after: exchanges
     )
     static let forwards = Section(
         "holdfast_forwards_total",
         "fwd",
-        "Requests that the store could not serve, by the reason. RFC 9211.",
+        "Requests that the store could not serve, by reason (RFC 9211).",
         CacheOutcome.ForwardReason.allCases.map(\.rawValue),
         after: hits
     )
     static let sentBytes = Section(
         "holdfast_sent_bytes_total",
         "source",
-        "Bytes of content that were sent to clients, by where they came from.",
+        "Bytes of content sent to clients, by source.",
         ExchangeFacts.Source.allCases.map { "\($0)" },
         after: forwards
     )
     static let stale = Section(
         "holdfast_stale_served_total",
         "detail",
-        "Stale responses that were served, by the reason.",
+        "Stale responses served, by reason.",
         staleDetails,
         after: sentBytes
     )
     static let notStored = Section(
         "holdfast_not_stored_total",
         "reason",
-        "Responses of origins that were not stored, by the reason.",
+        "Origin responses that were not stored, by reason.",
         StorageRefusal.allCases.map(\.label),
         after: stale
     )
     static let offlineRefused = Section(
         "holdfast_offline_refused_total",
         "reason",
-        "Requests that could not be answered without their origin.",
+        "Requests that could not be answered without the origin, by reason.",
         OfflineRefusal.allCases.map(\.rawValue),
         after: notStored
     )
 
     static let offlineAnswerable = Section(
         "holdfast_offline_answerable_total",
-        "GET requests, by whether they could have been answered if their origin had been unreachable, and why not. "
-            + "Of many hits one in 64 is looked at, and counts as 64.",
+        "GET requests answered while the origin was up, by whether the store alone could have answered them. "
+            + "When hits are frequent, one in 64 is examined and counts as 64.",
         [[.init("answer", "yes")]]
             + OfflineRefusal.allCases.map { [.init("answer", "no"), .init("reason", $0.rawValue)] },
         after: offlineRefused
@@ -184,7 +184,7 @@ struct RouteCounters: Sendable {
     static let answerableLater = Section(
         "holdfast_offline_answerable_later_total",
         "outage",
-        "The same requests, if they could have been answered after an outage of this length.",
+        "GET requests that the store alone could have answered after an outage of this length.",
         ["1h", "1d"],
         after: offlineAnswerable
     )
@@ -192,7 +192,7 @@ struct RouteCounters: Sendable {
     static let tunnels = Section(
         "holdfast_tunnels_total",
         "result",
-        "Tunnels of other protocols, by how they ended.",
+        "Tunnels, by result.",
         TunnelMachine.Ending.allCases.map(\.rawValue),
         after: answerableLater
     )
@@ -219,8 +219,8 @@ struct RouteCounters: Sendable {
 
     private static let staleDetails =
         [
-            CacheOutcome.Detail.offline, .staleIfError, .staleWhileRevalidate, .slow, .guarded, .recent, .overloaded,
-            .invalidated, .despite("must-revalidate"), .despite("proxy-revalidate"), .despite("no-cache"),
+            CacheOutcome.Detail.offline, .unreachable, .staleIfError, .staleWhileRevalidate, .slow, .guarded, .recent,
+            .overloaded, .invalidated, .despite("must-revalidate"), .despite("proxy-revalidate"), .despite("no-cache"),
             .despite("s-maxage"), .despite("no-store"),
         ].map(\.description) + ["other"]
 }
@@ -271,14 +271,14 @@ extension ExchangeRecord {
     /// the request for its rules.
     ///
     /// - Parameter now: called only if there is anything to forecast.
-    func countForesight(in counters: inout RouteCounters, at now: () -> Timestamp) {
+    func countForecast(in counters: inout RouteCounters, at now: () -> Timestamp) {
         guard let facts, let ending = facts.ending else { return }
         var weight: UInt64 = 1
         if ending == .hit, request?.method == .get {
             guard let sample = counters.takeSample(of: route) else { return }
             weight = sample
         }
-        facts.foreseeing?.countUses(Int64(weight))
+        facts.forecastSubject?.countUses(Int64(weight))
         guard request?.method == .get else { return }
         switch ending {
         case .hit: break
@@ -286,15 +286,17 @@ extension ExchangeRecord {
         case .staleHit, .validated, .fetched, .collapsed, .bypass: break
         case .refused, .failed: return
         }
-        guard let subject = facts.foreseeing else { return counters.addUnanswerable(.notStored, of: route) }
-        counters.add(subject.foresight(at: now()), of: route, weight: weight)
+        guard let subject = facts.forecastSubject else { return counters.addUnanswerable(.notStored, of: route) }
+        counters.add(subject.forecast(at: now()), of: route, weight: weight)
     }
 }
 
 extension CacheOutcome {
-    /// Whether a stored response was served because its origin could not be reached.
+    /// Whether a stored response was served because its origin could not be reached, or the mode is
+    /// `offline`.
     var isOfOutage: Bool {
         guard let detail, !standsInForError else { return false }
-        return detail == .offline || detail == .invalidated || detail.description.hasPrefix("despite")
+        return detail == .offline || detail == .unreachable || detail == .invalidated
+            || detail.description.hasPrefix("despite")
     }
 }

@@ -8,7 +8,7 @@ extension ClientExchange {
     /// The parts that a request for another protocol has until its tunnel begins.
     struct UpgradeAttempt: Sendable {
         let offer: UpgradeOffer
-        let place: TunnelPlaces.Place
+        let permit: TunnelPermits.Permit
         /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
         let key: WebSocketKey?
 
@@ -37,14 +37,14 @@ extension ClientExchange {
             writer.beginUpgrade()
             let configuration = context.inForce.configuration
             let client = session.client.principal(request.fields, configuration)
-            guard let place = service.tunnels.take(for: client, of: configuration.maximumTunnels) else {
+            guard let permit = service.tunnels.take(for: client, of: configuration.maximumTunnels) else {
                 var (head, content) = service.problemResponse(.tooManyTunnels, context)
                 head.response.headerFields[.retryAfter] = "1"
                 finish(with: .whole(head, content))
                 return true
             }
             let key = request.upgrade == .offer ? nil : WebSocketKey()
-            startUpgrade(UpgradeAttempt(offer: UpgradeOffer(name, on: eventLoop), place: place, key: key))
+            startUpgrade(UpgradeAttempt(offer: UpgradeOffer(name, on: eventLoop), permit: permit, key: key))
         }
         return true
     }
@@ -74,13 +74,13 @@ extension ClientExchange {
             guard let handler = try? pipeline.handler(type: OriginConnectionHandler.self), channel.isActive else {
                 throw GatewayService.Rejection(problem: .originClosed)
             }
-            let origin = TunnelChannelEnd(.origin, of: tunnel, attempt.place, patience: patience)
+            let origin = TunnelChannelEnd(.origin, of: tunnel, attempt.permit, patience: patience)
             let (bytes, isLast) = handler.takeSwitched()
             try pipeline.addHandler(origin, position: .after(handler))
             pipeline.removeHandler(handler, promise: nil)
             beginTunnel(head)
             let end = TunnelOrigin(channel: channel, end: origin, bytes: bytes, isLast: isLast)
-            writer.beginTunnel(head, attempt.offer.protocolName, tunnel, end, attempt.place)
+            writer.beginTunnel(head, attempt.offer.protocolName, tunnel, end, attempt.permit)
         } catch {
             channel.close(promise: nil)
             throw error

@@ -92,17 +92,17 @@ extension HTTPField.Name {
 extension Problem {
     fileprivate static let upgradeNotAllowed = Problem(
         .upgradeNotAllowed,
-        title: "This protocol is not passed on",
+        title: "The protocol is not supported",
         status: 501,
         detail:
-            "The route of this request passes no WebSocket on. Nothing was forwarded. If it should, name 'websocket' in the route's 'upgrades'."
+            "The route does not allow WebSocket, so nothing was forwarded. To allow it, add 'websocket' to the route's 'upgrades'."
     )
 
     fileprivate static let unknownProtocol = Problem(
         .upgradeNotAllowed,
-        title: "This protocol is not passed on",
+        title: "The protocol is not supported",
         status: 501,
-        detail: "Of the protocols that a CONNECT can name, the gateway knows 'websocket'. Nothing was forwarded."
+        detail: "The only protocol that the gateway supports in a CONNECT is 'websocket'. Nothing was forwarded."
     )
 
     static let tooManyTunnels = Problem(
@@ -110,14 +110,14 @@ extension Problem {
         title: "Too many tunnels",
         status: 503,
         detail:
-            "The gateway has as many tunnels of other protocols as it may have, or this client has its share of them. Try again."
+            "The gateway or this client has reached its limit of tunnels. Try again later."
     )
 
     static let originClosed = Problem(
         code: ExchangeError.Code.transportFailed.description,
         title: "The origin's response is not valid",
         status: 502,
-        detail: "The origin closed the connection as soon as it had switched to the other protocol.",
+        detail: "The origin closed the connection immediately after it switched protocols.",
         outcome: CacheOutcome(forward: .bypass)
     )
 
@@ -126,7 +126,7 @@ extension Problem {
         title: "The origin's response is not valid",
         status: 502,
         detail:
-            "The origin responded with a success and has not switched to WebSocket. To a client of HTTP/2 a success would say that it has.",
+            "The origin responded with a success status but did not switch to WebSocket. An HTTP/2 client would take the success to mean that it did.",
         outcome: CacheOutcome(forward: .bypass)
     )
 
@@ -134,7 +134,7 @@ extension Problem {
         .wrongKey,
         title: "The origin's response is not valid",
         status: 502,
-        detail: "The origin's 'Sec-WebSocket-Accept' does not belong to the key that it was sent.",
+        detail: "The origin's 'Sec-WebSocket-Accept' does not match the key that it was sent.",
         outcome: CacheOutcome(forward: .bypass)
     )
 }

@@ -10,17 +10,22 @@ final class HTTP2TunnelEnd: TunnelEnd {
     private var stream: HTTP2Stream?
     private var tunnel: Tunnel?
     /// Held while the stream exists.
-    private let place: TunnelPlaces.Place
+    private let permit: TunnelPermits.Permit
     /// Bytes that were passed on, and for which the client's window is still closed.
     private var owed: Int
     private(set) var hasRoom = true
 
     /// - Parameter owed: the bytes that have come before the tunnel began.
-    init(_ stream: HTTP2Stream, of tunnel: Tunnel, _ place: TunnelPlaces.Place, owed: Int, on eventLoop: any EventLoop)
-    {
+    init(
+        _ stream: HTTP2Stream,
+        of tunnel: Tunnel,
+        _ permit: TunnelPermits.Permit,
+        owed: Int,
+        on eventLoop: any EventLoop
+    ) {
         self.stream = stream
         self.tunnel = tunnel
-        self.place = place
+        self.permit = permit
         self.owed = owed
         self.eventLoop = eventLoop
     }

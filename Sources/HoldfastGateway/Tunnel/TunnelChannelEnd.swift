@@ -19,20 +19,20 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
     /// Counts the connection, if it is a client's.
     private let telemetry: LoopTelemetry?
     /// Held while the connection is open.
-    private var place: TunnelPlaces.Place?
+    private var permit: TunnelPermits.Permit?
     private var isCounted = false
     private var hasFailed = false
 
     init(
         _ side: TunnelMachine.Side,
         of tunnel: Tunnel,
-        _ place: TunnelPlaces.Place,
+        _ permit: TunnelPermits.Permit,
         patience: TimeAmount,
         _ telemetry: LoopTelemetry? = nil
     ) {
         self.side = side
         self.tunnel = tunnel
-        self.place = place
+        self.permit = permit
         self.patience = patience
         self.telemetry = telemetry
     }
@@ -58,7 +58,7 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
         isCounted = false
         deadline.release()
         context = nil
-        place = nil
+        permit = nil
         tunnel.take()?.lose(side, hasFailed: hasFailed)
     }
 

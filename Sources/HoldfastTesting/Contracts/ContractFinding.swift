@@ -30,7 +30,7 @@ final class Findings: Sendable {
     }
 
     func equal<Value: Equatable>(_ value: Value, _ expected: Value, _ what: @autoclosure () -> String) {
-        if value != expected { add("\(what()): \(expected) was to be expected, \(value) came") }
+        if value != expected { add("\(what()): expected \(expected), got \(value)") }
     }
 
     /// The value, or a finding and an end of the check.

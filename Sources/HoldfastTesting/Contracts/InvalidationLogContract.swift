@@ -40,9 +40,9 @@ package struct InvalidationLogContract: Sendable {
 
     struct Rule: Sendable {
         var sentence: String
-        var check: @Sendable (InvalidationLogBench) async throws -> Void
+        var check: @Sendable (InvalidationLogUnderTest) async throws -> Void
 
-        init(_ sentence: String, _ check: @escaping @Sendable (InvalidationLogBench) async throws -> Void) {
+        init(_ sentence: String, _ check: @escaping @Sendable (InvalidationLogUnderTest) async throws -> Void) {
             self.sentence = sentence
             self.check = check
         }
@@ -63,7 +63,9 @@ package struct InvalidationLogContract: Sendable {
         for rule in allRules where isIncluded(rule.sentence) {
             found += await findings(of: rule.sentence, timeout: timeout) { findings in
                 let pair = try await make()
-                try await rule.check(InvalidationLogBench(pair: pair, findings: findings, seed: seed, reopen: reopen))
+                try await rule.check(
+                    InvalidationLogUnderTest(pair: pair, findings: findings, seed: seed, reopen: reopen)
+                )
             }
         }
         return found
@@ -71,7 +73,7 @@ package struct InvalidationLogContract: Sendable {
 }
 
 /// One store under test, with the helpers of the rules.
-struct InvalidationLogBench: Sendable {
+struct InvalidationLogUnderTest: Sendable {
     var pair: InvalidationLogContract.Pair
     let findings: Findings
     let seed: UInt64
@@ -80,10 +82,10 @@ struct InvalidationLogBench: Sendable {
     static let now = Timestamp(milliseconds: 1_700_000_000_000)
 
     var log: any InvalidationLog { pair.log }
-    var stores: StoreBench { StoreBench(store: pair.store, findings: findings, seed: seed, reopen: nil) }
+    var stores: StoreUnderTest { StoreUnderTest(store: pair.store, findings: findings, seed: seed, reopen: nil) }
 
     @discardableResult
-    func join(_ name: String = "shop") async throws -> LogPlace { try await log.join(name, at: Self.now) }
+    func join(_ name: String = "shop") async throws -> LogStart { try await log.join(name, at: Self.now) }
 
     /// Stores a response of a key.
     func put(_ key: CacheKey, tags: [String] = []) async throws {
@@ -98,7 +100,7 @@ struct InvalidationLogBench: Sendable {
     }
 
     /// All that waits.
-    func waiting() async throws -> [SharedInvalidation] { try await log.unpublished(limit: 1000) }
+    func waiting() async throws -> [FleetInvalidation] { try await log.unpublished(limit: 1000) }
 
     func place(_ number: UInt64, in epoch: UInt64 = 8) -> LogPosition { LogPosition(epoch: epoch, number: number) }
 
@@ -107,7 +109,7 @@ struct InvalidationLogBench: Sendable {
     }
 
     /// An invalidation of another node.
-    func foreign(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) -> SharedInvalidation {
-        SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: Self.now)
+    func foreign(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) -> FleetInvalidation {
+        FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: Self.now)
     }
 }

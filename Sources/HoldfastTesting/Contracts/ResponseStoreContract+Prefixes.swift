@@ -7,37 +7,37 @@ extension ResponseStoreContract {
     /// Invalidation by prefix.
     static let prefixing: [Rule] = [
         Rule(
-            "A prefix is invalidated for the targets that begin with it, in all partitions, method classes and variants, and for no others."
+            "An invalidation of a prefix covers exactly the targets that begin with it, in all partitions, method classes and variants."
         ) {
-            bench in
+            tested in
             let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
             let covered = [
-                try bench.key("/img/"), try bench.key("/img/a"), try bench.key("/img/a", .principal("p")),
-                try bench.key("/img/a?b", .credentials([1, 2])),
-                try bench.key("/img/a/b", method: .post, content: content),
+                try tested.key("/img/"), try tested.key("/img/a"), try tested.key("/img/a", .principal("p")),
+                try tested.key("/img/a?b", .credentials([1, 2])),
+                try tested.key("/img/a/b", method: .post, content: content),
             ]
             let others = [
-                try bench.key("/img"), try bench.key("/img?/"), try bench.key("/imga/"), try bench.key("/IMG/"),
-                try bench.key("/"), try bench.key("/x/img/"),
+                try tested.key("/img"), try tested.key("/img?/"), try tested.key("/imga/"), try tested.key("/IMG/"),
+                try tested.key("/"), try tested.key("/x/img/"),
                 CacheKey(target: try TargetURI("http://store.example/img/")),
                 CacheKey(target: try TargetURI("https://store.example:444/img/")),
                 CacheKey(target: try TargetURI("https://store.example.evil/img/")),
             ]
             for soft in [true, false] {
-                for key in covered + others { try await bench.mustPut(bench.draft(key), bench.body("x")) }
-                let variant = bench.draft(covered[1], fields: [.vary: "accept"], selecting: [.accept: "a"])
-                try await bench.mustPut(variant, bench.body("variant"))
-                try await bench.invalidate(.prefix(try bench.prefix("/img/")), soft: soft)
+                for key in covered + others { try await tested.mustPut(tested.draft(key), tested.body("x")) }
+                let variant = tested.draft(covered[1], fields: [.vary: "accept"], selecting: [.accept: "a"])
+                try await tested.mustPut(variant, tested.body("variant"))
+                try await tested.invalidate(.prefix(try tested.prefix("/img/")), soft: soft)
                 for key in covered {
-                    let found = Set(try await bench.store.lookup(key).map(\.head.isInvalidated))
-                    bench.findings.equal(found, soft ? [true] : [], "the marks of \(key.components.target)")
+                    let found = Set(try await tested.store.lookup(key).map(\.head.isInvalidated))
+                    tested.findings.equal(found, soft ? [true] : [], "the marks of \(key.components.target)")
                 }
                 for key in others {
-                    bench.findings.equal(try await bench.mark(key), false, "the mark of \(key.components.target)")
+                    tested.findings.equal(try await tested.mark(key), false, "the mark of \(key.components.target)")
                 }
             }
         },
-        Rule("A prefix ends anywhere: in a path or in a query, and without a path it is a whole origin.") { bench in
+        Rule("A prefix may end anywhere in a path or a query; without a path, it covers a whole origin.") { tested in
             let cases: [(prefix: String, covered: [String], others: [String])] = [
                 ("/li", ["/li", "/list", "/li?", "/li/"], ["/l", "/Li"]),
                 ("/list?page=", ["/list?page=", "/list?page=1&x"], ["/list", "/list?", "/list?pag", "/list/?page=1"]),
@@ -46,12 +46,12 @@ extension ResponseStoreContract {
             ]
             for (prefix, covered, others) in cases {
                 for path in covered + others {
-                    try await bench.mustPut(bench.draft(try bench.key(path)), bench.body("x"))
+                    try await tested.mustPut(tested.draft(try tested.key(path)), tested.body("x"))
                 }
-                try await bench.invalidate(.prefix(try bench.prefix(prefix)), soft: true)
+                try await tested.invalidate(.prefix(try tested.prefix(prefix)), soft: true)
                 for path in covered + others {
-                    bench.findings.equal(
-                        try await bench.mark(try bench.key(path)),
+                    tested.findings.equal(
+                        try await tested.mark(try tested.key(path)),
                         covered.contains(path),
                         "the mark of '\(path)' after '\(prefix)'"
                     )
@@ -59,40 +59,40 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "Of several prefixes that cover a response the strictest applies, and responses that are stored later are not affected."
+            "If several prefixes cover a response, the strictest one applies. Responses that are stored later are not affected."
         ) {
-            bench in
+            tested in
             for softs in [[true, false], [false, true], [true, true]] {
-                let keys = try ["/a/b/c", "/a/b", "/a/x"].map { try bench.key($0) }
-                for key in keys { try await bench.mustPut(bench.draft(key), bench.body("x")) }
-                try await bench.invalidate(.prefix(try bench.prefix("/a/b")), soft: softs[0])
-                try await bench.mustPut(bench.draft(try bench.key("/a/b/later")), bench.body("x"))
-                try await bench.invalidate(.prefix(try bench.prefix("/a/b/c")), soft: softs[1])
+                let keys = try ["/a/b/c", "/a/b", "/a/x"].map { try tested.key($0) }
+                for key in keys { try await tested.mustPut(tested.draft(key), tested.body("x")) }
+                try await tested.invalidate(.prefix(try tested.prefix("/a/b")), soft: softs[0])
+                try await tested.mustPut(tested.draft(try tested.key("/a/b/later")), tested.body("x"))
+                try await tested.invalidate(.prefix(try tested.prefix("/a/b/c")), soft: softs[1])
                 let words = softs.map { $0 ? "soft" : "hard" }.joined(separator: ", then ")
                 let expected: [Bool?] = [softs == [true, true] ? true : nil, softs[0] ? true : nil, false]
                 for (key, expected) in zip(keys, expected) {
-                    bench.findings.equal(try await bench.mark(key), expected, "\(words): \(key.components.target)")
+                    tested.findings.equal(try await tested.mark(key), expected, "\(words): \(key.components.target)")
                 }
-                bench.findings.equal(
-                    try await bench.mark(try bench.key("/a/b/later")),
+                tested.findings.equal(
+                    try await tested.mark(try tested.key("/a/b/later")),
                     false,
                     "\(words): the later one"
                 )
-                let again = try await bench.put(bench.draft(keys[0]), bench.body("again"))
-                bench.findings.expect(again != nil, "\(words): a fill that began later was not stored")
-                bench.findings.equal(try await bench.mark(keys[0]), false, "\(words): what was stored again")
-                bench.findings.equal(try await bench.texts(keys[0]), ["again"], "\(words): the bodies")
+                let again = try await tested.put(tested.draft(keys[0]), tested.body("again"))
+                tested.findings.expect(again != nil, "\(words): an in-flight fetch that began later was not stored")
+                tested.findings.equal(try await tested.mark(keys[0]), false, "\(words): what was stored again")
+                tested.findings.equal(try await tested.texts(keys[0]), ["again"], "\(words): the bodies")
             }
         },
-        Rule("An invalidation of a prefix is in force when it returns, however many responses it covers.") { bench in
+        Rule("An invalidation of a prefix is in force when it returns, however many responses it covers.") { tested in
             for index in 0..<300 {
-                try await bench.mustPut(bench.draft(try bench.key("/p/\(index)")), bench.body("x"))
+                try await tested.mustPut(tested.draft(try tested.key("/p/\(index)")), tested.body("x"))
             }
             for soft in [true, false] {
-                try await bench.invalidate(.prefix(try bench.prefix("/p/")), soft: soft)
+                try await tested.invalidate(.prefix(try tested.prefix("/p/")), soft: soft)
                 for index in stride(from: 299, through: 0, by: -1) {
-                    bench.findings.equal(
-                        try await bench.mark(try bench.key("/p/\(index)")),
+                    tested.findings.equal(
+                        try await tested.mark(try tested.key("/p/\(index)")),
                         soft ? true : nil,
                         "\(soft ? "soft" : "hard"): the mark of number \(index)"
                     )
@@ -100,24 +100,24 @@ extension ResponseStoreContract {
             }
         },
         Rule("Many prefixes at a time invalidate all responses that they cover, and no others.") {
-            bench in
+            tested in
             for index in 0..<100 {
-                try await bench.mustPut(bench.draft(try bench.key("/\(index)/")), bench.body("x"))
+                try await tested.mustPut(tested.draft(try tested.key("/\(index)/")), tested.body("x"))
             }
-            try await bench.mustPut(bench.draft(try bench.key("/other")), bench.body("x"))
+            try await tested.mustPut(tested.draft(try tested.key("/other")), tested.body("x"))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<100 {
                     group.addTask {
-                        try await bench.invalidate(.prefix(try bench.prefix("/\(index)/")), soft: index % 4 == 0)
+                        try await tested.invalidate(.prefix(try tested.prefix("/\(index)/")), soft: index % 4 == 0)
                     }
                 }
                 try await group.waitForAll()
             }
             for index in 0..<100 {
-                let mark = try await bench.mark(try bench.key("/\(index)/"))
-                bench.findings.equal(mark, index % 4 == 0 ? true : nil, "the mark of number \(index)")
+                let mark = try await tested.mark(try tested.key("/\(index)/"))
+                tested.findings.equal(mark, index % 4 == 0 ? true : nil, "the mark of number \(index)")
             }
-            bench.findings.expect(try await bench.mark(try bench.key("/other")) != nil, "another one was removed")
+            tested.findings.expect(try await tested.mark(try tested.key("/other")) != nil, "another one was removed")
         },
     ]
 }

@@ -6,73 +6,73 @@ import NIOCore
 extension ResponseStoreContract {
     /// `lookup`, `resident` and `openBody`.
     static let reading: [Rule] = [
-        Rule("A key under which nothing is stored has no responses.") { bench in
-            try await bench.mustPut(bench.draft(try bench.key("/x")), bench.body("x"))
-            for key in [try bench.key("/y"), try bench.key("/x?"), try bench.key("/x", .principal("a"))] {
-                bench.findings.equal(
-                    try await bench.store.lookup(key).count,
+        Rule("A key under which nothing is stored has no responses.") { tested in
+            try await tested.mustPut(tested.draft(try tested.key("/x")), tested.body("x"))
+            for key in [try tested.key("/y"), try tested.key("/x?"), try tested.key("/x", .principal("a"))] {
+                tested.findings.equal(
+                    try await tested.store.lookup(key).count,
                     0,
                     "responses of \(key.components.target)"
                 )
-                bench.findings.expect(bench.store.resident(key) ?? [] == [], "'resident' found responses")
+                tested.findings.expect(tested.store.resident(key) ?? [] == [], "'resident' found responses")
             }
         },
-        Rule("A stored response is returned as it was drafted: key, head and times.") { bench in
+        Rule("A stored response is returned as it was drafted: key, head and times.") { tested in
             for (name, fields) in strangeFields {
-                let key = try bench.key("/" + name)
-                let draft = bench.draft(key, fields: fields, selecting: [.accept: "a", .accept: "b"])
-                let stored = try await bench.mustPut(draft, bench.body("x"))
-                let found = try bench.findings.unwrap(
-                    try await bench.store.lookup(key).first,
+                let key = try tested.key("/" + name)
+                let draft = tested.draft(key, fields: fields, selecting: [.accept: "a", .accept: "b"])
+                let stored = try await tested.mustPut(draft, tested.body("x"))
+                let found = try tested.findings.unwrap(
+                    try await tested.store.lookup(key).first,
                     "\(name): no response was found"
                 )
-                bench.findings.equal(found, stored, "\(name): what is looked up, beside what 'finish' returned")
-                bench.findings.equal(bytes(found.head.fields), bytes(fields), "\(name): the fields")
-                bench.findings.equal(
+                tested.findings.equal(found, stored, "\(name): the lookup, compared with the result of 'finish'")
+                tested.findings.equal(bytes(found.head.fields), bytes(fields), "\(name): the fields")
+                tested.findings.equal(
                     bytes(found.head.selectingFields),
                     bytes(draft.head.selectingFields),
                     "\(name): the selecting fields"
                 )
-                bench.findings.expect(found.head == draft.head, "\(name): the head is another one: \(found.head)")
-                bench.findings.expect(found.key == key, "\(name): the key is another one")
-                bench.findings.equal(found.storedAt, draft.storedAt, "\(name): the time of storing")
-                bench.findings.equal(found.bodyLength, 1, "\(name): the length of the body")
+                tested.findings.expect(found.head == draft.head, "\(name): the head is another one: \(found.head)")
+                tested.findings.expect(found.key == key, "\(name): the key is another one")
+                tested.findings.equal(found.storedAt, draft.storedAt, "\(name): the time of storing")
+                tested.findings.equal(found.bodyLength, 1, "\(name): the length of the body")
             }
         },
-        Rule("A body is returned byte for byte, for any length and any chunks.") { bench in
-            var random = bench.random(1)
-            let lengths = [0, 1, 65_535, 65_536, 65_537, 131_072, StoreBench.large]
+        Rule("A body is returned byte for byte, for any length and any chunks.") { tested in
+            var random = tested.random(1)
+            let lengths = [0, 1, 65_535, 65_536, 65_537, 131_072, StoreUnderTest.large]
             for length in lengths + (0..<4).map({ _ in Int.random(in: 0...200_000, using: &random) }) {
-                let key = try bench.key("/\(length)")
-                let body = bench.noise(length)
-                let writer = try await bench.begin(bench.draft(key))
+                let key = try tested.key("/\(length)")
+                let body = tested.noise(length)
+                let writer = try await tested.begin(tested.draft(key))
                 var rest = body
                 while rest.readableBytes > 0 {
                     let piece = min(rest.readableBytes, Int.random(in: 1...180_000, using: &random))
                     try await writer.append(rest.readSlice(length: piece) ?? ByteBuffer())
                 }
-                let stored = try bench.findings.unwrap(try await writer.finish(), "\(length) bytes were not stored")
-                bench.findings.equal(stored.bodyLength, Int64(length), "the length of the body")
-                let stream = try bench.findings.unwrap(
-                    try await bench.store.openBody(of: stored),
+                let stored = try tested.findings.unwrap(try await writer.finish(), "\(length) bytes were not stored")
+                tested.findings.equal(stored.bodyLength, Int64(length), "the length of the body")
+                let stream = try tested.findings.unwrap(
+                    try await tested.store.openBody(of: stored),
                     "a body of \(length) bytes could not be opened"
                 )
-                bench.findings.expect(
+                tested.findings.expect(
                     stream.length.map { $0 == StatedLength(clamping: length) } ?? true,
                     "the stream of \(length) bytes has the length \(stream.length?.description ?? "none")"
                 )
                 let whole = try await stream.collect(upTo: 1 << 24)
-                bench.findings.expect(
+                tested.findings.expect(
                     whole == body,
                     "a body of \(length) bytes is returned differently (\(whole.readableBytes))"
                 )
             }
         },
-        Rule("A part of a body is returned byte for byte, and the stream's length is the part's.") { bench in
-            var random = bench.random(2)
+        Rule("A part of a body is returned byte for byte, and the stream's length is the part's.") { tested in
+            var random = tested.random(2)
             for length in [1, 65_536, 65_537, 400_003] {
-                let body = bench.noise(length)
-                let stored = try await bench.mustPut(bench.draft(try bench.key("/\(length)")), body)
+                let body = tested.noise(length)
+                let stored = try await tested.mustPut(tested.draft(try tested.key("/\(length)")), body)
                 var ranges = [0..<length, 0..<1, length - 1..<length, 0..<0, length..<length]
                 if length > 65_537 { ranges += [65_535..<65_537, 65_536..<131_072, 1..<length - 1] }
                 for _ in 0..<12 {
@@ -81,82 +81,84 @@ extension ResponseStoreContract {
                 }
                 for range in ranges {
                     let part = Int64(range.lowerBound)..<Int64(range.upperBound)
-                    let stream = try bench.findings.unwrap(
-                        try await bench.store.openBody(of: stored, range: part),
+                    let stream = try tested.findings.unwrap(
+                        try await tested.store.openBody(of: stored, range: part),
                         "bytes \(range) of \(length) could not be opened"
                     )
-                    bench.findings.equal(
+                    tested.findings.equal(
                         stream.length,
                         StatedLength(clamping: range.count),
                         "the length of the stream of \(range)"
                     )
                     let bytes = try await stream.collect(upTo: 1 << 24)
                     let isRight = bytes == body.getSlice(at: range.lowerBound, length: range.count)
-                    bench.findings.expect(isRight, "bytes \(range) of \(length) came back as others")
+                    tested.findings.expect(isRight, "bytes \(range) of \(length) came back as others")
                 }
             }
         },
         Rule(
             "A body stays readable until its stream is released, even when its response is replaced, invalidated or removed."
         ) {
-            bench in
+            tested in
             for how in [
                 "replaced", "marked", "removed", "removed by its tag", "removed by its prefix",
                 "removed with everything",
             ] {
-                let key = try bench.key("/x")
-                let body = bench.noise(StoreBench.large)
-                let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), body)
-                let stream = try bench.findings.unwrap(
-                    try await bench.store.openBody(of: stored),
+                let key = try tested.key("/x")
+                let body = tested.noise(StoreUnderTest.large)
+                let stored = try await tested.mustPut(tested.draft(key, tags: ["t"]), body)
+                let stream = try tested.findings.unwrap(
+                    try await tested.store.openBody(of: stored),
                     "it could not be opened"
                 )
                 var iterator = stream.makeAsyncIterator()
                 var whole = try await iterator.next() ?? ByteBuffer()
                 switch how {
-                case "replaced": try await bench.mustPut(bench.draft(key), bench.noise(100_000, 9))
-                case "marked": try await bench.invalidate(.key(key), soft: true)
-                case "removed": try await bench.invalidate(.key(key), soft: false)
+                case "replaced": try await tested.mustPut(tested.draft(key), tested.noise(100_000, 9))
+                case "marked": try await tested.invalidate(.key(key), soft: true)
+                case "removed": try await tested.invalidate(.key(key), soft: false)
                 case "removed by its prefix":
-                    try await bench.invalidate(.prefix(try bench.prefix("/x")), soft: false)
-                case "removed by its tag": try await bench.invalidate(.tag("t"), soft: false)
-                default: try await bench.invalidate(.all, soft: false)
+                    try await tested.invalidate(.prefix(try tested.prefix("/x")), soft: false)
+                case "removed by its tag": try await tested.invalidate(.tag("t"), soft: false)
+                default: try await tested.invalidate(.all, soft: false)
                 }
-                for index in 0..<8 { try await bench.put(bench.draft(try bench.key("/\(index)")), bench.noise(90_000)) }
+                for index in 0..<8 {
+                    try await tested.put(tested.draft(try tested.key("/\(index)")), tested.noise(90_000))
+                }
                 while let chunk = try await iterator.next() { whole.writeImmutableBuffer(chunk) }
-                bench.findings.expect(whole == body, "\(how) while it was read: other bytes came")
+                tested.findings.expect(whole == body, "\(how) while it was read: other bytes came")
             }
         },
-        Rule("The body of a response that is no longer stored is whole or gone.") { bench in
-            let key = try bench.key("/x")
-            let old = try await bench.mustPut(bench.draft(key), bench.noise(100_000))
-            let removed = try await bench.mustPut(bench.draft(try bench.key("/y")), bench.noise(100_000, 1))
-            try await bench.mustPut(bench.draft(key), bench.noise(100_000, 2))
-            try await bench.invalidate(.key(removed.key), soft: false)
+        Rule("The body of a response that is no longer stored is whole or gone.") { tested in
+            let key = try tested.key("/x")
+            let old = try await tested.mustPut(tested.draft(key), tested.noise(100_000))
+            let removed = try await tested.mustPut(tested.draft(try tested.key("/y")), tested.noise(100_000, 1))
+            try await tested.mustPut(tested.draft(key), tested.noise(100_000, 2))
+            try await tested.invalidate(.key(removed.key), soft: false)
             for (response, salt) in [(old, UInt64(0)), (removed, 1)] {
-                let body = try await bench.read(response)
-                bench.findings.expect(body == nil || body == bench.noise(100_000, salt), "another body came")
+                let body = try await tested.read(response)
+                tested.findings.expect(body == nil || body == tested.noise(100_000, salt), "another body came")
             }
         },
-        Rule("'resident' returns all of a key's responses, or 'nil'.") { bench in
-            let key = try bench.key("/x")
+        Rule("'resident' returns all of a key's responses, or 'nil'.") { tested in
+            let key = try tested.key("/x")
             for index in 0..<6 {
                 let selecting: HTTPFields = [.accept: "\(index % 4)"]
-                try await bench.mustPut(
-                    bench.draft(key, fields: [.vary: "accept"], selecting: selecting),
-                    bench.body("x")
+                try await tested.mustPut(
+                    tested.draft(key, fields: [.vary: "accept"], selecting: selecting),
+                    tested.body("x")
                 )
-                let found = try await bench.store.lookup(key)
-                if let resident = bench.store.resident(key) {
-                    bench.findings.equal(Set(resident.map(\.id)), Set(found.map(\.id)), "the numbers of the responses")
+                let found = try await tested.store.lookup(key)
+                if let resident = tested.store.resident(key) {
+                    tested.findings.equal(Set(resident.map(\.id)), Set(found.map(\.id)), "the numbers of the responses")
                 }
-                if index == 4 { try await bench.invalidate(.key(key), soft: true) }
+                if index == 4 { try await tested.invalidate(.key(key), soft: true) }
             }
         },
-        Rule("Reading deletes nothing.") { bench in
-            let key = try bench.key("/x")
-            try await bench.mustPut(bench.draft(key), bench.body("x"))
-            for _ in 0..<20 { bench.findings.equal(try await bench.texts(key), ["x"], "the bodies") }
+        Rule("Reading deletes nothing.") { tested in
+            let key = try tested.key("/x")
+            try await tested.mustPut(tested.draft(key), tested.body("x"))
+            for _ in 0..<20 { tested.findings.equal(try await tested.texts(key), ["x"], "the bodies") }
         },
     ]
 

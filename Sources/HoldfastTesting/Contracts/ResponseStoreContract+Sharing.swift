@@ -6,23 +6,23 @@ import NIOCore
 extension ResponseStoreContract {
     /// Many tasks at the same time.
     static let sharing: [Rule] = [
-        Rule("Readers see whole responses while writers replace and invalidate them.") { bench in
-            let keys = try (0..<4).map { try bench.key("/\($0)") }
+        Rule("Readers see whole responses while writers replace and invalidate them.") { tested in
+            let keys = try (0..<4).map { try tested.key("/\($0)") }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<6 {
                     group.addTask {
-                        var random = bench.random(UInt64(100 + task))
+                        var random = tested.random(UInt64(100 + task))
                         for _ in 0..<25 {
                             let key = keys[Int.random(in: keys.indices, using: &random)]
                             switch Int.random(in: 0..<6, using: &random) {
                             case 0...1:
                                 let length = Int.random(in: 0...150_000, using: &random)
-                                try await bench.put(bench.draft(key, tags: ["t"]), bench.noise(length))
+                                try await tested.put(tested.draft(key, tags: ["t"]), tested.noise(length))
                             case 2:
                                 let scope =
                                     [InvalidationScope.key(key), .tag("t")].randomElement(using: &random) ?? .all
-                                try await bench.invalidate(scope, soft: Bool.random(using: &random))
-                            default: try await readAll(key, bench)
+                                try await tested.invalidate(scope, soft: Bool.random(using: &random))
+                            default: try await readAll(key, tested)
                             }
                         }
                     }
@@ -30,33 +30,34 @@ extension ResponseStoreContract {
                 try await group.waitForAll()
             }
             for key in keys {
-                let count = try await bench.store.lookup(key).count
-                bench.findings.expect(count <= 1, "\(count) responses of one variant are left")
+                let count = try await tested.store.lookup(key).count
+                tested.findings.expect(count <= 1, "\(count) responses of one variant are left")
             }
         },
-        Rule("Invalidations at the same time have different numbers, and the last of them is the sequence's.") {
-            bench in
-            let key = try bench.key("/x")
+        Rule("Concurrent invalidations have different numbers, and the sequence ends at the last of them.") {
+            tested in
+            let key = try tested.key("/x")
             let numbers = try await withThrowingTaskGroup(of: InvalidationSequence.self) { group in
                 for index in 0..<24 {
                     group.addTask {
-                        try await bench.invalidate(index % 2 == 0 ? .key(key) : .tag("t"), soft: index % 3 == 0)
+                        try await tested.invalidate(index % 2 == 0 ? .key(key) : .tag("t"), soft: index % 3 == 0)
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            bench.findings.equal(Set(numbers).count, 24, "different numbers of 24 invalidations")
-            bench.findings.equal(bench.sequence, numbers.max() ?? bench.sequence, "the sequence")
+            tested.findings.equal(Set(numbers).count, 24, "different numbers of 24 invalidations")
+            tested.findings.equal(tested.sequence, numbers.max() ?? tested.sequence, "the sequence")
         },
-        Rule("Of an invalidation and the fills around it, no fill that began before it stays unmarked.") { bench in
+        Rule("When an invalidation and fetches overlap, no response whose fetch began first stays unmarked.") {
+            tested in
             for round in 0..<20 {
-                let key = try bench.key("/\(round)")
-                let fence = bench.sequence
+                let key = try tested.key("/\(round)")
+                let fencingNumber = tested.sequence
                 let writers = try await withThrowingTaskGroup(of: (any ResponseWriter).self) { group in
                     for _ in 0..<4 {
                         group.addTask {
-                            let writer = try await bench.begin(bench.draft(key, tags: ["t"]), fence)
-                            try await writer.append(bench.body("early"))
+                            let writer = try await tested.begin(tested.draft(key, tags: ["t"]), fencingNumber)
+                            try await writer.append(tested.body("early"))
                             return writer
                         }
                     }
@@ -65,15 +66,15 @@ extension ResponseStoreContract {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for writer in writers { group.addTask { _ = try await writer.finish() } }
                     group.addTask {
-                        try await bench.invalidate(
+                        try await tested.invalidate(
                             round % 2 == 0 ? .tag("t") : .target(key.components.target),
                             soft: true
                         )
                     }
                     try await group.waitForAll()
                 }
-                bench.findings.expect(
-                    try await bench.mark(key) != false,
+                tested.findings.expect(
+                    try await tested.mark(key) != false,
                     "round \(round): one is served as if there had been no invalidation"
                 )
             }
@@ -81,12 +82,12 @@ extension ResponseStoreContract {
     ]
 
     /// Every response of a key has a body of its length, with the bytes that belong to this length.
-    private static func readAll(_ key: CacheKey, _ bench: StoreBench) async throws {
-        for response in try await bench.store.lookup(key) {
-            bench.findings.expect(response.key == key, "a response of another key was found")
-            guard let body = try await bench.read(response) else { continue }
+    private static func readAll(_ key: CacheKey, _ tested: StoreUnderTest) async throws {
+        for response in try await tested.store.lookup(key) {
+            tested.findings.expect(response.key == key, "a response of another key was found")
+            guard let body = try await tested.read(response) else { continue }
             let length = Int(response.bodyLength)
-            bench.findings.expect(body == bench.noise(length), "a body of \(length) bytes came back as others")
+            tested.findings.expect(body == tested.noise(length), "a body of \(length) bytes came back as others")
         }
     }
 }

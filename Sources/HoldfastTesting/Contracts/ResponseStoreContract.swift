@@ -45,9 +45,9 @@ public struct ResponseStoreContract: Sendable {
     /// One rule, tested with its own store.
     struct Rule: Sendable {
         var sentence: String
-        var check: @Sendable (StoreBench) async throws -> Void
+        var check: @Sendable (StoreUnderTest) async throws -> Void
 
-        init(_ sentence: String, _ check: @escaping @Sendable (StoreBench) async throws -> Void) {
+        init(_ sentence: String, _ check: @escaping @Sendable (StoreUnderTest) async throws -> Void) {
             self.sentence = sentence
             self.check = check
         }
@@ -71,7 +71,7 @@ public struct ResponseStoreContract: Sendable {
         for rule in allRules where isIncluded(rule.sentence) {
             found += await findings(of: rule.sentence, timeout: timeout) { findings in
                 let store = try await makeStore()
-                try await rule.check(StoreBench(store: store, findings: findings, seed: seed, reopen: reopen))
+                try await rule.check(StoreUnderTest(store: store, findings: findings, seed: seed, reopen: reopen))
             }
         }
         return found

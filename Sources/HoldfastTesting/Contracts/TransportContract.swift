@@ -31,12 +31,12 @@ public struct TransportContract: Sendable {
     struct Rule: Sendable {
         var sentence: String
         var responses: [ScriptedOrigin.Response]
-        var check: @Sendable (TransportBench) async throws -> Void
+        var check: @Sendable (TransportUnderTest) async throws -> Void
 
         init(
             _ sentence: String,
             _ responses: [ScriptedOrigin.Response],
-            _ check: @escaping @Sendable (TransportBench) async throws -> Void
+            _ check: @escaping @Sendable (TransportUnderTest) async throws -> Void
         ) {
             self.sentence = sentence
             self.responses = responses
@@ -60,7 +60,7 @@ public struct TransportContract: Sendable {
             let origin = try await ScriptedOrigin.start(rule.responses)
             found += await findings(of: rule.sentence, timeout: timeout) { findings in
                 try await withTaskCancellationHandler {
-                    try await rule.check(TransportBench(transport: transport, origin: origin, findings: findings))
+                    try await rule.check(TransportUnderTest(transport: transport, origin: origin, findings: findings))
                 } onCancel: {
                     origin.abort()
                 }
@@ -71,8 +71,8 @@ public struct TransportContract: Sendable {
     }
 }
 
-/// A transport on the bench, and the origin it speaks to.
-struct TransportBench: Sendable {
+/// A transport under test, and the origin it speaks to.
+struct TransportUnderTest: Sendable {
     let transport: any Transport
     let origin: ScriptedOrigin
     let findings: Findings

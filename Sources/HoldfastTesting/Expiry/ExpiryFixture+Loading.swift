@@ -45,14 +45,14 @@ extension ExpiryFixture {
         if text.hasPrefix("+") || text.hasPrefix("-") {
             guard let unit = text.last, let number = Double(text.dropLast()),
                 let factor = ["s": 1000.0, "m": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0][unit]
-            else { throw ExpiryFixtureError(message: "'\(text)' is no offset such as '+61s'") }
+            else { throw ExpiryFixtureError(message: "'\(text)' is not an offset such as '+61s'") }
             return base + Int64((number * factor).rounded())
         }
         // Parsed by hand: Foundation's formatters accept different texts on different platforms.
         let parts = text.split(whereSeparator: { "-T:.Z".contains($0) }).compactMap { Int64($0) }
         guard text.hasSuffix("Z"), parts.count == 6 || parts.count == 7, text.count == (parts.count == 6 ? 20 : 24)
         else {
-            throw ExpiryFixtureError(message: "'\(text)' is no instant such as '2026-03-01T12:00:00Z'")
+            throw ExpiryFixtureError(message: "'\(text)' is not an instant such as '2026-03-01T12:00:00Z'")
         }
         let years = parts[1] <= 2 ? parts[0] - 1 : parts[0]
         let days =

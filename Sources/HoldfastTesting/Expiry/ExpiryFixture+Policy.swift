@@ -23,7 +23,7 @@ extension ExpiryFixture {
                 hasCredentials: false,
                 hasExplicitExpiry: head.explicitExpiry != nil
             )
-            if (storability == .shared) != (storable ?? true) {
+            if (storability == .common) != (storable ?? true) {
                 findings.append(finding("a \(cache) cache", "storable", "\(storable ?? true)", "\(storability)"))
             }
             for instant in then {
@@ -76,7 +76,7 @@ extension ExpiryFixture {
     func finding(_ place: String, _ what: String, _ expected: String, _ came: String) -> ContractFinding {
         ContractFinding(
             rule: name.isEmpty ? title : "\(name): \(title)",
-            detail: "\(what) in \(place): \(expected) was to be expected, \(came) came"
+            detail: "\(what) in \(place): expected \(expected), got \(came)"
         )
     }
 

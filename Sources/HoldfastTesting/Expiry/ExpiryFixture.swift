@@ -97,7 +97,7 @@ public struct ExpiryFixture: Decodable, Sendable {
             } else if try container.decode(String.self) == "never" {
                 self = .never
             } else {
-                throw ExpiryFixtureError(message: "a number of seconds or 'never' is needed")
+                throw ExpiryFixtureError(message: "expected a number of seconds, or 'never'")
             }
         }
         /// In milliseconds; `Int64.max` for one without end.

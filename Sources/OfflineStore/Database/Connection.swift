@@ -66,7 +66,7 @@ package final class Connection {
             return statement
         }
         guard let handle else {
-            throw StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
+            throw StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
         }
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
@@ -92,7 +92,7 @@ package final class Connection {
     /// Runs the statements of a script in order, without keeping them.
     func execute(script: String) throws {
         guard let handle else {
-            throw StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
+            throw StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
         }
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: handle) }

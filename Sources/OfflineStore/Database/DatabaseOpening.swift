@@ -17,9 +17,9 @@ package enum DatabaseOpening {
         var secrets: StoreSecrets
         var nextID: Int64 = 0
         var sequence: Int64 = 0
-        var logFloor: Int64 = 0
-        var responseFloor: Int64 = 0
-        var objectFloor: Int64 = 0
+        var logLowWaterMark: Int64 = 0
+        var responseLowWaterMark: Int64 = 0
+        var objectLowWaterMark: Int64 = 0
         var responseRemoved: Int64 = 0
         var objectRemoved: Int64 = 0
         var recency: Int64 = 0
@@ -27,7 +27,7 @@ package enum DatabaseOpening {
         /// Whether any entry has a tag.
         var hasTags = false
         /// Whether the store has joined a log of invalidations that other nodes share.
-        var isShared = false
+        var isInFleet = false
         /// The latest `stored_at` among the 256 newest entries.
         var latestStored = Int64.min
     }
@@ -53,7 +53,7 @@ package enum DatabaseOpening {
             // If SQLite cannot open a file for writing (too few descriptors, for example), it opens
             // it for reading and keeps it so.
             if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
-                throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")
+                throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened only for reading")
             }
             try connection.run("PRAGMA page_size = 8192")
             try connection.run("PRAGMA wal_autocheckpoint = 0")
@@ -237,15 +237,15 @@ package enum DatabaseOpening {
             secrets: StoreSecrets(key: statement.bytes(0), credential: statement.bytes(1)),
             nextID: statement.integer(2),
             sequence: statement.integer(3),
-            logFloor: statement.integer(6),
-            responseFloor: statement.integer(4),
-            objectFloor: statement.integer(5),
+            logLowWaterMark: statement.integer(6),
+            responseLowWaterMark: statement.integer(4),
+            objectLowWaterMark: statement.integer(5),
             responseRemoved: statement.integer(7),
             objectRemoved: statement.integer(8),
             recency: recency,
             schemaVersion: Int32(truncatingIfNeeded: version),
             hasTags: hasTags,
-            isShared: try version >= DatabaseState.sharedSchemaVersion
+            isInFleet: try version >= DatabaseState.fleetSchemaVersion
                 && connection.integer("SELECT 1 FROM shared_log") != nil,
             latestStored: try connection.integer(
                 "SELECT max(stored_at) FROM (SELECT stored_at FROM entry ORDER BY id DESC LIMIT 256)"

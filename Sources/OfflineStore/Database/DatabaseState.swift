@@ -42,9 +42,9 @@ final class DatabaseState: Sendable {
     let unfinished: SpaceReservation
     let damage = DamageLog()
     /// Responses with a smaller sequence number are treated as invalidated.
-    let responseFloor: Atomic<Int64>
+    let responseLowWaterMark: Atomic<Int64>
     /// Objects with a smaller sequence number are treated as expired.
-    let objectFloor: Atomic<Int64>
+    let objectLowWaterMark: Atomic<Int64>
     /// Responses with a smaller sequence number are treated as removed.
     let responseRemoved: Atomic<Int64>
     /// Objects with a smaller sequence number are treated as removed.
@@ -67,7 +67,7 @@ final class DatabaseState: Sendable {
     /// The first schema with causes of invalidations.
     static let causeSchemaVersion: Int32 = 4
     /// The first schema with a journal for other nodes.
-    static let sharedSchemaVersion: Int32 = 5
+    static let fleetSchemaVersion: Int32 = 5
 
     private let latest = Atomic<Int64>(0)
     /// The latest instant at which this process knows that an entry was stored.
@@ -99,8 +99,8 @@ final class DatabaseState: Sendable {
             isWriter && limits.memory > 0
             ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, known: known) : nil
         recency = RecencyLog(last: row.recency, isExact: memory == nil)
-        responseFloor = Atomic(row.responseFloor)
-        objectFloor = Atomic(row.objectFloor)
+        responseLowWaterMark = Atomic(row.responseLowWaterMark)
+        objectLowWaterMark = Atomic(row.objectLowWaterMark)
         responseRemoved = Atomic(row.responseRemoved)
         objectRemoved = Atomic(row.objectRemoved)
         schemaVersion = Atomic(row.schemaVersion)

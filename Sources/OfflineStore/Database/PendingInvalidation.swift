@@ -100,7 +100,7 @@ enum PendingInvalidation: Sendable, Equatable {
 
 extension DatabaseState {
     /// Returns the number below which entries of a kind are treated as removed.
-    func removalFloor(_ kind: EntryKind) -> Int64 {
+    func removalLowWaterMark(_ kind: EntryKind) -> Int64 {
         switch kind {
         case .response: responseRemoved.load(ordering: .acquiring)
         case .object: objectRemoved.load(ordering: .acquiring)

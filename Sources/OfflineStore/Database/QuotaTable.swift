@@ -15,8 +15,8 @@ struct QuotaTable: Sendable {
         func error(_ name: String) -> StoreError {
             StoreError(
                 code: .tooLarge,
-                message: "\(name) is larger than the quota of \(bytes) bytes for \(subject), and is not stored. "
-                    + "Raise that quota in 'quotas'."
+                message: "\(name) exceeds the quota of \(bytes) bytes for \(subject) and is not stored. "
+                    + "Raise the quota in 'quotas'."
             )
         }
     }
@@ -33,18 +33,18 @@ struct QuotaTable: Sendable {
             let (bytes, subject) = try Self.name(quota)
             guard quota.bytes > 0 else {
                 throw Self.invalid(
-                    "The quota of '\(quota.bytes)' bytes for \(subject) is too small; choose 1 or more."
+                    "The quota of '\(quota.bytes)' bytes for \(subject) is too small. The minimum is 1."
                 )
             }
             guard let bytes else {
-                guard everyOrigin == nil else { throw Self.invalid("There are two quotas for \(subject); choose one.") }
+                guard everyOrigin == nil else { throw Self.invalid("There are two quotas for \(subject). Keep one.") }
                 everyOrigin = quota.bytes
                 hasOrigins = true
                 continue
             }
             if case .origin = quota.subject { hasOrigins = true }
             guard limits.updateValue(Limit(bytes: quota.bytes, subject: subject), forKey: bytes) == nil else {
-                throw Self.invalid("There are two quotas for \(subject); choose one.")
+                throw Self.invalid("There are two quotas for \(subject). Keep one.")
             }
         }
     }
@@ -128,14 +128,14 @@ struct QuotaTable: Sendable {
         case .tag(let name):
             guard (1...ResponseDraft.maximumTagLength).contains(name.utf8.count) else {
                 throw invalid(
-                    "A quota's tag has 1 to \(ResponseDraft.maximumTagLength) bytes; '\(name.prefix(64))' has \(name.utf8.count)."
+                    "A quota's tag must have 1 to \(ResponseDraft.maximumTagLength) bytes; '\(name.prefix(64))' has \(name.utf8.count)."
                 )
             }
             return (Array(name.utf8), "the tag '\(name)'")
         case .origin(let origin):
             guard let target = try? TargetURI(origin), target.path == "/", target.query == nil else {
                 throw invalid(
-                    "'\(origin)' is not an origin. Give a scheme, a host and perhaps a port: 'https://a.example:8443'."
+                    "'\(origin)' is not an origin. Write a scheme, a host and an optional port, such as 'https://a.example:8443'."
                 )
             }
             return (originTag(target), "the origin '\(target.scheme)://\(target.authority)'")

@@ -78,13 +78,14 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .damaged,
                 message:
-                    "The database '\(path)' is damaged (\(message)). It keeps its file name; the writing process continues with a new one.",
+                    "The database '\(path)' is damaged (\(message)). Its file stays in place; the writing process continues with a new database.",
                 cause: self
             )
         case SQLITE_FULL:
             StoreError(
                 code: .full,
-                message: "The disk that holds '\(path)' is full. Free some space; the store continues by itself.",
+                message:
+                    "The disk that holds '\(path)' is full. Free some space; the store then resumes automatically.",
                 cause: self
             )
         case SQLITE_CANTOPEN where SystemFailure.isOutOfDescriptors:
@@ -93,14 +94,14 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .unwritable,
                 message:
-                    "Cannot open or change '\(path)' (\(message)). Give this process the right to write in its folder.",
+                    "Cannot open or change '\(path)' (\(message)). Give this process write permission for its folder.",
                 cause: self
             )
         default:
             StoreError(
                 code: .io,
                 message:
-                    "An operation on '\(path)' failed (\(message), code \(code)). Check the disk; a retry may succeed.",
+                    "An operation on '\(path)' failed (\(message), code \(code)). Check the disk, then try again.",
                 cause: self
             )
         }

@@ -65,7 +65,7 @@ extension StoreCore {
                 if isWider {
                     published.append(.all)
                     logger.notice(
-                        "too many prefixes are being invalidated at a time; every stored response is invalidated instead",
+                        "too many prefix invalidations at once; invalidating every stored response instead",
                         metadata: ["store.path": "\(folder.path)"]
                     )
                 }
@@ -73,7 +73,7 @@ extension StoreCore {
                 return ScopeInvalidation(sequence: InvalidationSequence(number), coversEverything: isWider)
             } catch let error as StoreError where error.code == .damaged && !isNew {
                 // A new, empty database is in use now. The invalidation takes a number in it too,
-                // so that running fills notice.
+                // so that in-flight fetches notice.
                 isNew = true
             } catch let error as StoreError where error.code == .busy && attempt < Self.invalidationAttempts {
                 // There are too many removals by prefix: the sweep finishes some.

@@ -41,7 +41,7 @@ final class StoreCore: Sendable {
     let evictedEntries = Atomic<Int>(0)
     let evictedBytes = Atomic<Int64>(0)
     /// Makes operators' pins one after another: no two are checked against the same free space.
-    let pinTurns = TurnQueue(places: 1, waitingLimit: .max)
+    let pinTurns = Limiter(permits: 1, waitingLimit: .max)
 
     private let sidecar: SequenceSidecar?
     /// Watches the commits of another process; `nil` in the process that writes.
@@ -103,13 +103,13 @@ final class StoreCore: Sendable {
         return live
     }
 
-    static let closed = StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
+    static let closed = StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
 
     var readOnlyError: StoreError {
         StoreError(
             code: .readOnly,
             message:
-                "The store '\(folder.path)' was opened read-only, and this call would change it. Use 'CacheManager.open'."
+                "The store '\(folder.path)' is open read-only, and this call would change it. Open it with 'CacheManager.open'."
         )
     }
 
@@ -165,8 +165,8 @@ final class StoreCore: Sendable {
             // Concurrent reads see different snapshots, so an older one must not lower these
             // numbers.
             sequence.max(statement.integer(0), ordering: .releasing)
-            database.state.responseFloor.max(statement.integer(1), ordering: .releasing)
-            database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
+            database.state.responseLowWaterMark.max(statement.integer(1), ordering: .releasing)
+            database.state.objectLowWaterMark.max(statement.integer(2), ordering: .releasing)
             database.state.responseRemoved.max(statement.integer(3), ordering: .releasing)
             database.state.objectRemoved.max(statement.integer(4), ordering: .releasing)
         }
@@ -228,7 +228,7 @@ final class StoreCore: Sendable {
         damagedReads.add(1, ordering: .relaxed)
         if database.state.damage.note(entryID) { database.writer?.requestSweep() }
         logger.warning(
-            "stored data is damaged; treated as not stored",
+            "stored data is damaged; treating it as missing",
             metadata: ["store.path": "\(database.path)", "store.entry": "\(entryID)", "store.part": "\(what)"]
         )
     }
@@ -315,8 +315,8 @@ final class StoreCore: Sendable {
     private func distrustIfBehind(_ database: StoreDatabase, last: Int64) throws {
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
         if let known, known <= last { return }
-        database.state.responseFloor.max(.max, ordering: .releasing)
-        database.state.objectFloor.max(.max, ordering: .releasing)
+        database.state.responseLowWaterMark.max(.max, ordering: .releasing)
+        database.state.objectLowWaterMark.max(.max, ordering: .releasing)
         logger.warning(
             "the database may have lost invalidations; every entry in it is treated as invalidated",
             metadata: ["store.path": "\(database.path)"]
@@ -416,7 +416,7 @@ final class StoreCore: Sendable {
                 return true
             } catch {
                 logger.warning(
-                    "no new database could be created",
+                    "cannot create a new database",
                     metadata: ["store.path": "\(folder.path)", "error": "\(StoreError(error, path: folder.path))"]
                 )
                 return false
@@ -429,7 +429,7 @@ final class StoreCore: Sendable {
 
     private func logSetAside(_ number: Int, _ error: any Error) {
         logger.warning(
-            "the database is damaged; it keeps its file name, and a new one is created",
+            "the database is damaged; leaving its file in place and creating a new database",
             metadata: ["store.path": "\(folder.databasePath(number))", "error": "\(error)"]
         )
     }

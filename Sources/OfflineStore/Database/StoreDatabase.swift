@@ -206,8 +206,8 @@ final class StoreDatabase: Sendable {
             throw StoreError(
                 code: .unwritable,
                 message:
-                    "The store '\(folder)' has entries in its log, which can be read only if this process may write "
-                    + "in the folder. Close the writing process properly, or copy the folder to a writable place."
+                    "The store '\(folder)' has entries in its write-ahead log, and reading them requires write access to "
+                    + "the folder. Stop the writing process cleanly, or copy the folder to a writable location."
             )
         }
         return .immutable

@@ -72,15 +72,15 @@ package struct StoreLimits: Sendable {
         guard configuration.budget >= CacheManager.Configuration.minimumBudget else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "The budget of '\(configuration.budget)' bytes is too small for a store; "
-                    + "the least is \(CacheManager.Configuration.minimumBudget). Raise 'budget'."
+                message: "A budget of '\(configuration.budget)' bytes is too small for a store. "
+                    + "The minimum is \(CacheManager.Configuration.minimumBudget). Raise 'budget'."
             )
         }
         guard (1...64).contains(configuration.readerCount) else {
             throw StoreError(
                 code: .invalidConfiguration,
                 message:
-                    "'\(configuration.readerCount)' reading connections are not possible; choose 1 to 64 for 'readerCount'."
+                    "'\(configuration.readerCount)' is not a valid number of reading connections. Set 'readerCount' to 1 to 64."
             )
         }
         budget = configuration.budget
@@ -99,8 +99,8 @@ package struct StoreLimits: Sendable {
         guard configuration.memoryBudget >= 0, configuration.maximumResidentBody >= 0 else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "A memory tier of '\(configuration.memoryBudget)' bytes is not possible; "
-                    + "give 'memoryBudget' and 'maximumResidentBody' 0 or more."
+                message: "A memory tier of '\(configuration.memoryBudget)' bytes is not valid. "
+                    + "Set 'memoryBudget' and 'maximumResidentBody' to 0 or more."
             )
         }
         let filterShare = configuration.memoryBudget == 0 ? 256 << 10 : max(4096, configuration.memoryBudget / 8)

@@ -5,14 +5,14 @@ import Synchronization
 
 /// An entry that is evicted to free space.
 struct EvictionVictim {
-    var place: EntryPlace
+    var place: EntryRows
     var size: Int64
 
     /// The columns that make a victim.
     static let columns = "id, body_id, body_length, size"
 
     init(_ statement: SQLStatement) {
-        place = EntryPlace(statement)
+        place = EntryRows(statement)
         size = statement.integer(3)
     }
 }
@@ -116,8 +116,8 @@ extension StoreWriter {
         StoreError(
             code: .busy,
             message:
-                "Nothing more is stored in '\(path)' now: another process reads it in a transaction that does not end, "
-                + "which keeps the log of \(usage.log) bytes from being reused. End that reader, then try again."
+                "'\(path)' accepts no new data for now: a read transaction in another process stays open, "
+                + "so its log of \(usage.log) bytes cannot be reused. End that reader, then try again."
         )
     }
 
@@ -125,8 +125,8 @@ extension StoreWriter {
         StoreError(
             code: .busy,
             message:
-                "Nothing more is stored in '\(path)' now: \(usage.held) bytes of its budget of \(database.limits.budget) "
-                + "are bodies that were replaced or removed and are still being read. Try again later, or raise 'budget'."
+                "'\(path)' accepts no new data for now: \(usage.held) bytes of its budget of \(database.limits.budget) "
+                + "hold replaced or removed bodies that are still being read. Try again later, or raise 'budget'."
         )
     }
 
@@ -134,7 +134,7 @@ extension StoreWriter {
         StoreError(
             code: .full,
             message:
-                "Nothing more is stored in '\(path)': entries that are pinned, or being read or written now, take its whole "
+                "'\(path)' accepts no new data: entries that are pinned, being read or being written use its whole "
                 + "budget of \(database.limits.budget) bytes. Unpin some entries, or raise 'budget'."
         )
     }
@@ -156,7 +156,7 @@ extension StoreWriter {
         logIsHeld.store(isHeld, ordering: .relaxed)
         if isHeld, !wasHeld {
             logger.warning(
-                "a reader in another process does not end and keeps the log from shrinking; nothing more is stored until it ends",
+                "a long-running reader in another process keeps the log from shrinking; nothing is stored until it ends",
                 metadata: ["store.path": "\(path)", "store.log.bytes": "\(usage.log)"]
             )
         }

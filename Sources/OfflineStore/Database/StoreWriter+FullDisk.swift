@@ -33,7 +33,7 @@ extension StoreWriter {
         guard StoreError(error, path: path).code == .full, memory.evictsOnFullDisk else { return false }
         if !memory.isDiskShort {
             logger.notice(
-                "the disk is full; stored entries are evicted for new ones",
+                "the disk is full; evicting stored entries to make room",
                 metadata: ["store.path": "\(path)", "error": "\(error)"]
             )
         }

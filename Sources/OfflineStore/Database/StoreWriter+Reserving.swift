@@ -29,7 +29,7 @@ extension StoreWriter {
         if let free = FileSystemStatus(path: path)?.free, free < missing {
             throw SQLiteFailure(
                 code: SQLITE_FULL,
-                message: "there is no room for \(missing) more bytes of the database"
+                message: "there is no room for \(missing) more bytes in the database"
             )
         }
         memory.reservedLength = length

@@ -37,7 +37,7 @@ extension StoreWriter {
         trouble.withLock { $0.recordFailure(bytes: bytes, free: free, at: now) }
         guard !hasTrouble.exchange(true, ordering: .relaxed) else { return }
         logger.warning(
-            "the disk accepts no writes; new responses are not stored until it does",
+            "cannot write to the disk; new responses are not stored until writes succeed",
             metadata: ["store.path": "\(path)", "error": "\(error)"]
         )
     }

@@ -50,7 +50,7 @@ extension StoreWriter {
             guard memory.connection != nil else { throw StoreCore.closed }
             if database.unwritten.isEmpty {
                 logger.warning(
-                    "the disk accepts no writes; invalidations are in force and will be written when it does",
+                    "cannot write to the disk; invalidations are in force and are written once writes succeed",
                     metadata: ["store.path": "\(path)", "error": "\(error)"]
                 )
             }
@@ -70,7 +70,7 @@ extension StoreWriter {
             }
             if let sidecarFailure { throw sidecarFailure }
             // Other nodes learn of it from the journal, which is in the database.
-            if memory.isShared { throw error }
+            if memory.isInFleet { throw error }
             return memory.sequence
         }
     }

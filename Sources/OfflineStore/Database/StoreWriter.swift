@@ -334,7 +334,7 @@ final class StoreWriter: Sendable {
                 try checkpoint(connection, truncating: true, isLast: true)
             } catch  where StoreError(error, path: path).isOfDisk {
                 logger.warning(
-                    "the disk accepts no writes; the store was closed without tidying up",
+                    "cannot write to the disk; closed the store without final cleanup",
                     metadata: ["store.path": "\(path)", "error": "\(StoreError(error, path: path))"]
                 )
             }

@@ -43,7 +43,7 @@ extension StoreCore {
                 entry: $0(sequence.load(ordering: .acquiring)),
                 hash: entry.draft.keyHash,
                 token: entry.draft.id,
-                fence: nil
+                fencingNumber: nil
             )
         }
         try await write(to: database, bytes: entry.bytes, mayRunHere: true, pendingWrite: pendingWrite) {

@@ -54,7 +54,7 @@ extension WriteContext {
     /// Gives an entry another head for the same body.
     ///
     /// - Returns: `false` if the entry is gone.
-    func freshen(_ place: EntryPlace, with draft: EntryDraft) throws -> Bool {
+    func freshen(_ place: EntryRows, with draft: EntryDraft) throws -> Bool {
         let found = try connection.integer(
             "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3 AND is_damaged = 0",
             place.id,
@@ -87,7 +87,7 @@ extension WriteContext {
     }
 
     /// Removes an entry and its body.
-    func remove(_ place: EntryPlace) throws {
+    func remove(_ place: EntryRows) throws {
         try removeTags(of: place.id)
         let statement = try connection.prepare("DELETE FROM entry WHERE id = ?1 RETURNING key_hash")
         statement.bind(1, place.id)
@@ -108,8 +108,8 @@ extension WriteContext {
         wasPinned: Bool, hasOthers: Bool, count: Int
     ) {
         if state.filter?.mayContain(draft.keyHash) == false { return (false, false, 0) }
-        var replaced: [EntryPlace] = []
-        var others: [(place: EntryPlace, recency: Int64)] = []
+        var replaced: [EntryRows] = []
+        var others: [(place: EntryRows, recency: Int64)] = []
         var wasPinned = false
         var hasOthers = false
         var count = 0
@@ -126,14 +126,14 @@ extension WriteContext {
             if !exists(draft.kind, sequence: statement.integer(7), pending: statement.integer(8)) {
                 // It is removed for all readers; its pin is not inherited, and it is not included
                 // in the number.
-                replaced.append(EntryPlace(statement))
+                replaced.append(EntryRows(statement))
             } else if statement.withBytes(4, { $0.elementsEqual(draft.variant) }) {
-                replaced.append(EntryPlace(statement))
+                replaced.append(EntryRows(statement))
                 wasPinned = wasPinned || statement.flag(5)
                 count += 1
             } else {
                 hasOthers = true
-                if !statement.flag(5) { others.append((EntryPlace(statement), statement.integer(6))) }
+                if !statement.flag(5) { others.append((EntryRows(statement), statement.integer(6))) }
             }
         }
         statement.reset()

@@ -24,28 +24,28 @@ extension WriteContext {
         var scope: InvalidationScope
     }
 
-    /// Returns whether an invalidation after `fence` concerned this key, target or origin, or one
-    /// of some tags.
+    /// Returns whether an invalidation after `fencingNumber` concerned this key, target or origin,
+    /// or one of some tags.
     ///
     /// If the log no longer reaches back to the fencing number, it returns `true`.
     ///
     /// - Parameter tags: called only if there was any invalidation after the fencing number.
     func isInvalidated(
-        after fence: InvalidationSequence,
+        after fencingNumber: InvalidationSequence,
         keyHash: Int64,
         targetHash: Int64,
         originHash: @autoclosure () -> Int64,
         tags: () throws -> [TagName]
     ) throws -> Bool {
-        if fence.number >= lastSequence { return false }
-        let (_, logFloor) = try sequence()
-        if fence.number < logFloor { return true }
+        if fencingNumber.number >= lastSequence { return false }
+        let (_, logLowWaterMark) = try sequence()
+        if fencingNumber.number < logLowWaterMark { return true }
         let found = try connection.integer(
             """
             SELECT 1 FROM invalidation WHERE sequence > ?1
                 AND (scope = 0 OR (scope = 1 AND hash = ?2) OR (scope = 2 AND hash = ?3) OR (scope = 5 AND hash = ?4)) LIMIT 1
             """,
-            fence.number,
+            fencingNumber.number,
             targetHash,
             keyHash,
             originHash()
@@ -55,7 +55,7 @@ extension WriteContext {
         if hashes.isEmpty { return false }
         let statement = try connection.prepare("SELECT hash FROM invalidation WHERE sequence > ?1 AND scope = 3")
         defer { statement.reset() }
-        statement.bind(1, fence.number)
+        statement.bind(1, fencingNumber.number)
         while try statement.step() {
             if hashes.contains(statement.integer(0)) { return true }
         }
@@ -124,9 +124,9 @@ extension WriteContext {
             number,
             max(last, known)
         )
-        noteFloors(response: number, object: number)
+        noteLowWaterMarks(response: number, object: number)
         // Some of them may not have reached other nodes.
-        if memory.isShared { try journalEverything(at: now) }
+        if memory.isInFleet { try journalEverything(at: now) }
     }
 
     /// Takes the next invalidation number, and logs the scope.
@@ -149,29 +149,29 @@ extension WriteContext {
             hash,
             now.milliseconds
         )
-        let floor = number - state.limits.invalidationLog
+        let lowWaterMark = number - state.limits.invalidationLog
         // Several at a time: to remove one takes as long as to add one.
-        if floor > 0, floor % max(1, state.limits.invalidationLog / 64) == 0 {
-            try connection.run("DELETE FROM invalidation WHERE sequence <= ?1", floor)
-            try connection.run("UPDATE store SET log_floor = max(log_floor, ?1) WHERE id = 1", floor)
+        if lowWaterMark > 0, lowWaterMark % max(1, state.limits.invalidationLog / 64) == 0 {
+            try connection.run("DELETE FROM invalidation WHERE sequence <= ?1", lowWaterMark)
+            try connection.run("UPDATE store SET log_floor = max(log_floor, ?1) WHERE id = 1", lowWaterMark)
         }
         noteInvalidation(number, scope, hash: hash)
         return number
     }
 
     /// The places of the responses that a query finds by a hash, and that match.
-    func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryPlace] {
+    func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryRows] {
         let statement = try connection.prepare(sql)
         defer { statement.reset() }
         statement.bind(1, hash)
-        var places: [EntryPlace] = []
+        var places: [EntryRows] = []
         while try statement.step() {
-            if matches(statement.bytes(3)) { places.append(EntryPlace(statement)) }
+            if matches(statement.bytes(3)) { places.append(EntryRows(statement)) }
         }
         return places
     }
 
-    private func apply(_ effect: InvalidationEffect, to places: [EntryPlace]) throws {
+    private func apply(_ effect: InvalidationEffect, to places: [EntryRows]) throws {
         for place in places {
             switch effect {
             case .mark(let cause): try mark(place.id, cause)

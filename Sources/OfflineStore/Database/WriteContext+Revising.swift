@@ -18,7 +18,7 @@ extension WriteContext {
 
     /// A row before it is changed.
     struct Original {
-        var place: EntryPlace
+        var place: EntryRows
         var keyHash: Int64
         var key: CacheKey
         var variant: [UInt8]
@@ -48,7 +48,7 @@ extension WriteContext {
 
     enum Reading {
         case gone
-        case unreadable(EntryPlace)
+        case unreadable(EntryRows)
         case whole(Original)
     }
 
@@ -113,7 +113,7 @@ extension WriteContext {
         guard try statement.step(), statement.integer(3) == EntryKind.response.rawValue,
             exists(.response, sequence: statement.integer(7), pending: statement.integer(15))
         else { return .gone }
-        let place = EntryPlace(statement)
+        let place = EntryRows(statement)
         let keyHash = statement.integer(4)
         let binding = HeadBinding(
             entryID: place.id,
@@ -133,7 +133,7 @@ extension WriteContext {
                 head: head,
                 invalidation: InvalidationCause.greatest(
                     InvalidationCause(isMarked: statement.flag(8), column: statement.integer(16)),
-                    statement.integer(7) < currentFloor ? .unspecified : nil,
+                    statement.integer(7) < currentLowWaterMark ? .unspecified : nil,
                     PendingInvalidation(statement.integer(15)).cause
                 ),
                 isUsableStale: statement.flag(9),
@@ -207,7 +207,7 @@ extension WriteContext {
                 statement.withBytes(4, { $0.elementsEqual(draft.variant) }),
                 exists(.response, sequence: statement.integer(6), pending: statement.integer(8)), !statement.flag(7)
             else { continue }
-            let place = EntryPlace(statement)
+            let place = EntryRows(statement)
             let binding = HeadBinding(
                 entryID: place.id,
                 keyHash: draft.keyHash,

@@ -11,7 +11,7 @@ extension WriteContext {
         let number = try nextInvalidation(.all, hash: 0, at: now)
         if effect != .remove {
             try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)
-            noteFloors(response: number)
+            noteLowWaterMarks(response: number)
             try connection.run("DELETE FROM prefix_invalidation WHERE is_removal = 0")
         } else {
             try connection.run("UPDATE store SET response_removed = ?1 WHERE id = 1", number)
@@ -43,8 +43,8 @@ extension WriteContext {
         -> Invalidation
     {
         try forgetPrefixes(within: prefix, keepingForOffline: effect != .remove)
-        let fence = (scope: LogScope.prefix, hash: state.hash(prefix.originBytes, .origin))
-        return try invalidate(.prefix(prefix), prefix.canonicalBytes, fence, effect, at: now)
+        let fencingNumber = (scope: LogScope.prefix, hash: state.hash(prefix.originBytes, .origin))
+        return try invalidate(.prefix(prefix), prefix.canonicalBytes, fencingNumber, effect, at: now)
     }
 
     /// Records an invalidation of all targets of a host. It is one of the unfinished prefixes.
@@ -62,11 +62,12 @@ extension WriteContext {
 
     /// - Parameters:
     ///   - bytes: the encoding that keys are compared with.
-    ///   - fence: the scope and the hash in the log against which in-flight fetches are checked.
+    ///   - fencingNumber: the scope and the hash in the log against which in-flight fetches are
+    ///     checked.
     private func invalidate(
         _ requested: InvalidationScope,
         _ bytes: [UInt8],
-        _ fence: (scope: LogScope, hash: Int64),
+        _ fencingNumber: (scope: LogScope, hash: Int64),
         _ effect: InvalidationEffect,
         at now: Timestamp
     ) throws -> Invalidation {
@@ -82,7 +83,7 @@ extension WriteContext {
                 throw StoreError(
                     code: .busy,
                     message:
-                        "Responses are being removed by \(removals) prefixes, which is the limit. "
+                        "\(removals) removals by prefix are in progress, which is the limit. "
                         + "Try again in a moment, or remove everything."
                 )
             }
@@ -90,7 +91,7 @@ extension WriteContext {
             scope = .all
             if keepingForOffline { return Invalidation(number: number, scope: scope) }
         }
-        let number = try nextInvalidation(fence.scope, hash: fence.hash, at: now)
+        let number = try nextInvalidation(fencingNumber.scope, hash: fencingNumber.hash, at: now)
         let statement = try connection.prepare(
             "INSERT INTO prefix_invalidation (sequence, prefix, is_removal) VALUES (?1, ?2, ?3)"
         )
@@ -157,15 +158,15 @@ extension WriteContext {
         var seen: Int64 = 0
         var bytes: Int64 = 0
         var marks: [Int64] = []
-        var removals: [EntryPlace] = []
+        var removals: [EntryRows] = []
         // Bytes are limited too: if content is overwritten, all of it goes to the log.
         while marks.count + removals.count < count, bytes < state.limits.transaction, try statement.step() {
             seen += 1
             memory.entryCursor = statement.integer(0)
             let pending = PendingInvalidation(statement.integer(6))
             let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
-            if pending == .removed || statement.integer(4) < removalFloor(kind) {
-                removals.append(EntryPlace(statement))
+            if pending == .removed || statement.integer(4) < removalLowWaterMark(kind) {
+                removals.append(EntryRows(statement))
                 bytes += min(statement.integer(2), Int64(StoreLimits.chunkLength))
             } else if pending.cause != nil, !statement.flag(5) {
                 marks.append(statement.integer(0))
@@ -206,7 +207,7 @@ extension WriteContext {
     ///   - sequence: the entry's sequence number.
     ///   - pending: the column ``PendingInvalidation/state``.
     func exists(_ kind: EntryKind, sequence: Int64, pending: Int64) -> Bool {
-        sequence >= removalFloor(kind) && PendingInvalidation(pending) != .removed
+        sequence >= removalLowWaterMark(kind) && PendingInvalidation(pending) != .removed
     }
 
     /// Returns whether an entry exists for readers.

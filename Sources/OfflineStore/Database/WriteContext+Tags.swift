@@ -162,7 +162,7 @@ extension WriteContext {
         statement.bind(3, count)
         var seen: Int64 = 0
         var marks: [(id: Int64, cause: InvalidationCause)] = []
-        var removals: [EntryPlace] = []
+        var removals: [EntryRows] = []
         while try statement.step() {
             seen += 1
             memory.tagCursor = statement.integer(0)
@@ -170,7 +170,7 @@ extension WriteContext {
             let known = InvalidationCause(isMarked: statement.flag(4), column: statement.integer(5))
             let cause: InvalidationCause? = sequence < unsafe ? .unsafeMethod : sequence < marked ? .unspecified : nil
             if sequence < removed {
-                removals.append(EntryPlace(statement))
+                removals.append(EntryRows(statement))
             } else if let cause, known.map({ $0 < cause }) ?? true {
                 marks.append((statement.integer(0), cause))
             }

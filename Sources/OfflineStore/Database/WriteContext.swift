@@ -14,8 +14,8 @@ final class WriteContext {
 
     /// The number of the last invalidation in this transaction.
     private(set) var invalidation: Int64?
-    private(set) var responseFloor: Int64?
-    private(set) var objectFloor: Int64?
+    private(set) var responseLowWaterMark: Int64?
+    private(set) var objectLowWaterMark: Int64?
     private var responseRemoved: Int64?
     private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
@@ -66,7 +66,7 @@ final class WriteContext {
 
     /// Returns the number of the last invalidation, and the last number that the log no longer
     /// holds.
-    func sequence() throws -> (last: Int64, logFloor: Int64) {
+    func sequence() throws -> (last: Int64, logLowWaterMark: Int64) {
         let statement = try connection.prepare("SELECT sequence, log_floor FROM store WHERE id = 1")
         defer { statement.reset() }
         guard try statement.step() else { throw Self.missingRow }
@@ -85,9 +85,9 @@ final class WriteContext {
         if state.memory != nil { changes.append(change) }
     }
 
-    func noteFloors(response: Int64? = nil, object: Int64? = nil) {
-        if let response { responseFloor = response }
-        if let object { objectFloor = object }
+    func noteLowWaterMarks(response: Int64? = nil, object: Int64? = nil) {
+        if let response { responseLowWaterMark = response }
+        if let object { objectLowWaterMark = object }
     }
     func noteRemovals(response: Int64? = nil, object: Int64? = nil) {
         if let response { responseRemoved = response }
@@ -96,14 +96,14 @@ final class WriteContext {
 
     /// Responses with a smaller sequence number are treated as invalidated, including changes of
     /// this transaction.
-    var currentFloor: Int64 { responseFloor ?? state.responseFloor.load(ordering: .acquiring) }
+    var currentLowWaterMark: Int64 { responseLowWaterMark ?? state.responseLowWaterMark.load(ordering: .acquiring) }
 
     /// Returns the number below which entries of a kind are treated as removed, including changes
     /// of this transaction.
-    func removalFloor(_ kind: EntryKind) -> Int64 {
+    func removalLowWaterMark(_ kind: EntryKind) -> Int64 {
         switch kind {
-        case .response: responseRemoved ?? state.removalFloor(.response)
-        case .object: objectRemoved ?? state.removalFloor(.object)
+        case .response: responseRemoved ?? state.removalLowWaterMark(.response)
+        case .object: objectRemoved ?? state.removalLowWaterMark(.object)
         }
     }
 
@@ -191,8 +191,8 @@ final class WriteContext {
         for tag in tagsBeyondQuota { memory.quotas.add(tag) }
         memory.sequence = lastSequence
         memory.reservedID = reservedID
-        if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
-        if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
+        if let responseLowWaterMark { state.responseLowWaterMark.store(responseLowWaterMark, ordering: .releasing) }
+        if let objectLowWaterMark { state.objectLowWaterMark.store(objectLowWaterMark, ordering: .releasing) }
         if let responseRemoved { state.responseRemoved.store(responseRemoved, ordering: .releasing) }
         if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
         if !invalidations.isEmpty { state.known.append(invalidations) }

@@ -44,7 +44,7 @@ final class WriterMemory: @unchecked Sendable {
     /// Whether the size passed the high-water mark and has not reached the low one yet.
     var isEvicting = false
     /// Whether invalidations are journaled for other nodes.
-    var isShared: Bool
+    var isInFleet: Bool
     /// The tags that exceed their quotas.
     var quotas = QuotaWork()
 
@@ -52,7 +52,7 @@ final class WriterMemory: @unchecked Sendable {
     init(_ row: DatabaseOpening.Row, log: String) {
         writeback = LogWriteback(path: log)
         sequence = row.sequence
-        isShared = row.isShared
+        isInFleet = row.isInFleet
         // Numbers that were reserved and not used are lost with the process: there are plenty.
         reservedID = row.nextID
     }

@@ -81,7 +81,7 @@ final class WriterWatch: Sendable {
     private func begin() {
         state.withLock { state in
             guard state.timer == nil, !state.isClosed else { return }
-            look(&state)
+            poll(&state)
             let timer = DispatchSource.makeTimerSource(queue: queue)
             let pause = DispatchTimeInterval.milliseconds(Int(max(10, min(3_600_000, interval.clampedMilliseconds))))
             timer.schedule(deadline: .now() + pause, repeating: pause, leeway: .milliseconds(10))
@@ -97,14 +97,14 @@ final class WriterWatch: Sendable {
                 Self.end(&state)
                 return nil
             }
-            return look(&state)
+            return poll(&state)
         }
         if let change { changes.publish(StoreChange(change, .all)) }
     }
 
     /// Returns the change since the last poll; `nil` if there is none.
     @discardableResult
-    private func look(_ state: inout State) -> StoreChange.Kind? {
+    private func poll(_ state: inout State) -> StoreChange.Kind? {
         do {
             let database = try live()
             let isOther = state.probe.map { $0.database !== database } ?? true
@@ -120,7 +120,7 @@ final class WriterWatch: Sendable {
             // succeeds.
             state.probe = nil
             logger.debug(
-                "the writer's changes cannot be seen",
+                "cannot read the writer's changes",
                 metadata: ["store.path": "\(folder)", "error": "\(error)"]
             )
             return nil

@@ -45,8 +45,8 @@ package enum DatabaseHeader: Equatable {
         guard version > Migrations.latestVersion else { return }
         throw StoreError(
             code: .newerSchema,
-            message: "The database '\(path)' has schema version \(version); this program knows versions up to "
-                + "\(Migrations.latestVersion). Use a newer program, or another folder. Nothing was changed."
+            message: "The database '\(path)' has schema version \(version); this program supports versions up to "
+                + "\(Migrations.latestVersion). Use a newer version of the program, or another folder. Nothing was changed."
         )
     }
 

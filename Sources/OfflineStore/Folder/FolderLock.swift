@@ -28,8 +28,8 @@ final class FolderLock: Sendable {
         }
         let inUse = StoreError(
             code: .inUse,
-            message: "The store '\(folder)' is being written by \(Self.holder(in: handle)). "
-                + "One process writes at a time: stop that one, or open the store read-only."
+            message: "The store '\(folder)' is open for writing in \(Self.holder(in: handle)). "
+                + "Only one process can write at a time: stop it, or open the store read-only."
         )
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
             // Some file systems (NFS) cannot lock folders; then the file's lock is the only one.
@@ -77,7 +77,7 @@ final class FolderLock: Sendable {
         guard let bytes = try? handle.read(count: 256, at: 0), !bytes.isEmpty else { return "another process" }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard let first = words.first, let pid = Int32(first), pid > 0 else { return "another process" }
-        if pid == getpid() { return "this process already (pid \(pid))" }
+        if pid == getpid() { return "this process (pid \(pid))" }
         let name = words.dropFirst().joined(separator: " ")
         return name.isEmpty ? "the process with pid \(pid)" : "'\(name)' (pid \(pid))"
     }

@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// The number is written after the log was synced, and never before: a power cut must not leave a
 /// sidecar that is ahead of its database. So it may be behind for a moment, by invalidations of
-/// other nodes, which are read from the shared log again if they are lost.
+/// other nodes, which are read from the fleet log again if they are lost.
 ///
 /// The file has two slots, 4 KiB apart, which are written in turn, each with a checksum. A torn
 /// write leaves the other slot intact.

@@ -65,11 +65,11 @@ package struct StoreFolder: Sendable {
             var text = String(decoding: bytes, as: UTF8.self)
             if text.hasSuffix("\n") { text.removeLast() }
             guard let number = Self.databaseNumber(text) else {
-                return .other("its file 'CURRENT' names no database of a store")
+                return .other("its file 'CURRENT' does not name a store's database")
             }
             return .store(number: number)
         }
-        guard names.allSatisfy(Self.isOurs) else { return .other("it holds other files and no file 'CURRENT'") }
+        guard names.allSatisfy(Self.isOurs) else { return .other("it contains other files but no file 'CURRENT'") }
         return .unnamed(databases: names.compactMap(Self.databaseNumber).sorted())
     }
 

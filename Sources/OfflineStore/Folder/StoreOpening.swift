@@ -47,10 +47,10 @@ package enum StoreOpening {
         var message: Logger.Message {
             switch self {
             case .readOnlyFileSystem:
-                "the store's file system is mounted read-only: stored responses are served, and nothing is stored or freshened"
+                "the store's file system is read-only; serving stored responses without storing or freshening any"
             case .fullDisk:
                 """
-                the store's disk is full: stored responses are served, and nothing is stored or freshened; \
+                the store's disk is full; serving stored responses without storing or freshening any; \
                 free some space, then restart
                 """
             }
@@ -136,13 +136,13 @@ package enum StoreOpening {
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
             guard case .store(let number) = try examine(folder) else {
-                throw notAStore(folder, "there is no store in it yet", isReadOnly: true)
+                throw notAStore(folder, "it contains no store yet", isReadOnly: true)
             }
             guard try isOurs(folder.databasePath(number)) else {
                 throw StoreError(
                     code: .damaged,
                     message: "The database '\(folder.databasePath(number))' is damaged. "
-                        + "Open the store for writing once ('holdfast serve' does): that sets it aside and starts a new one."
+                        + "Open the store for writing once, for example with 'holdfast serve', to set it aside and start a new one."
                 )
             }
             warn(of: fileSystem(folder.path), folder, logger)
@@ -171,7 +171,7 @@ package enum StoreOpening {
         guard let fileSystem else { return }
         logger.warning(
             """
-            the store is on a file system that is known to break locks: two processes may write it at the same time and damage it, \
+            the store is on a file system that is known to break locks: two processes may write to it at the same time and damage it, \
             and readers may see torn data; move it to a local disk
             """,
             metadata: ["store.path": "\(folder.path)", "store.filesystem": "\(fileSystem.rawValue)"]
@@ -183,7 +183,7 @@ package enum StoreOpening {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "'\(path)' is not the path of a folder. Give the store's folder; nothing was changed."
+                message: "'\(path)' is not a folder path. Name the store's folder. Nothing was changed."
             )
         }
     }
@@ -274,7 +274,7 @@ package enum StoreOpening {
         let mode = String(status.permissions, radix: 8)
         if chmod(folder.path, 0o700) == 0 {
             logger.notice(
-                "the store's folder was accessible to other users; it is restricted to its owner now",
+                "the store's folder was accessible to other users; restricted it to its owner",
                 metadata: ["store.path": "\(folder.path)", "store.mode": "0\(mode)"]
             )
             return
@@ -294,8 +294,8 @@ package enum StoreOpening {
         return StoreError(
             code: .unwritable,
             message:
-                "Every user of this machine may write in the folder '\(folder.path)' (mode 0\(mode)), and this process cannot restrict it: it belongs to another user (uid \(status.owner)). "
-                + "Name a new folder inside it: it is created with mode 0700. Nothing was changed."
+                "Every user of this machine can write to the folder '\(folder.path)' (mode 0\(mode)), and this process cannot restrict it because another user owns it (uid \(status.owner)). "
+                + "Name a new folder inside it, which is created with mode 0700. Nothing was changed."
         )
     }
 

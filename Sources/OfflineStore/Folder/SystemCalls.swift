@@ -32,14 +32,14 @@ package struct SystemFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .unwritable,
                 message:
-                    "Cannot \(operation) '\(path)': \(reason). Give this process the right to write there, or choose another folder.",
+                    "Cannot \(operation) '\(path)': \(reason). Give this process write permission there, or choose another folder.",
                 cause: self
             )
         case ENOSPC, EDQUOT:
             StoreError(
                 code: .full,
                 message:
-                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store continues by itself.",
+                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store then resumes automatically.",
                 cause: self
             )
         case EMFILE, ENFILE: Self.outOfDescriptors(path, cause: self)
@@ -56,8 +56,8 @@ package struct SystemFailure: Error, CustomStringConvertible {
         StoreError(
             code: .io,
             message:
-                "Cannot open '\(path)': this process has reached its limit of open files and connections. Raise its limit "
-                + "('ulimit -n', or 'LimitNOFILE' in its systemd unit), or let it do less at a time.",
+                "Cannot open '\(path)': this process has reached its limit of open files and connections. Raise the limit "
+                + "('ulimit -n', or 'LimitNOFILE' in its systemd unit), or reduce its load.",
             cause: cause
         )
     }

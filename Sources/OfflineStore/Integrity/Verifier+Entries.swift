@@ -128,14 +128,14 @@ extension Verifier {
         guard let kind = EntryKind(rawValue: row.kind), row.bodyLength >= 0,
             row.chunkCount <= Int64(StoreLimits.chunksPerBody)
         else {
-            return find(.row, "entry \(row.id) has an unknown kind, or its body an impossible length", row)
+            return find(.row, "entry \(row.id) has an unknown kind or an impossible body length", row)
         }
         var tags: Int64 = 0
         if state.has(DatabaseState.tagSchemaVersion) {
             tags = try connection.integer("SELECT count(*) FROM entry_tag WHERE entry_id = ?1", row.id) ?? 0
         }
         examineValues(of: row, kind, tags: tags, state)
-        if row.id >= bounds.nextID { find(.row, "entry \(row.id) has a number that was not assigned yet", row) }
+        if row.id >= bounds.nextID { find(.row, "entry \(row.id) has a number that has not been assigned yet", row) }
         if row.sequence > bounds.sequence {
             find(.row, "entry \(row.id) was stored after an invalidation that never happened", row)
         }
@@ -143,7 +143,7 @@ extension Verifier {
         if row.bodyID != row.id {
             find(.body, "entry \(row.id) names the body of another entry, \(row.bodyID)", row)
         } else if try connection.integer("SELECT 1 FROM garbage WHERE body_id = ?1", row.bodyID) != nil {
-            find(.body, "the body of entry \(row.id) is listed to be removed", row)
+            find(.body, "the body of entry \(row.id) is listed for removal", row)
         }
         let statement = try connection.prepare(
             "SELECT id FROM entry INDEXED BY entry_by_key WHERE key_hash = ?1 AND kind = ?2 AND key = ?3 AND variant = ?4 AND id < ?5"
@@ -167,14 +167,14 @@ extension Verifier {
                 if state.hash(row.key, .responseKey) != row.keyHash
                     || row.targetHash != state.hash(key.components.target.canonicalBytes, .target)
                 {
-                    find(.key, "entry \(row.id) is not found under its key", row)
+                    find(.key, "entry \(row.id) cannot be found under its key", row)
                 }
             } else {
                 find(.key, "the key of entry \(row.id) cannot be read", row)
             }
             if let head = StoredHeadCodec.decode(row.head, binding: row.binding) {
                 if VariantKey.bytes(of: head) != row.variant {
-                    find(.key, "entry \(row.id) is stored as another variant than it is", row)
+                    find(.key, "entry \(row.id) is stored as the wrong variant", row)
                 }
             } else {
                 find(.head, "the head of entry \(row.id) is damaged", row)
@@ -183,7 +183,7 @@ extension Verifier {
             if state.hash(row.key, .objectKey) != row.keyHash || row.targetHash != nil || !row.variant.isEmpty
                 || String(validating: row.key, as: UTF8.self) == nil
             {
-                find(.key, "entry \(row.id) is not found under its key", row)
+                find(.key, "entry \(row.id) cannot be found under its key", row)
             }
             if row.head.withUnsafeBytes({ ObjectHeadCodec.decode($0, binding: row.binding) }) == nil {
                 find(.head, "the head of entry \(row.id) is damaged", row)
@@ -196,7 +196,7 @@ extension Verifier {
             bodyLength: row.bodyLength,
             tags: tags
         )
-        if size != row.size { find(.size, "entry \(row.id) is recorded with \(row.size) bytes and has \(size)", row) }
+        if size != row.size { find(.size, "entry \(row.id) is recorded with \(row.size) bytes but has \(size)", row) }
     }
 
     private func examineIndexes(_ connection: Connection, after last: Int64, through reached: Int64) throws {
@@ -214,7 +214,7 @@ extension Verifier {
             statement.bind(1, last)
             statement.bind(2, reached)
             while try statement.step() {
-                find(.index, "entry \(statement.integer(0)) is not found through the index '\(index.name)'")
+                find(.index, "entry \(statement.integer(0)) is missing from the index '\(index.name)'")
             }
         }
     }
@@ -287,7 +287,7 @@ extension Verifier {
                     if length == nil {
                         find(.orphan, "\(surplus) chunks of body \(bodyID) belong to no entry")
                     } else {
-                        find(.orphan, "body \(bodyID) has \(surplus) chunks more than its length allows")
+                        find(.orphan, "body \(bodyID) has \(surplus) more chunks than its length allows")
                     }
                 }
             }

@@ -30,7 +30,10 @@ extension Verifier {
                         find(.tag, "entry \(last.entry) has tag \(last.tag), which does not exist")
                     }
                     if !statement.flag(4) {
-                        find(.index, "tag \(last.tag) of entry \(last.entry) is not found through 'entry_tag_by_tag'")
+                        find(
+                            .index,
+                            "tag \(last.tag) of entry \(last.entry) is missing from the index 'entry_tag_by_tag'"
+                        )
                     }
                 }
             }
@@ -56,7 +59,7 @@ extension Verifier {
         statement.bind(1, id)
         guard try statement.step() else { return }
         let (hash, name, bytes) = (statement.integer(0), statement.bytes(1), statement.integer(2))
-        if state.hash(name, .tag) != hash { find(.tag, "tag \(id) is not found under its name") }
+        if state.hash(name, .tag) != hash { find(.tag, "tag \(id) cannot be found under its name") }
         let same = try connection.prepare(
             "SELECT count(*) FROM tag INDEXED BY tag_by_name WHERE name_hash = ?1 AND name = ?2"
         )
@@ -77,7 +80,7 @@ extension Verifier {
         guard try sums.step() else { return }
         if sums.integer(0) == 0 { find(.tag, "no entry has tag \(id)") }
         if hasBytes, sums.integer(1) != bytes {
-            find(.size, "tag \(id) is recorded with \(bytes) bytes and has \(sums.integer(1))")
+            find(.size, "tag \(id) is recorded with \(bytes) bytes but has \(sums.integer(1))")
         }
     }
 }

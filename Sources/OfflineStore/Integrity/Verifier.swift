@@ -83,7 +83,7 @@ final class Verifier {
             find(.current, "the file 'CURRENT' is missing; opening the store for writing creates it again")
             return try databases.last { try StoreOpening.isOurs(folder.databasePath($0)) }
         case .absent, .empty, .other:
-            throw StoreOpening.notAStore(folder, "there is no store in it yet", isReadOnly: true)
+            throw StoreOpening.notAStore(folder, "it contains no store yet", isReadOnly: true)
         }
     }
 
@@ -99,9 +99,12 @@ final class Verifier {
         let state = try StoreDatabase.state(of: row, settings, isWriter: false)
         switch known {
         case nil:
-            find(.sequence, "the sidecar 'sequence' is missing or damaged: opening the store distrusts every entry")
+            find(.sequence, "the sidecar 'sequence' is missing or damaged: opening the store invalidates every entry")
         case let known? where known > row.sequence:
-            find(.sequence, "the sidecar has invalidation \(known), and the database none after \(row.sequence)")
+            find(
+                .sequence,
+                "the sidecar records invalidation \(known), but the database has none after \(row.sequence)"
+            )
         default: break
         }
         try examineFile(connection, path: path)
@@ -115,7 +118,7 @@ final class Verifier {
         } else {
             try part("entry") { try examineSample(connection, state) }
             let damaged = try DamageLog.count(connection, state, unmarked: [])
-            if damaged > 0 { find(.known, "\(damaged) entries were found to be damaged before, and are not served") }
+            if damaged > 0 { find(.known, "\(damaged) entries were found damaged earlier and are not served") }
         }
     }
 
@@ -126,7 +129,7 @@ final class Verifier {
             try body()
         } catch {
             guard let failure = SQLiteFailure(error), failure.isDamage else { throw error }
-            find(.unreadable, "table '\(table)' cannot be read to its end: \(failure.message)")
+            find(.unreadable, "table '\(table)' cannot be read completely: \(failure.message)")
         }
     }
 

@@ -111,8 +111,8 @@ extension DatabaseState {
     ) {
         statement.bind(1, includingOfflineUsable)
         statement.bind(2, now.milliseconds)
-        statement.bind(3, responseFloor.load(ordering: .acquiring))
-        statement.bind(4, objectFloor.load(ordering: .acquiring))
+        statement.bind(3, responseLowWaterMark.load(ordering: .acquiring))
+        statement.bind(4, objectLowWaterMark.load(ordering: .acquiring))
         if let horizon { statement.bind(6, horizon) }
     }
 }
@@ -139,7 +139,7 @@ extension WriteContext {
                 statement.reset()
                 continue
             }
-            let place = EntryPlace(statement)
+            let place = EntryRows(statement)
             let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
             // An entry that an invalidation removed before is deleted here but not counted.
             if exists(kind, sequence: statement.integer(5), pending: statement.integer(6)) {

@@ -69,7 +69,7 @@ extension CacheManager {
                 code: .notEncodable,
                 message:
                     "The value of type '\(Value.self)' for the key '\(key)' cannot be encoded as \(encoding.head.contentType). "
-                    + "What was stored before is unchanged; see the cause.",
+                    + "The object that was stored before is unchanged; see the cause.",
                 cause: error
             )
         }
@@ -180,10 +180,10 @@ extension CacheManager {
                 "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1 AND sequence >= ?2"
             )
             statement.bind(1, hash)
-            statement.bind(2, context.removalFloor(.object))
-            var places: [EntryPlace] = []
+            statement.bind(2, context.removalLowWaterMark(.object))
+            var places: [EntryRows] = []
             while try statement.step() {
-                if statement.withBytes(3, { $0.elementsEqual(bytes) }) { places.append(EntryPlace(statement)) }
+                if statement.withBytes(3, { $0.elementsEqual(bytes) }) { places.append(EntryRows(statement)) }
             }
             statement.reset()
             if places.isEmpty { return false }
@@ -203,7 +203,7 @@ extension CacheManager {
             throw StoreError(
                 code: .invalidKey,
                 message:
-                    "An object's key has 1 to \(maximumKeyLength) bytes; this one has \(bytes.count). Choose another one."
+                    "An object's key must have 1 to \(maximumKeyLength) bytes; this key has \(bytes.count). Choose another key."
             )
         }
         return bytes
@@ -313,7 +313,7 @@ extension CacheManager {
         } catch {
             core.undecodableObjects.add(1, ordering: .relaxed)
             core.logger.notice(
-                "a stored object does not decode as the type asked for; its bytes stay",
+                "a stored object cannot be decoded as the requested type; keeping its bytes",
                 metadata: [
                     "store.key": "\(key)", "store.stored-type": "\(object.typeName)",
                     "store.asked-type": "\(Value.self)",

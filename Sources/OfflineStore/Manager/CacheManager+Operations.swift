@@ -31,7 +31,7 @@ extension CacheManager: StoreOperations {
         let (compared, found) = scopes.partitioned(by: \.isCompared)
         for part in found.chunked(atMost: Self.scopesAtATime) { try await invalidate(part) }
         for part in compared.chunked(atMost: PendingInvalidation.limit / 2) {
-            try await waitForPlaces(part.count)
+            try await waitForPermits(part.count)
             try await invalidate(part)
         }
         return result
@@ -44,7 +44,7 @@ extension CacheManager: StoreOperations {
     ///
     /// Another purge may take the places that a wait made free, so each wait ends with a check.
     /// Beyond ``waits`` the purge becomes one of everything, and says so.
-    private func waitForPlaces(_ count: Int) async throws {
+    private func waitForPermits(_ count: Int) async throws {
         for _ in 0..<Self.waits {
             if try unfinishedPrefixes() + count <= PendingInvalidation.limit { return }
             try await settle()

@@ -4,7 +4,7 @@ import HTTPCacheSemantics
 /// The places of entries in an order. The store has an index for each of them but the size.
 extension CacheManager {
     /// An entry's number, and where it stands in an order.
-    struct ListedPlace {
+    struct ListPosition {
         var id: Int64
         var cursor: ResponseCursor
     }
@@ -12,10 +12,10 @@ extension CacheManager {
     /// The next places of an order.
     ///
     /// - Parameter count: the most places. If there are fewer, no more follow.
-    func places(after cursor: ResponseCursor?, in order: ResponseOrder, count: Int) throws -> [ListedPlace] {
+    func places(after cursor: ResponseCursor?, in order: ResponseOrder, count: Int) throws -> [ListPosition] {
         guard let listing = OrderedListing(order) else {
             let listing = try SizeListing(after: cursor, isDescending: order.isDescending)
-            return try core.read { connection, _ in try listing.places(connection, count: count) }
+            return try core.read { connection, _ in try listing.positions(connection, count: count) }
         }
         let start = try listing.start(cursor)
         return try core.read { connection, _ in
@@ -25,10 +25,10 @@ extension CacheManager {
                 defer { statement.reset() }
                 for (index, value) in start.enumerated() { statement.bind(Int32(index + 1), value) }
                 statement.bind(Int32(start.count + 1), Int64(count))
-                var places: [ListedPlace] = []
+                var places: [ListPosition] = []
                 while try statement.step() {
                     let values = start.indices.map { statement.integer(Int32($0)) }
-                    places.append(ListedPlace(id: values[values.count - 1], cursor: ResponseCursor(values)))
+                    places.append(ListPosition(id: values[values.count - 1], cursor: ResponseCursor(values)))
                 }
                 return places
             }
@@ -42,7 +42,7 @@ extension CacheManager {
     ///
     /// - Parameter isWanted: decides before an entry's head is decoded.
     func entries(
-        at places: ArraySlice<ListedPlace>,
+        at places: ArraySlice<ListPosition>,
         tag: Int64?,
         where isWanted: (EntryRecord) -> Bool
     ) throws -> [(entry: StoreEntry, cursor: ResponseCursor)] {

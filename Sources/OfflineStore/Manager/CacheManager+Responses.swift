@@ -71,9 +71,9 @@ extension CacheManager {
         guard draft.hasAcceptableTags else {
             throw StoreError(
                 code: .invalidTag,
-                message: "The response for '\(key.components.target.redacted)' has more tags than the "
-                    + "\(ResponseDraft.maximumTagCount) a store keeps, or one of more than \(ResponseDraft.maximumTagLength) bytes. "
-                    + "It is not stored; give it fewer or shorter ones."
+                message: "The response for '\(key.components.target.redacted)' is not stored: it has more than "
+                    + "\(ResponseDraft.maximumTagCount) tags, or a tag of more than \(ResponseDraft.maximumTagLength) bytes. "
+                    + "Send fewer or shorter tags."
             )
         }
         // The caller's body is in memory: the sum cannot overflow.
@@ -101,7 +101,7 @@ extension CacheManager {
             core: core,
             database: database,
             draft: response.draft,
-            fence: nil,
+            fencingNumber: nil,
             reserved: room
         )
         try await writer.append(response.body)

@@ -31,7 +31,8 @@ extension CacheManager: TemporaryStore {
         } catch {
             throw StoreError(
                 code: .damaged,
-                message: "The file '\(path)' holds no \(Value.settingName). Remove it, or set the setting again.",
+                message:
+                    "The file '\(path)' does not contain a \(Value.settingName). Remove the file, or set the \(Value.settingName) again.",
                 cause: error
             )
         }
@@ -65,7 +66,7 @@ extension CacheManager: TemporaryStore {
         if isReadOnly {
             throw StoreError(
                 code: .readOnly,
-                message: "The store '\(folder)' was opened for reading alone, so it keeps no \(Value.settingName)."
+                message: "The store '\(folder)' is open read-only, so it cannot keep a \(Value.settingName)."
             )
         }
         return core.folder.path(ofSetting: Value.settingName)

@@ -97,8 +97,8 @@ struct ScopeCounting {
             )
             defer { statement.reset() }
             statement.bind(1, now.milliseconds)
-            statement.bind(2, state.responseFloor.load(ordering: .acquiring))
-            statement.bind(3, state.removalFloor(.response))
+            statement.bind(2, state.responseLowWaterMark.load(ordering: .acquiring))
+            statement.bind(3, state.removalLowWaterMark(.response))
             statement.bind(4, horizon(state))
             statement.bind(5, Int64(most) + 1)
             guard try statement.step() else { return ScopeCount() }
@@ -131,7 +131,7 @@ struct ScopeCounting {
     private mutating func add(_ row: SQLStatement, _ state: DatabaseState) {
         let pending = PendingInvalidation(row.integer(8))
         let sequence = row.integer(2)
-        guard pending != .removed, sequence >= state.removalFloor(.response) else { return }
+        guard pending != .removed, sequence >= state.removalLowWaterMark(.response) else { return }
         guard seen.insert(row.integer(0)).inserted else { return }
         total.responses += 1
         total.bytes += row.integer(1)
@@ -141,7 +141,7 @@ struct ScopeCounting {
         }
         let end = row.integer(5)
         let isOld =
-            row.flag(3) || pending != .none || sequence < state.responseFloor.load(ordering: .acquiring)
+            row.flag(3) || pending != .none || sequence < state.responseLowWaterMark.load(ordering: .acquiring)
             || end <= now.milliseconds || (end < .max && row.integer(6) > horizon(state))
         switch (isOld, row.flag(4)) {
         case (true, true): total.onlyOfflineCopies += 1

@@ -4,44 +4,44 @@ import HTTPCache
 /// that. Of one size, the smaller number comes first in both directions: such entries come in about
 /// this order, and need no sorting.
 struct SizeListing {
-    private struct Place {
+    private struct Position {
         var size: Int64
         var id: Int64
     }
 
     private let isDescending: Bool
     /// The position behind which the listing continues.
-    private let start: Place
+    private let start: Position
 
     /// - Throws: ``ResponseCursor/Invalid`` if the cursor is one of another order.
     init(after cursor: ResponseCursor?, isDescending: Bool) throws {
         self.isDescending = isDescending
         guard let values = cursor?.values else {
-            start = Place(size: isDescending ? .max : .min, id: .min)
+            start = Position(size: isDescending ? .max : .min, id: .min)
             return
         }
         guard values.count == 2 else { throw ResponseCursor.Invalid() }
-        start = Place(size: values[0], id: values[1])
+        start = Position(size: values[0], id: values[1])
     }
 
     /// The next places.
     ///
     /// - Parameter count: the most places. If there are fewer, no more follow.
-    func places(_ connection: Connection, count: Int) throws -> [CacheManager.ListedPlace] {
+    func positions(_ connection: Connection, count: Int) throws -> [CacheManager.ListPosition] {
         // One comparison leaves most entries out. Without it each that comes before the last of
         // those found so far would be sorted in, which takes several times as long as the pass.
         if let bound = try bound(connection, count) {
-            let places = try places(connection, within: bound, count)
-            if places.count == count { return places }
+            let positions = try positions(connection, within: bound, count)
+            if positions.count == count { return positions }
         }
-        return try places(connection, within: Place(size: isDescending ? .min : .max, id: .max), count)
+        return try positions(connection, within: Position(size: isDescending ? .min : .max, id: .max), count)
     }
 
-    private func places(
+    private func positions(
         _ connection: Connection,
-        within bound: Place,
+        within bound: Position,
         _ count: Int
-    ) throws -> [CacheManager.ListedPlace] {
+    ) throws -> [CacheManager.ListPosition] {
         let statement = try connection.prepare(isDescending ? Self.descending : Self.ascending)
         defer { statement.reset() }
         statement.bind(1, start.size)
@@ -49,12 +49,12 @@ struct SizeListing {
         statement.bind(3, bound.size)
         statement.bind(4, bound.id)
         statement.bind(5, Int64(count))
-        var places: [CacheManager.ListedPlace] = []
+        var positions: [CacheManager.ListPosition] = []
         while try statement.step() {
             let (size, id) = (statement.integer(0), statement.integer(1))
-            places.append(CacheManager.ListedPlace(id: id, cursor: ResponseCursor([size, id])))
+            positions.append(CacheManager.ListPosition(id: id, cursor: ResponseCursor([size, id])))
         }
-        return places
+        return positions
     }
 
     private static let ascending = """
@@ -75,29 +75,29 @@ struct SizeListing {
 
     /// A place up to which the wanted entries will be found, by a sample; `nil` if that says
     /// nothing.
-    private func bound(_ connection: Connection, _ count: Int) throws -> Place? {
+    private func bound(_ connection: Connection, _ count: Int) throws -> Position? {
         guard let first = try connection.integer("SELECT min(id) FROM entry"),
             let last = try connection.integer("SELECT max(id) FROM entry"),
             last - first >= Self.sampleCount * Self.sampleCount
         else { return nil }
         let statement = try connection.prepare(Self.sample)
         let step = (last - first) / Self.sampleCount
-        var places: [Place] = []
+        var positions: [Position] = []
         for number in 0..<Self.sampleCount {
             defer { statement.reset() }
             statement.bind(1, first + number * step)
             guard try statement.step() else { continue }
-            let place = Place(size: statement.integer(0), id: statement.integer(1))
-            if isOrdered(start, place) { places.append(place) }
+            let position = Position(size: statement.integer(0), id: statement.integer(1))
+            if isOrdered(start, position) { positions.append(position) }
         }
         // Among a million entries, the bound leaves some thousands more than are wanted.
         let rank = 4 + count / Int(Self.sampleCount)
-        guard places.count > rank else { return nil }
-        places.sort(by: isOrdered)
-        return places[rank - 1]
+        guard positions.count > rank else { return nil }
+        positions.sort(by: isOrdered)
+        return positions[rank - 1]
     }
 
-    private func isOrdered(_ left: Place, _ right: Place) -> Bool {
+    private func isOrdered(_ left: Position, _ right: Position) -> Bool {
         if left.size == right.size { return left.id < right.id }
         return isDescending ? left.size > right.size : left.size < right.size
     }

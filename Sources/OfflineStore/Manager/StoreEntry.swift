@@ -23,7 +23,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     /// The kind of partition that an entry belongs to, without its name.
     public enum Partition: String, Sendable, Hashable {
         /// The partition that all requests share.
-        case shared
+        case common
         /// The partition of a named principal.
         case principal
         /// The partition of a request's credentials.
@@ -107,7 +107,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
             redactedURI = components?.target.redacted
             partition =
                 switch components?.partition {
-                case .shared: .shared
+                case .common: .common
                 case .principal: .principal
                 case .credentials: .credentials
                 case nil: nil

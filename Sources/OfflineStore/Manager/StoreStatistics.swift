@@ -150,10 +150,10 @@ extension StoreStatistics {
             """
         )
         statement.bind(1, now.milliseconds)
-        statement.bind(2, state.responseFloor.load(ordering: .acquiring))
-        statement.bind(3, state.objectFloor.load(ordering: .acquiring))
-        statement.bind(4, state.removalFloor(.response))
-        statement.bind(5, state.removalFloor(.object))
+        statement.bind(2, state.responseLowWaterMark.load(ordering: .acquiring))
+        statement.bind(3, state.objectLowWaterMark.load(ordering: .acquiring))
+        statement.bind(4, state.removalLowWaterMark(.response))
+        statement.bind(5, state.removalLowWaterMark(.object))
         if let horizon { statement.bind(6, horizon) }
         while try statement.step() {
             let count = Int(statement.integer(1))

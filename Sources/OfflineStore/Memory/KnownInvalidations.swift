@@ -26,7 +26,7 @@ final class KnownInvalidations: Sendable {
         /// The last one of any prefix.
         var lastOfPrefixes: Int64 = 0
         /// The last number that is no longer remembered.
-        var floor: Int64
+        var lowWaterMark: Int64
     }
 
     /// The number of scopes that are remembered. An entry that was checked before the oldest of
@@ -37,7 +37,7 @@ final class KnownInvalidations: Sendable {
 
     /// - Parameter last: the number of the last invalidation so far.
     init(last: Int64) {
-        state = Mutex(State(floor: last))
+        state = Mutex(State(lowWaterMark: last))
     }
 
     /// Adds committed invalidations, before their numbers are published.
@@ -60,9 +60,9 @@ final class KnownInvalidations: Sendable {
     /// Forgets the older half, so that it is seldom necessary.
     private static func forget(_ state: inout State) {
         let numbers = state.last.values.sorted()
-        let floor = numbers[numbers.count / 2]
-        state.last = state.last.filter { $0.value > floor }
-        state.floor = max(state.floor, floor)
+        let lowWaterMark = numbers[numbers.count / 2]
+        state.last = state.last.filter { $0.value > lowWaterMark }
+        state.lowWaterMark = max(state.lowWaterMark, lowWaterMark)
     }
 
     /// Returns whether an invalidation after `number` may concern a response.
@@ -75,7 +75,7 @@ final class KnownInvalidations: Sendable {
         originHash: @autoclosure () -> Int64? = nil
     ) -> Bool {
         state.withLock { state in
-            if number < state.floor || number < state.lastOfAll { return true }
+            if number < state.lowWaterMark || number < state.lastOfAll { return true }
             func isInvalidated(_ scope: WriteContext.LogScope, _ hash: Int64) -> Bool {
                 state.last[Key(scope: scope, hash: hash)].map { $0 > number } ?? false
             }

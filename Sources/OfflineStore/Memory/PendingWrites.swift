@@ -11,7 +11,7 @@ final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
         var entry: MemoryEntry
-        var fence: Int64?
+        var fencingNumber: Int64?
     }
 
     private let pending = Mutex<[Int64: [Pending]]>([:])
@@ -20,9 +20,11 @@ final class PendingWrites: Sendable {
 
     /// - Parameters:
     ///   - token: distinguishes it from other values of its key.
-    ///   - fence: see ``PendingWrite/fence``.
-    func add(_ entry: MemoryEntry, hash: Int64, token: Int64, fence: Int64?) {
-        pending.withLock { $0[hash, default: []].append(Pending(token: token, entry: entry, fence: fence)) }
+    ///   - fencingNumber: see ``PendingWrite/fencingNumber``.
+    func add(_ entry: MemoryEntry, hash: Int64, token: Int64, fencingNumber: Int64?) {
+        pending.withLock {
+            $0[hash, default: []].append(Pending(token: token, entry: entry, fencingNumber: fencingNumber))
+        }
         count.add(1, ordering: .releasing)
     }
 
@@ -57,8 +59,8 @@ final class PendingWrites: Sendable {
         guard count.load(ordering: .acquiring) > 0 else { return [] }
         let found = pending.withLock { pending in (pending[hash] ?? []).filter { $0.entry.key == key } }
         return found.filter { pending in
-            guard let fence = pending.fence, fence != sequence else { return true }
-            return !known.concerns(pending.entry.subject, after: fence, originHash: originHash())
+            guard let fencingNumber = pending.fencingNumber, fencingNumber != sequence else { return true }
+            return !known.concerns(pending.entry.subject, after: fencingNumber, originHash: originHash())
         }.map(\.entry.value)
     }
 
@@ -84,8 +86,8 @@ struct PendingWrite: Sendable {
     var token: Int64
     /// The number of the last invalidation when the value was requested. A later one that concerns
     /// the value keeps it from being stored; with `nil`, none does.
-    var fence: Int64?
+    var fencingNumber: Int64?
 
-    func begin() { writes.add(entry, hash: hash, token: token, fence: fence) }
+    func begin() { writes.add(entry, hash: hash, token: token, fencingNumber: fencingNumber) }
     func end() { writes.remove(hash: hash, token: token) }
 }

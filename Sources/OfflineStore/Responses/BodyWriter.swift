@@ -51,7 +51,7 @@ final class BodyWriter: Sendable {
         guard database.state.unfinished.reserve(missing) else {
             throw StoreError(
                 code: .busy,
-                message: "\(describe()) is not stored: bodies that are being stored now use all "
+                message: "\(describe()) is not stored: bodies in progress use all "
                     + "\(database.state.limits.unfinished) bytes reserved for them. Try again, or raise 'budget'."
             )
         }
@@ -187,19 +187,21 @@ final class BodyWriter: Sendable {
     }
 
     private func makePendingWrite(_ draft: EntryDraft, _ visibility: Visibility) -> PendingWrite? {
-        let fence: Int64?
+        let fencingNumber: Int64?
         switch visibility {
         case .committed: return nil
-        case .pending: fence = nil
-        case .fenced(let number): fence = number
+        case .pending: fencingNumber = nil
+        case .fenced(let number): fencingNumber = number
         }
-        guard let entry = draft.memoryEntry?(fence ?? core.sequence.load(ordering: .acquiring)) else { return nil }
+        guard let entry = draft.memoryEntry?(fencingNumber ?? core.sequence.load(ordering: .acquiring)) else {
+            return nil
+        }
         return PendingWrite(
             writes: database.state.pending,
             entry: entry,
             hash: draft.keyHash,
             token: draft.id,
-            fence: fence
+            fencingNumber: fencingNumber
         )
     }
 
@@ -240,7 +242,7 @@ final class BodyWriter: Sendable {
         StoreError(
             code: .tooLarge,
             message: "\(name) has \(length) bytes or more; the limit for one entry is \(limits.maximumObject). "
-                + "Raise 'budget' (one entry takes at most an eighth of it), or do not store it."
+                + "Raise 'budget' (an entry may take at most an eighth of it), or do not store it."
         )
     }
 }

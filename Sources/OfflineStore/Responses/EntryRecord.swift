@@ -81,11 +81,11 @@ struct EntryRecord: Sendable {
     init?(_ statement: SQLStatement, _ state: DatabaseState, readsBytes: Bool = true) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
         let pending = PendingInvalidation(statement.integer(14))
-        if pending == .removed || statement.integer(4) < state.removalFloor(kind) { return nil }
-        let floor =
+        if pending == .removed || statement.integer(4) < state.removalLowWaterMark(kind) { return nil }
+        let lowWaterMark =
             switch kind {
-            case .response: state.responseFloor.load(ordering: .acquiring)
-            case .object: state.objectFloor.load(ordering: .acquiring)
+            case .response: state.responseLowWaterMark.load(ordering: .acquiring)
+            case .object: state.objectLowWaterMark.load(ordering: .acquiring)
             }
         id = statement.integer(0)
         self.kind = kind
@@ -93,7 +93,7 @@ struct EntryRecord: Sendable {
         key = readsBytes ? statement.bytes(3) : []
         invalidation = InvalidationCause.greatest(
             InvalidationCause(isMarked: statement.flag(5), column: statement.integer(16)),
-            statement.integer(4) < floor ? .unspecified : nil,
+            statement.integer(4) < lowWaterMark ? .unspecified : nil,
             pending.cause
         )
         isUsableStale = statement.flag(6)
@@ -137,7 +137,7 @@ extension StoredResponseHead {
     /// the program that stored it recorded that.
     mutating func complete(_ invalidation: InvalidationCause?, under key: CacheKey) {
         invalidate(invalidation)
-        if sharingBasis == .unrecorded, !key.isShared { sharingBasis = .noCredentials }
+        if sharingBasis == .unrecorded, !key.isCommon { sharingBasis = .noCredentials }
     }
 }
 

@@ -30,10 +30,10 @@ struct ResponseRow {
     init?(_ statement: SQLStatement, _ state: DatabaseState) {
         let sequence = statement.integer(1)
         let pending = PendingInvalidation(statement.integer(Self.stateColumn))
-        if pending == .removed || sequence < state.removalFloor(.response) { return nil }
+        if pending == .removed || sequence < state.removalLowWaterMark(.response) { return nil }
         id = statement.integer(0)
         let isMarked = statement.flag(2)
-        if isMarked || pending != .none || sequence < state.responseFloor.load(ordering: .acquiring) {
+        if isMarked || pending != .none || sequence < state.responseLowWaterMark.load(ordering: .acquiring) {
             let cause = InvalidationCause(isMarked: isMarked, column: statement.integer(Self.causeColumn))
             invalidation = InvalidationCause.greatest(cause, pending.cause, .unspecified)
         } else {

@@ -286,12 +286,12 @@ final class SQLiteResponseStore: ResponseStore {
     }
 
     @concurrent
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
-        try begin(draft, fence: fence)
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try begin(draft, fencingNumber: fencingNumber)
     }
 
     /// Begins to store a response from the engine; `nil` if it cannot be stored now.
-    private func begin(_ draft: ResponseDraft, fence: InvalidationSequence) throws -> (any ResponseWriter)? {
+    private func begin(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) throws -> (any ResponseWriter)? {
         if core.isReadOnly { return nil }
         let database = try core.database()
         // A store that was opened for reading alone stores nothing, which is no failure.
@@ -319,14 +319,20 @@ final class SQLiteResponseStore: ResponseStore {
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)
         guard database.state.unfinished.reserve(room) else { return nil }
-        return SQLiteResponseWriter(core: core, database: database, draft: draft, fence: fence, reserved: room)
+        return SQLiteResponseWriter(
+            core: core,
+            database: database,
+            draft: draft,
+            fencingNumber: fencingNumber,
+            reserved: room
+        )
     }
 
     @concurrent
     func freshen(
         _ response: StoredResponse,
         with draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> StoredResponse? {
         let database = try core.database()
         let bytes = draft.head.storedBytes + draft.tagBytes
@@ -343,10 +349,10 @@ final class SQLiteResponseStore: ResponseStore {
         if freshened.content != nil {
             renewed.memoryEntry = { [freshened] sequence in entry.memoryEntry(freshened, sequence: sequence) }
         }
-        let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
+        let place = EntryRows(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedBytes + draft.tagLogBytes)) {
             [renewed] context in
-            if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
+            if try context.isInvalidated(after: fencingNumber, entry, freshening: place.id) { return false }
             return try context.freshen(place, with: renewed)
         }
         guard isChanged else { return nil }

@@ -13,7 +13,7 @@ final class SQLiteResponseWriter: ResponseWriter {
 
     private let draft: ResponseDraft
     /// `nil` stores the response regardless of invalidations.
-    private let fence: InvalidationSequence?
+    private let fencingNumber: InvalidationSequence?
     private let core: StoreCore
     private let body: BodyWriter
     /// The smallest quota that applies to it.
@@ -25,12 +25,12 @@ final class SQLiteResponseWriter: ResponseWriter {
         core: StoreCore,
         database: StoreDatabase,
         draft: ResponseDraft,
-        fence: InvalidationSequence?,
+        fencingNumber: InvalidationSequence?,
         reserved: Int64
     ) {
         self.core = core
         self.draft = draft
-        self.fence = fence
+        self.fencingNumber = fencingNumber
         quota = database.state.limits.quotas.tightest(for: draft)
         body = BodyWriter(core: core, database: database, reserved: reserved) { [key = draft.key] in
             "The body for '\(key.components.method) \(key.components.target.redacted)'"
@@ -71,10 +71,10 @@ final class SQLiteResponseWriter: ResponseWriter {
         }
         let state = body.database.state
         let entry = ResponseEntry(draft: draft, state: state)
-        let fence = fence
+        let fencingNumber = fencingNumber
         let stored = try await body.finish(
             carrying: Int(draft.head.storedBytes + draft.tagLogBytes),
-            mayRunHere: fence == nil
+            mayRunHere: fencingNumber == nil
         ) { bodyID, length, whole in
             let (response, row) = entry.stored(
                 id: bodyID,
@@ -83,9 +83,11 @@ final class SQLiteResponseWriter: ResponseWriter {
                 residentLimit: state.limits.residentBody
             )
             let visibility: BodyWriter.Visibility =
-                if response.content?.body != nil { fence.map { .fenced($0.number) } ?? .pending } else { .committed }
+                if response.content?.body != nil { fencingNumber.map { .fenced($0.number) } ?? .pending } else {
+                    .committed
+                }
             return BodyWriter.Ending(draft: row, value: response, visibility: visibility) { context in
-                if let fence { try !context.isInvalidated(after: fence, entry) } else { true }
+                if let fencingNumber { try !context.isInvalidated(after: fencingNumber, entry) } else { true }
             }
         }
         phase.withLock { $0 = stored == nil ? .abandoned : .finished }
@@ -205,16 +207,16 @@ struct ResponseEntry: Sendable {
 }
 
 extension WriteContext {
-    /// Returns whether an invalidation after `fence` concerned a response.
+    /// Returns whether an invalidation after `fencingNumber` concerned a response.
     ///
     /// - Parameter entryID: the entry that the response freshens, whose tags are included.
     func isInvalidated(
-        after fence: InvalidationSequence,
+        after fencingNumber: InvalidationSequence,
         _ entry: ResponseEntry,
         freshening entryID: Int64? = nil
     ) throws -> Bool {
         try isInvalidated(
-            after: fence,
+            after: fencingNumber,
             keyHash: entry.keyHash,
             targetHash: entry.targetHash,
             originHash: entry.originHash(state)

@@ -141,7 +141,7 @@ struct StoredBody: Sendable {
             throw StoreError(
                 code: .gone,
                 message:
-                    "Stored body \(bodyID) was removed by the writing process while it was read. Request the response again."
+                    "Stored body \(bodyID) was removed by the writing process while it was being read. Request the response again."
             )
         case .damaged:
             core.noteDamage("body", entryID: entryID, in: database)

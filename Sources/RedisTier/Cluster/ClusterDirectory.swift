@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The map of a cluster, asked from any node that is known.
+/// The map of a cluster, requested from any known node.
 final class ClusterDirectory: Sendable {
     private typealias Outcome = Result<ClusterMap, RedisTierError>
 
@@ -11,7 +11,7 @@ final class ClusterDirectory: Sendable {
         var last: (outcome: Outcome, at: NIODeadline)?
     }
 
-    /// The shortest time between two questions.
+    /// The shortest time between two requests.
     static let pause = TimeAmount.milliseconds(100)
 
     private let seeds: [RedisEndpoint]
@@ -39,24 +39,24 @@ final class ClusterDirectory: Sendable {
             settings.limits.replyLength = 4 << 20
             let (connection, _) = try await RedisConnection.connect(settings, on: group.next())
             defer { connection.close() }
-            // A node that is cut off from the others knows an old map.
+            // A node that is cut off from the others has an old map.
             let information = try await connection.execute(
                 RedisCommand("CLUSTER", "INFO"),
                 within: settings.connectTimeout
             )
             guard information.text?.contains("cluster_state:ok") == true else {
-                throw RedisTierError(.unreachable, "The node '\(endpoint)' says that its cluster is not complete.")
+                throw RedisTierError(.unreachable, "The node '\(endpoint)' reports that its cluster is incomplete.")
             }
             let reply = try await connection.execute(RedisCommand("CLUSTER", "SLOTS"), within: settings.connectTimeout)
             return try ClusterMap(reply, from: endpoint)
         }
     }
 
-    /// The last map; `nil`: none was read yet.
+    /// The last map; `nil` if none has been read yet.
     var map: ClusterMap? { state.withLock { $0.map } }
 
-    /// Asks one node after the other, once for all callers, and not sooner than ``pause`` after the
-    /// last time: then its outcome counts again.
+    /// Asks one node after another, once for all callers. Within ``pause`` of the last time,
+    /// returns the last result.
     func refresh() async throws(RedisTierError) -> ClusterMap {
         let reading: Task<Outcome, Never> = state.withLock { state in
             if let reading = state.reading { return reading }
@@ -73,7 +73,7 @@ final class ClusterDirectory: Sendable {
         var failure = RedisTierError(.unreachable, "No node of the cluster is known.")
         var outcome: Outcome?
         var asked: Set<RedisEndpoint> = []
-        // Any of them, so that one with an old map is not asked each time.
+        // In random order, so that a node with an old map is not asked every time.
         for endpoint in known.shuffled() + seeds.shuffled() where asked.insert(endpoint).inserted {
             do throws(RedisTierError) {
                 outcome = .success(try await ask(endpoint))

@@ -1,25 +1,25 @@
-/// Which primary has which slots, as one node of a cluster says.
+/// Which primary owns which slots, according to one node of a cluster.
 struct ClusterMap: Sendable, Hashable {
     static let mostPrimaries = 64
     static let mostReplicas = 64
-    /// Each slot may be a range of its own.
+    /// Each slot may be its own range.
     static let mostRanges = HashSlot.count
     private static let none = UInt8.max
 
-    /// Each once, in the order of their first slots.
+    /// Each primary once, in the order of their first slots.
     let primaries: [RedisEndpoint]
-    /// Those that could tell of a new primary.
+    /// The replicas, which may know of a new primary.
     let replicas: [RedisEndpoint]
-    /// The place in ``primaries`` by slot.
+    /// The index in ``primaries``, by slot.
     private let owners: [UInt8]
 
     /// Reads the reply of `CLUSTER SLOTS`: ranges with their primary and its replicas.
     ///
-    /// - Parameter source: the node that replied, whose host stands for one that it does not know.
+    /// - Parameter source: the node that replied. Its host replaces an unknown host.
     /// - Throws: an error of ``RedisTierError/Code/unreachable``.
     init(_ reply: RESPValue, from source: RedisEndpoint) throws(RedisTierError) {
         guard case .array(let ranges) = reply, ranges.count <= Self.mostRanges else {
-            throw .map("it has another form")
+            throw .map("it has an unknown form")
         }
         var places: [RedisEndpoint: UInt8] = [:]
         var primaries: [RedisEndpoint] = []
@@ -28,12 +28,12 @@ struct ClusterMap: Sendable, Hashable {
         for range in ranges {
             guard case .array(let parts) = range, parts.count >= 3, case .integer(let first) = parts[0],
                 case .integer(let last) = parts[1], first >= 0, first <= last, last < HashSlot.count
-            else { throw .map("a range has another form") }
+            else { throw .map("a range has an unknown form") }
             for replica in parts[3...] where replicas.count < Self.mostReplicas {
                 guard let endpoint = Self.endpoint(replica, source), !replicas.contains(endpoint) else { continue }
                 replicas.append(endpoint)
             }
-            // Without a place that is known, its slots have no owner.
+            // If its address is unknown, its slots have no owner.
             guard let primary = Self.endpoint(parts[2], source) else { continue }
             if places[primary] == nil {
                 guard primaries.count < Self.mostPrimaries else {
@@ -50,13 +50,13 @@ struct ClusterMap: Sendable, Hashable {
         (self.primaries, self.replicas, self.owners) = (primaries, replicas, owners)
     }
 
-    /// The primary of a slot; `nil`: no node has it.
+    /// The primary of a slot; `nil` if no node owns it.
     func owner(of slot: HashSlot) -> RedisEndpoint? {
         let place = owners[slot.number]
         return place == Self.none ? nil : primaries[Int(place)]
     }
 
-    /// A node: host, port, and what is not needed here.
+    /// A node: host, port, and fields that are not needed here.
     private static func endpoint(_ node: RESPValue, _ source: RedisEndpoint) -> RedisEndpoint? {
         guard case .array(let parts) = node, parts.count >= 2, case .integer(let port) = parts[1] else { return nil }
         let host: String
@@ -71,7 +71,7 @@ struct ClusterMap: Sendable, Hashable {
 }
 
 extension RedisEndpoint {
-    /// A node that another one names: without a host it is that of the other one, and `?` is
+    /// A node as another node names it: an empty host means the other node's host, and `?` means
     /// unknown.
     static func inCluster(_ host: String, _ port: Int, from source: RedisEndpoint) -> RedisEndpoint? {
         var host = host

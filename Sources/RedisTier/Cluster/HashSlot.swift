@@ -12,7 +12,8 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The slot of a key: of its hash tag, if it has one, which is the first text in braces.
+    /// The slot of a key, or of its hash tag if it has one. The hash tag is the first text in
+    /// braces.
     init(of key: String) {
         var bytes = Array(key.utf8)[...]
         if let open = bytes.firstIndex(of: UInt8(ascii: "{")) {

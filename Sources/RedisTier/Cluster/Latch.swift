@@ -20,7 +20,7 @@ final class Latch: Sendable {
         for continuation in waiting.values { continuation.resume() }
     }
 
-    /// Returns when it is open, or the task is cancelled.
+    /// Returns when the latch is open or the task is cancelled.
     func wait() async {
         let number = state.withLock { state in
             state.next += 1
@@ -29,7 +29,7 @@ final class Latch: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
-                    // Under the lock, which the handler takes too.
+                    // Under the lock, because the cancellation handler takes it too.
                     if state.isOpen || Task.isCancelled { return true }
                     state.waiting[number] = continuation
                     return false

@@ -1,10 +1,11 @@
-/// A node's reply that a command is for another node, or for later. The command was not performed.
+/// A node's reply that a command belongs to another node, or must be retried. The command was not
+/// performed.
 enum Redirection: Sendable, Hashable {
-    /// The slot is at another node.
+    /// Another node owns the slot.
     case moved(RedisEndpoint)
-    /// The key, on its way to another node, is there.
+    /// The slot is being moved, and its new node has the key.
     case ask(RedisEndpoint)
-    /// Some of the keys are here, and others there.
+    /// The slot is being moved, and only some of the keys have arrived.
     case tryAgain
 
     /// - Parameter source: the node that replied.
@@ -14,7 +15,7 @@ enum Redirection: Sendable, Hashable {
         switch words[0] {
         case "TRYAGAIN": self = .tryAgain
         case "MOVED", "ASK":
-            // An address of IPv6 has no brackets here.
+            // An IPv6 address has no brackets here.
             guard words.count == 3, let colon = words[2].lastIndex(of: ":"),
                 let port = Int(words[2][words[2].index(after: colon)...]),
                 let place = RedisEndpoint.inCluster(String(words[2][..<colon]), port, from: source)
@@ -25,10 +26,10 @@ enum Redirection: Sendable, Hashable {
     }
 }
 
-/// Where a call goes next. Each kind of redirection is followed once. Pure.
+/// Decides where a call goes next. Each kind of redirection is followed once. Pure.
 struct ClusterRoute: Sendable {
     private(set) var place: RedisEndpoint
-    /// Whether `ASKING` goes before each command.
+    /// Whether `ASKING` precedes each command.
     private(set) var isAsking = false
     private var hasMoved = false
     private var hasAsked = false

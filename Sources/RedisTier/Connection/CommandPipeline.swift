@@ -3,11 +3,11 @@ import NIOCore
 /// The commands of one connection that have no reply yet, in the order in which they were sent.
 /// Pure: events go in, actions come out.
 ///
-/// A command whose deadline passed stays in the queue, because its reply still comes: that reply is
-/// dropped. The connection counts as stalled if no reply came for ``stallLimit`` although the first
+/// A command whose deadline has passed stays in the queue, because its reply still arrives and must
+/// be dropped. The connection counts as stalled if no reply came for ``stallLimit`` and the first
 /// command is late by as much.
 struct CommandPipeline<Completion> {
-    private struct Place {
+    private struct Pending {
         /// `nil` after the deadline.
         var completion: Completion?
         let byteCount: Int
@@ -23,12 +23,12 @@ struct CommandPipeline<Completion> {
         case reject
     }
 
-    /// The actions at a point in time.
+    /// The actions due at a point in time.
     struct Expiry {
-        /// The commands whose deadline has passed since the last time.
+        /// The commands whose deadline has passed since the last check.
         var late: [Completion] = []
         var isStalled = false
-        /// When to look again.
+        /// When to check again.
         var next: NIODeadline?
     }
 
@@ -40,36 +40,37 @@ struct CommandPipeline<Completion> {
     }
 
     private let stallLimit: TimeAmount
-    private var places = CircularBuffer<Place>()
+    private var pending = CircularBuffer<Pending>()
     private var lastReply = NIODeadline.uptimeNanoseconds(0)
 
     init(stallLimit: TimeAmount) { self.stallLimit = stallLimit }
 
-    var count: Int { places.count }
+    var count: Int { pending.count }
 
     mutating func append(_ completion: Completion, byteCount: Int, deadline: NIODeadline) {
-        places.append(Place(completion: completion, byteCount: byteCount, deadline: deadline))
+        pending.append(Pending(completion: completion, byteCount: byteCount, deadline: deadline))
     }
 
-    /// Replaces the reply that has come.
+    /// Receives a reply for the first command.
     mutating func receive(at now: NIODeadline) -> ReplyAction {
-        guard let place = places.popFirst() else { return .reject }
+        guard let command = pending.popFirst() else { return .reject }
         lastReply = now
-        return place.completion.map { .complete($0, byteCount: place.byteCount) } ?? .drop(byteCount: place.byteCount)
+        return command.completion.map { .complete($0, byteCount: command.byteCount) }
+            ?? .drop(byteCount: command.byteCount)
     }
 
     mutating func expire(at now: NIODeadline) -> Expiry {
         var expiry = Expiry()
-        for index in places.indices {
-            guard let completion = places[index].completion else { continue }
-            if places[index].deadline <= now {
+        for index in pending.indices {
+            guard let completion = pending[index].completion else { continue }
+            if pending[index].deadline <= now {
                 expiry.late.append(completion)
-                places[index].completion = nil
+                pending[index].completion = nil
             } else {
-                expiry.next = min(expiry.next ?? .distantFuture, places[index].deadline)
+                expiry.next = min(expiry.next ?? .distantFuture, pending[index].deadline)
             }
         }
-        if let first = places.first {
+        if let first = pending.first {
             let stalled = max(first.deadline, lastReply) + stallLimit
             expiry.isStalled = stalled <= now
             expiry.next = min(expiry.next ?? .distantFuture, stalled)
@@ -78,11 +79,11 @@ struct CommandPipeline<Completion> {
     }
 
     mutating func end() -> Ending {
-        defer { places.removeAll() }
+        defer { pending.removeAll() }
         return Ending(
-            waiting: places.compactMap(\.completion),
-            byteCount: places.reduce(0) { $0 + $1.byteCount },
-            count: places.count
+            waiting: pending.compactMap(\.completion),
+            byteCount: pending.reduce(0) { $0 + $1.byteCount },
+            count: pending.count
         )
     }
 }

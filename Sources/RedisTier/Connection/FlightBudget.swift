@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the commands of a connection from their submission to their reply, for any thread.
+/// Counts the commands of a connection from submission to reply. Any thread may use it.
 final class FlightBudget: Sendable {
     private let mostCommands: Int
     private let mostBytes: Int
@@ -24,8 +24,8 @@ final class FlightBudget: Sendable {
             throw RedisTierError(
                 .busy,
                 commands > mostCommands
-                    ? "As many commands are in flight as may be on one connection: \(mostCommands)."
-                    : "The commands in flight on one connection may have \(mostBytes) bytes; this one would exceed that."
+                    ? "A connection may have at most \(mostCommands) commands in flight."
+                    : "The commands in flight on a connection may have at most \(mostBytes) bytes; this command would exceed that."
             )
         }
     }

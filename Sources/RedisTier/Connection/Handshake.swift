@@ -1,5 +1,5 @@
-/// The first commands of a connection: `HELLO 3` with credentials and name in one round trip. For a
-/// server without `HELLO` (Redis before 6) it is `AUTH` and `CLIENT SETNAME`, and RESP2.
+/// The first commands of a connection: `HELLO 3` with credentials and name, in one round trip. A
+/// server without `HELLO` (Redis before 6) gets `AUTH` and `CLIENT SETNAME`, and RESP2 is used.
 ///
 /// <https://redis.io/docs/latest/commands/hello/>
 struct Handshake {
@@ -39,7 +39,7 @@ struct Handshake {
             return .fail(
                 RedisTierError(
                     .rejected,
-                    "The server rejected the handshake with '\(error.code)'. Check user, password and name."
+                    "The server rejected the handshake with '\(error.code)'. Check the user, the password and the name."
                 )
             )
         case (.hello, let reply):
@@ -65,7 +65,7 @@ struct Handshake {
     }
 }
 
-/// A server, as it presented itself.
+/// The server's description of itself.
 package struct ServerGreeting: Sendable, Hashable {
     /// 3, or 2 without `HELLO`.
     package var protocolVersion: Int
@@ -103,6 +103,6 @@ extension RESPServerError {
 extension RedisTierError {
     fileprivate static let unexpectedReply = RedisTierError(
         .unexpected,
-        "The server sent a reply of a wrong type in the handshake. Its connection is closed."
+        "The server sent a reply of the wrong type in the handshake. The connection was closed."
     )
 }

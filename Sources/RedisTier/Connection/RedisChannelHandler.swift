@@ -2,8 +2,8 @@ import NIOCore
 
 /// The commands and replies of one connection, on its event loop.
 ///
-/// Commands go into one buffer, which is flushed once in each turn of the loop: behind the replies
-/// that were read in it, where the callbacks of replies submitted more.
+/// Commands go into one buffer, which is flushed once per turn of the loop. The flush comes after
+/// the replies that were read in that turn, because their callbacks may submit more commands.
 final class RedisChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -32,7 +32,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     // MARK: Commands
 
-    /// Takes the commands of other threads, and flushes them together.
+    /// Takes the commands submitted by other threads and flushes them together.
     func takeSubmissions() {
         for submission in list.take() { enqueue(submission) }
         flush()
@@ -44,7 +44,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     func submit(_ submission: Submission) throws(RedisTierError) {
         if let endingError { throw endingError }
         enqueue(submission)
-        // While it reads, it flushes behind the replies.
+        // During a read, the flush comes after the replies.
         guard !isReading, !willFlush, let context else { return }
         willFlush = true
         context.eventLoop.assumeIsolated().execute {
@@ -105,7 +105,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
             case .reject:
                 throw RedisTierError(
                     .unexpected,
-                    "The server sent a reply to no command. Its connection is closed."
+                    "The server sent a reply without a command. The connection was closed."
                 )
             }
         }
@@ -126,7 +126,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         let expiry = pipeline.expire(at: context.eventLoop.now)
         for completion in expiry.late { completion(.failure(.late)) }
         if expiry.isStalled {
-            return end(RedisTierError(.closed, "The server's replies are too late. Its connection is closed."))
+            return end(RedisTierError(.closed, "The server's replies are too slow. The connection was closed."))
         }
         if let next = expiry.next { setAlarm(next) }
     }
@@ -137,7 +137,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.context = context
     }
 
-    /// Has a promise completed when the connection has ended.
+    /// Completes a promise when the connection has ended.
     func whenEnded(_ promise: EventLoopPromise<RedisTierError>) { ending = promise }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -150,23 +150,23 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        // A channel that was never connected has no end of its own.
+        // A channel that was never connected does not report its end.
         self.context = nil
         end(.connectionClosed)
     }
 
-    /// Ends the connection, and every command that waits, once. Later bytes are not read.
+    /// Ends the connection and every waiting command, once. Later bytes are not read.
     func end(_ error: RedisTierError) {
         guard endingError == nil else { return }
         endingError = error
         timer?.cancel()
         let submitted = list.end(error)
-        let places = pipeline.end()
+        let pending = pipeline.end()
         budget.release(
-            submitted.reduce(places.byteCount) { $0 + $1.byteCount },
-            commands: places.count + submitted.count
+            submitted.reduce(pending.byteCount) { $0 + $1.byteCount },
+            commands: pending.count + submitted.count
         )
-        for completion in places.waiting + submitted.map(\.completion) { completion(.failure(error)) }
+        for completion in pending.waiting + submitted.map(\.completion) { completion(.failure(error)) }
         context?.close(promise: nil)
         ending?.succeed(error)
         ending = nil
@@ -175,5 +175,5 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
 extension RedisTierError {
     static let connectionClosed = RedisTierError(.closed, "The connection to the server was closed.")
-    static let late = RedisTierError(.timedOut, "The server did not reply within the command's time.")
+    static let late = RedisTierError(.timedOut, "The server did not reply within the command's time limit.")
 }

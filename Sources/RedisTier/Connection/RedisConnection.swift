@@ -1,10 +1,10 @@
 package import NIOCore
 import NIOPosix
 
-/// A connection to a server: commands go out behind one another without waiting, and their replies
-/// come back in the same order.
+/// A pipelined connection to a server: commands are sent without waiting for replies, and replies
+/// arrive in the same order.
 ///
-/// Any thread may use it. It does not connect again: see ``ConnectionKeeper``. Close it when you
+/// Any thread may use it. It does not reconnect: see ``ConnectionSupervisor``. Close it when you
 /// are done.
 package final class RedisConnection: RedisLink {
     /// The event loop on which completions are called.
@@ -14,7 +14,7 @@ package final class RedisConnection: RedisLink {
     private let budget: FlightBudget
     private let ending: EventLoopFuture<RedisTierError>
 
-    /// Adds what a connection needs to a channel. Must be called on its event loop.
+    /// Adds the handlers of a connection to a channel. Must be called on the channel's event loop.
     ///
     /// - Throws: an error of NIOSSL.
     init(_ settings: RedisConnectionSettings, on channel: any Channel) throws {
@@ -37,11 +37,11 @@ package final class RedisConnection: RedisLink {
         }
     }
 
-    /// Connects, with TLS if the settings have it, and performs the handshake.
+    /// Connects, with TLS if it is set, and performs the handshake.
     ///
     /// - Returns: the connection, and the server's greeting.
     /// - Throws: an error of ``RedisTierError/Code/unreachable`` or
-    ///   ``RedisTierError/Code/rejected``, or that of the server's bytes.
+    ///   ``RedisTierError/Code/rejected``, or an error about the server's bytes.
     package static func connect(
         _ settings: RedisConnectionSettings,
         on eventLoop: any EventLoop
@@ -132,7 +132,7 @@ package final class RedisConnection: RedisLink {
 
     package func close() {
         eventLoop.execute { [handler] in
-            handler.value.end(RedisTierError(.closed, "The connection was closed on this side."))
+            handler.value.end(RedisTierError(.closed, "This node closed the connection."))
         }
     }
 }

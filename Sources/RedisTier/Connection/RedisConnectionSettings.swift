@@ -16,7 +16,7 @@ package enum RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A user of the server's access control list. Its description has no password.
+/// A user of the server's access control list. The description omits the password.
 package struct RedisCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// `nil`: the server's user `default`.
     package var user: String?
@@ -31,15 +31,15 @@ package struct RedisCredentials: Sendable, CustomStringConvertible, CustomReflec
     package var customMirror: Mirror { Mirror(self, children: ["user": description]) }
 }
 
-/// TLS towards a server.
+/// The TLS settings for a server.
 package struct RedisTLS: Sendable {
     let context: NIOSSLContext
     let serverName: String?
 
     /// - Parameters:
     ///   - serverName: the name that the certificate must have, and that is sent (SNI); `nil`: the
-    ///     host of the endpoint. A certificate with the server's IP address is accepted as well.
-    ///   - context: is expensive to make. One serves all connections.
+    ///     host of the endpoint. A certificate with the server's IP address is also accepted.
+    ///   - context: expensive to create. Share one among all connections.
     package init(context: NIOSSLContext, serverName: String? = nil) {
         self.context = context
         self.serverName = serverName
@@ -49,7 +49,7 @@ package struct RedisTLS: Sendable {
     ///
     /// - Parameters:
     ///   - trustRootsFile: the trusted certificates; `nil`: the system's.
-    ///   - certificateFile: the client's certificate chain, for a server that asks for one.
+    ///   - certificateFile: the client's certificate chain, for a server that requests one.
     ///   - keyFile: its key.
     /// - Throws: an error of NIOSSL.
     package init(
@@ -73,7 +73,7 @@ package struct RedisTLS: Sendable {
     func handler(for endpoint: RedisEndpoint) throws -> NIOSSLClientHandler {
         var name = serverName
         if name == nil, case .tcp(let host, _) = endpoint { name = host }
-        // An address is compared with the certificate, but never sent as a name.
+        // An IP address is compared with the certificate, but never sent as SNI.
         let isAddress = name.map { (try? SocketAddress(ipAddress: $0, port: 0)) != nil } ?? true
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
     }
@@ -84,20 +84,20 @@ package struct RedisConnectionSettings: Sendable {
     package var endpoint: RedisEndpoint
     /// `nil`: the connection stays unauthenticated.
     package var credentials: RedisCredentials?
-    /// The name in the server's `CLIENT LIST`; it must have no spaces. `nil`: none.
+    /// The name in the server's `CLIENT LIST`, without spaces; `nil`: no name.
     package var clientName: String?
     /// `nil`: plain text.
     package var tls: RedisTLS?
-    /// The limits on what the server sends.
+    /// The limits on the server's replies.
     package var limits = RESPLimits()
-    /// The time to connect, and once more for TLS and the handshake.
+    /// The time limit to connect, and again for TLS and the handshake.
     package var connectTimeout = TimeAmount.seconds(1)
-    /// How late the first command's reply may be, and how long ago the last reply, before the
-    /// connection is closed.
+    /// The connection is closed if the first command's reply is late by this much and no reply has
+    /// arrived for this long.
     package var stallLimit = TimeAmount.seconds(1)
-    /// The most commands in flight.
+    /// The maximum number of commands in flight.
     package var commandCount = 1024
-    /// The most bytes of commands in flight, as encoded.
+    /// The maximum number of encoded bytes of commands in flight.
     package var commandBytes = 32 << 20
     /// Called on the event loop with each push; it must not block.
     package var onPush: @Sendable ([RESPValue]) -> Void = { _ in }

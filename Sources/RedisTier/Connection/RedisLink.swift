@@ -1,13 +1,13 @@
 package import NIOCore
 import Synchronization
 
-/// A way to a server that takes commands and may end: a connection, or one of a test.
+/// A link to a server that accepts commands and may end: a connection, or a test's replacement.
 package protocol RedisLink: Sendable {
     /// Submits a command, from any thread.
     ///
     /// - Parameters:
-    ///   - time: until the reply must be there. For a command that blocks on purpose it is longer
-    ///     than that, because a server that is late counts as failing.
+    ///   - time: the time limit for the reply. For a command that blocks on purpose, allow longer
+    ///     than the blocking time, because a late server counts as failing.
     ///   - completion: called once, on the event loop, unless this throws. It must not block.
     /// - Throws: an error of ``RedisTierError/Code/busy`` or ``RedisTierError/Code/closed``; then
     ///   nothing was sent.
@@ -17,19 +17,21 @@ package protocol RedisLink: Sendable {
         completion: @escaping ReplyCallback
     ) throws(RedisTierError)
 
-    /// Has an action run once when it has ended, with the reason; at once if it has ended.
+    /// Runs an action once when the link ends, with the reason; immediately if it has already
+    /// ended.
     func whenClosed(_ action: @escaping @Sendable (RedisTierError) -> Void)
 
-    /// Ends it. Commands without a reply fail.
+    /// Ends the link. Commands without a reply fail.
     func close()
 }
 
 extension RedisLink {
-    /// Performs a command, and waits for its reply. An error reply is a value, not an error.
+    /// Performs a command and waits for its reply. An error reply is returned as a value, not
+    /// thrown.
     ///
     /// - Throws: an error of ``RedisTierError/Code/busy``, ``RedisTierError/Code/closed``,
-    ///   ``RedisTierError/Code/timedOut`` or ``RedisTierError/Code/cancelled``, or that of the
-    ///   server's bytes.
+    ///   ``RedisTierError/Code/timedOut`` or ``RedisTierError/Code/cancelled``, or an error about
+    ///   the server's bytes.
     package func execute(_ command: RedisCommand, within time: TimeAmount) async throws(RedisTierError) -> RESPValue {
         try await PendingReply.wait { completion throws(RedisTierError) in
             try send(command, within: time, completion: completion)
@@ -37,7 +39,7 @@ extension RedisLink {
     }
 }
 
-/// The reply that a task waits for: that of the server, or none because the task was cancelled.
+/// The reply that a task waits for: the server's reply, or none because the task was cancelled.
 final class PendingReply: Sendable {
     typealias Reply = Result<RESPValue, RedisTierError>
 

@@ -12,8 +12,8 @@ struct Submission: Sendable {
     let completion: ReplyCallback
 }
 
-/// The commands that other threads submitted and the event loop has not taken yet. Only the first
-/// of them wakes the loop.
+/// Commands submitted by other threads that the event loop has not taken yet. Only the first one
+/// wakes the loop.
 final class SubmissionList: Sendable {
     private struct State {
         var waiting: [Submission] = []
@@ -39,7 +39,7 @@ final class SubmissionList: Sendable {
 
     /// Rejects all later submissions.
     ///
-    /// - Returns: those that were not taken.
+    /// - Returns: the submissions that were not taken.
     func end(_ error: RedisTierError) -> [Submission] {
         state.withLock { state in
             state.ending = error

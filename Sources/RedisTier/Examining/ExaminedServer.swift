@@ -1,9 +1,9 @@
+import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
-import SharedTier
 
-/// Asks one server. All replies together have four times the limit of one.
+/// Queries one server. All replies together may take four times the limit for one.
 struct ExaminedServer: Sendable {
     let connection: RedisConnection
     let replyLimit: TimeAmount
@@ -51,7 +51,7 @@ struct ExaminedServer: Sendable {
 
     // MARK: Rights
 
-    /// Tries the commands of the adapter on a key, which is removed.
+    /// Tries the adapter's commands on a key, and then removes the key.
     func probe(
         _ facts: inout ServerFacts,
         key: RedisCommand.Argument,
@@ -72,7 +72,7 @@ struct ExaminedServer: Sendable {
     private func attempt(_ probed: ProbedCommand, _ facts: inout ServerFacts) async throws(RedisTierError) -> Bool {
         guard case .error(let error) = try await perform(probed.command) else { return true }
         switch error.code {
-        // It may quote the key: only whether it does is of interest.
+        // The error may quote the key; only whether it does matters.
         case "NOPERM" where error.text.contains(" key"): facts.deniesKeys = true
         case "NOPERM": facts.denied.append(probed.name)
         case "OOM", "MISCONF", "NOREPLICAS", "READONLY": facts.rejectedWrite = facts.rejectedWrite ?? String(error.code)
@@ -97,7 +97,7 @@ struct ExaminedServer: Sendable {
         let last = try await perform(
             RedisCommand("XREVRANGE", keys.log, "+", "-", "COUNT", .integer(RedisExaminer.openedCount))
         )
-        // Without the rights that is not known.
+        // Without the rights, this is unknown.
         guard case .array(let meta) = epoch, meta.count == 2 else { return }
         facts.hasLookedAtLog = true
         var log = ServerFacts.LogFacts()

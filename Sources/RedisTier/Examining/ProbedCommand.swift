@@ -1,7 +1,7 @@
-/// The commands of this adapter, each in a form that changes nothing but a key of the probe.
+/// The commands of this adapter, each in a form that changes only the probe's key.
 ///
-/// The server looks at the user's rights before it looks at the key. So a command for another type
-/// of key is permitted if its error is about the type.
+/// The server checks the user's rights before it checks the key. So a command for another type of
+/// key is permitted if the error is about the type.
 struct ProbedCommand: Sendable {
     /// Its name in an access control list, such as `xinfo|stream`.
     let name: String
@@ -27,17 +27,17 @@ struct ProbedCommand: Sendable {
         ]
     }
 
-    /// Makes the key, for a short time.
+    /// Creates the key for a short time.
     static func make(_ key: RedisCommand.Argument) -> ProbedCommand {
         ProbedCommand("set", key, "probe", "PX", 10_000)
     }
     /// Removes the key.
     static func remove(_ key: RedisCommand.Argument) -> ProbedCommand { ProbedCommand("del", key) }
 
-    /// Commands for the log. The key is a text, or is not there.
+    /// Commands for the log. The key is a string, or does not exist.
     ///
-    /// - Parameter isText: whether the key is a text. A command that would make another key of none
-    ///   is left out otherwise.
+    /// - Parameter isText: whether the key is a string. If not, commands that would create a key of
+    ///   another type are omitted.
     static func log(_ key: RedisCommand.Argument, isText: Bool) -> [ProbedCommand] {
         [
             ProbedCommand("exists", key), ProbedCommand("hmget", key, "a"), ProbedCommand("hgetall", key),
@@ -57,7 +57,7 @@ struct ProbedCommand: Sendable {
     /// Commands for the nodes of a cluster.
     static let cluster = [ProbedCommand("cluster|info"), ProbedCommand("cluster|slots"), ProbedCommand("asking")]
 
-    /// The rule of an access control list that permits what is needed, and no more.
+    /// The access control rule that permits exactly the required commands.
     static func rule(user: String?, namespace: String, sharesResponses: Bool, isCluster: Bool) -> String {
         var all = [make(""), remove("")] + common("") + log("", isText: true)
         if sharesResponses { all += values("") }

@@ -1,12 +1,12 @@
+package import FleetTier
 import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
-package import SharedTier
 
-/// Examines a server, or the primaries of a cluster, before a fleet relies on it, or when it does
-/// not work. It leaves nothing there.
+/// Examines a server, or the primaries of a cluster, before a fleet relies on it or when something
+/// fails. It leaves nothing on the server.
 package struct RedisExaminer: Sendable {
-    /// The settings of the fleet by which a server is judged.
+    /// The settings of the fleet that a server is checked against.
     package struct Expectations: Sendable {
         package var namespace: FleetNamespace
         package var sharesResponses = false
@@ -20,7 +20,7 @@ package struct RedisExaminer: Sendable {
 
     static let pingCount = 200
     static let pingLimit = Duration.seconds(3)
-    /// How many of the last entries are opened.
+    /// How many of the latest entries are opened.
     static let openedCount = 16
 
     private let connector: RedisConnector
@@ -33,7 +33,7 @@ package struct RedisExaminer: Sendable {
     /// - Parameters:
     ///   - opens: whether a sealed purge can be opened.
     ///   - now: the node's time.
-    ///   - replyLimit: for one reply. All replies of a server have four times as long.
+    ///   - replyLimit: for one reply. All replies of a server together may take four times as long.
     package init(
         _ connector: RedisConnector,
         _ address: RedisAddress,
@@ -50,7 +50,7 @@ package struct RedisExaminer: Sendable {
         self.replyLimit = replyLimit
     }
 
-    /// Connects, asks, and judges.
+    /// Connects to the servers, queries them and returns the findings.
     package func examine() async -> [EngineFinding] {
         guard let cluster = connector.cluster else { return await examine(connector, hasLog: true, tag: "log") }
         let map: ClusterMap
@@ -61,14 +61,18 @@ package struct RedisExaminer: Sendable {
         }
         let slot = LogKeys(expected.namespace).slot
         guard let owner = map.owner(of: slot) else {
-            return [.connection(RedisTierError(.unreachable, "No node of the cluster has the log's slot \(slot)."))]
+            return [
+                .connection(
+                    RedisTierError(.unreachable, "No node of the cluster owns slot \(slot), which the log needs.")
+                )
+            ]
         }
         var findings = [
             EngineFinding(
                 .ok,
                 "topology",
                 server: "\(owner)",
-                "Cluster of \(map.primaries.count) primaries and \(map.replicas.count) replicas. The log is at '\(owner)'."
+                "A cluster with \(map.primaries.count) primaries and \(map.replicas.count) replicas. The log is on '\(owner)'."
             )
         ]
         let places = expected.sharesResponses ? map.primaries : [owner]
@@ -85,7 +89,7 @@ package struct RedisExaminer: Sendable {
         return findings
     }
 
-    /// A hash tag whose slot a primary has.
+    /// A hash tag whose slot a given primary owns.
     private func tag(at place: RedisEndpoint, _ map: ClusterMap) -> String {
         let tags = (0..<HashSlot.count * 4).lazy.map { "check-\($0)" }
         return tags.first { map.owner(of: HashSlot(of: "{\($0)}")) == place } ?? "log"
@@ -115,25 +119,26 @@ package struct RedisExaminer: Sendable {
         return ServerJudgement(facts: facts, address: address, expected: expected, hasLog: hasLog).findings(failure)
     }
 
-    /// A key of the probe, which is none of a fleet's.
+    /// A key for the probe, which no fleet uses.
     private func key(_ tag: String) -> RedisCommand.Argument {
         .text("hf1:\(expected.namespace):{\(tag)}:check:\(PurgeID.random())")
     }
 }
 
 extension EngineFinding {
-    /// A connection that could not be made.
+    /// The finding about a connection that failed.
     static func connection(_ error: RedisTierError) -> EngineFinding {
         let remedy: String
         switch error.code {
         case .rejected:
-            remedy = "Correct the user in 'shared.url', or 'shared.password'; 'ACL LIST' on the server shows its users."
+            remedy = "Correct the user in 'fleet.url', or 'fleet.password'. 'ACL LIST' on the server lists its users."
         case .malformed, .limit, .unexpected:
-            remedy = "Is it a Redis or Valkey? Correct 'shared.url': host, port, and 'rediss' for TLS."
+            remedy =
+                "Make sure that it is a Redis or Valkey server. Correct 'fleet.url': host, port, and 'rediss' for TLS."
         default:
             remedy =
-                "Start the server, or correct 'shared.url': host, port, and 'rediss' for TLS. "
-                + "Look at firewalls, and at 'bind' and 'protected-mode' of the server."
+                "Start the server, or correct 'fleet.url': host, port, and 'rediss' for TLS. "
+                + "Check firewalls, and 'bind' and 'protected-mode' on the server."
         }
         return EngineFinding(.error, "connection", error.message, remedy: remedy)
     }

@@ -1,28 +1,29 @@
-import SharedTier
+import FleetTier
 
-/// The state of a server, as far as it tells of it. Parts that it did not tell are `nil`.
+/// The state of a server, as far as the server reports it. Parts that it did not report are `nil`.
 struct ServerFacts: Sendable {
     var endpoint: RedisEndpoint
     var usesTLS = false
     /// The lines of `INFO`; `nil` if the user may not see them.
     var information: [String: String]?
-    /// The reply of `CONFIG GET`; `nil` if the user may not see it, as at many providers.
+    /// The reply of `CONFIG GET`; `nil` if the user may not see it, which is common with hosted
+    /// servers.
     var settings: [String: String]?
     /// From the greeting.
     var greetedVersion: String?
-    /// The times until the replies to `PING`.
+    /// The response times of `PING`.
     var pings: [Duration] = []
-    /// The server's clock less the node's, in milliseconds.
+    /// The server's clock minus the node's, in milliseconds.
     var clockOffset: Int64?
-    /// Commands that the user may not perform, as the access control list names them.
+    /// Commands that the user may not run, as the access control list names them.
     var denied: [String] = []
-    /// Whether the user may not use the fleet's keys.
+    /// Whether the user is denied the fleet's keys.
     var deniesKeys = false
-    /// The word with which the server rejected a write, such as `OOM`.
+    /// The error code with which the server rejected a write, such as `OOM`.
     var rejectedWrite: String?
-    /// The log, if this server has it; `nil` if there is none, or it may not be seen.
+    /// The log, if this server has it; `nil` if there is none or the user may not see it.
     var log: LogFacts?
-    /// Whether the log was looked at.
+    /// Whether the log was checked.
     var hasLookedAtLog = false
 
     /// The state of the log.
@@ -30,16 +31,16 @@ struct ServerFacts: Sendable {
         var count = 0
         var firstAt: EngineTime?
         var now: EngineTime?
-        /// Whether entries before the first one were removed.
+        /// Whether earlier entries were removed.
         var isTrimmed = false
         /// The epoch that its meta key names; `nil` if it has none.
         var epoch: String?
         /// Whether this server began that epoch.
         var isOfThisServer = false
-        /// How many of the last entries were opened, and how many of these could not be.
+        /// How many of the latest entries were tried, and how many of those could not be opened.
         var openedCount = 0
         var unreadableCount = 0
-        /// Of the nodes that have not ended.
+        /// The rows of nodes that have not ended.
         var rows: [NodeRow] = []
     }
 
@@ -51,7 +52,7 @@ struct ServerFacts: Sendable {
     }
     var product: String { information?["valkey_version"] == nil ? "Redis" : "Valkey" }
 
-    /// The lines `name:value` of `INFO`.
+    /// Parses the lines `name:value` of `INFO`.
     static func lines(_ text: String) -> [String: String] {
         var lines: [String: String] = [:]
         for line in text.split(whereSeparator: \.isNewline) {
@@ -61,7 +62,7 @@ struct ServerFacts: Sendable {
         return lines
     }
 
-    /// The pairs of `CONFIG GET`.
+    /// Parses the pairs of `CONFIG GET`.
     static func pairs(_ reply: RESPValue) -> [String: String]? {
         guard let entries = reply.entries else { return nil }
         var pairs: [String: String] = [:]

@@ -1,4 +1,4 @@
-import SharedTier
+import FleetTier
 
 extension ServerJudgement {
     /// The findings about the log of purges.
@@ -10,7 +10,7 @@ extension ServerJudgement {
                     .ok,
                     "log",
                     server: "\(facts.endpoint)",
-                    "There is none yet in the namespace '\(expected.namespace)': the first node begins it."
+                    "The namespace '\(expected.namespace)' has no log yet. The first node starts it."
                 )
             ]
         }
@@ -24,12 +24,12 @@ extension ServerJudgement {
                 .warning,
                 "log",
                 server: server,
-                "It was lost or evicted. Nodes begin a new one, and publish again what their journals have.",
-                remedy: "Find out who flushes the server, and see 'memory' and 'persistence' above."
+                "It was lost or evicted. The nodes start a new log and publish the purges in their journals again.",
+                remedy: "Find out what flushes the server, and see 'memory' and 'persistence' above."
             )
         }
         let nodes = "\(log.rows.count) \(log.rows.count == 1 ? "node" : "nodes")"
-        let began = log.isOfThisServer ? "" : " This server did not begin it: the next node begins another."
+        let began = log.isOfThisServer ? "" : " This server did not start it, so the next node starts a new one."
         return EngineFinding(
             .ok,
             "log",
@@ -38,7 +38,7 @@ extension ServerJudgement {
         )
     }
 
-    /// Responses older than the log cannot be judged, and are not taken.
+    /// Responses older than the log cannot be checked against it and are not used.
     private func reach(_ log: ServerFacts.LogFacts) -> EngineFinding? {
         guard let first = log.firstAt, let now = log.now else { return nil }
         let seconds = max(0, now.elapsedMilliseconds(since: first) / 1000)
@@ -52,8 +52,8 @@ extension ServerJudgement {
             "reach",
             server: server,
             "The log reaches back \(Self.written(seconds)), and responses are shared for \(Self.written(longest)) "
-                + "('shared.longest'): older ones are not taken.",
-            remedy: "Raise 'shared.retention.entries', or lower 'shared.longest'."
+                + "('fleet.longest'): older responses are not used.",
+            remedy: "Raise 'fleet.retention.entries', or lower 'fleet.longest'."
         )
     }
 
@@ -68,16 +68,16 @@ extension ServerJudgement {
             isNone ? .error : .warning,
             "secret",
             server: server,
-            "\(log.unreadableCount) of the last \(log.openedCount) purges cannot be opened: they are sealed with another secret.",
+            "\(log.unreadableCount) of the last \(log.openedCount) purges cannot be opened because they are sealed with a different secret.",
             remedy: Self.rotation
         )
     }
 
     private static let rotation =
-        "Give all nodes the same 'shared.secret', the one before as 'shared.previous-secret', and the one to come as "
-        + "'shared.next-secret'."
+        "Set the same 'fleet.secret' on all nodes, the old secret as 'fleet.previous-secret', and the next one as "
+        + "'fleet.next-secret'."
 
-    /// Nodes that tell themselves apart, and have one name for an operator.
+    /// Nodes with different identities that have the same name for the operator.
     private func names(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
         Dictionary(grouping: log.rows, by: \.report.name).filter { $0.value.count > 1 }
             .sorted { $0.key < $1.key }
@@ -89,10 +89,10 @@ extension ServerJudgement {
                     .warning,
                     "nodes",
                     server: "\(facts.endpoint)",
-                    "\(rows.count) nodes are named '\(name)': \(places.joined(separator: ", ")). A purge is everywhere "
-                        + "only if all of them have it.",
-                    remedy: "Set another 'shared.node' at each of them. One that has not been seen for long was a node "
-                        + "with another store: its row goes after 7 days."
+                    "\(rows.count) nodes are named '\(name)': \(places.joined(separator: ", ")). A purge counts as applied everywhere "
+                        + "only once all of them have applied it.",
+                    remedy: "Set a different 'fleet.node' on each. A node that has not been seen for a long time "
+                        + "had another store; its row is removed after 7 days."
                 )
             }
     }
@@ -104,7 +104,7 @@ extension ServerJudgement {
                     .error,
                     "secret",
                     server: "\(facts.endpoint)",
-                    "The node '\(row.report.name)' cannot open \(row.report.unopened) entries, so these purges are not in "
+                    "The node '\(row.report.name)' cannot open \(row.report.unopened) entries, so those purges are not in "
                         + "force there.",
                     remedy: Self.rotation
                 )

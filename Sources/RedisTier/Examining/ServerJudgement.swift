@@ -1,6 +1,6 @@
-import SharedTier
+import FleetTier
 
-/// Judges the state of a server by the settings of a fleet. Pure.
+/// Checks the state of a server against the settings of a fleet. Pure.
 struct ServerJudgement: Sendable {
     let facts: ServerFacts
     let address: RedisAddress
@@ -34,16 +34,16 @@ struct ServerJudgement: Sendable {
             return finding(
                 .error,
                 "version",
-                "The server at '\(facts.endpoint)' does not say its version.",
-                remedy: "Permit INFO to the user, and use a Redis from 7.0 on, or a Valkey."
+                "The server at '\(facts.endpoint)' does not report its version.",
+                remedy: "Allow the user to run INFO, and use Redis 7.0 or later, or Valkey."
             )
         }
         guard facts.product == "Valkey" || major >= 7 else {
             return finding(
                 .error,
                 "version",
-                "\(facts.product) \(version) at '\(facts.endpoint)' is too old: 7.0 or later is needed.",
-                remedy: "Upgrade it, or name another server in 'shared.url'."
+                "\(facts.product) \(version) at '\(facts.endpoint)' is too old. Version 7.0 or later is required.",
+                remedy: "Upgrade it, or name another server in 'fleet.url'."
             )
         }
         return finding(.ok, "version", "\(facts.product) \(version) at '\(facts.endpoint)'.")
@@ -56,17 +56,17 @@ struct ServerJudgement: Sendable {
             return finding(
                 .error,
                 "topology",
-                "The server is a node of a cluster, and 'shared.url' names a server alone.",
-                remedy: "Write 'redis+cluster://HOST:PORT' with some of its nodes."
+                "The server is a node of a cluster, but 'fleet.url' names a single server.",
+                remedy: "Use 'redis+cluster://HOST:PORT' with some of its nodes."
             )
-        case .server: return finding(.ok, "topology", "A server alone.")
+        case .server: return finding(.ok, "topology", "A single server.")
         case .sentinels(let places, let primary):
             return finding(
                 .ok,
                 "topology",
-                "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)', as \(places.count) sentinels were asked."
+                "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)', according to \(places.count) sentinels."
             )
-        // The map says it for all nodes.
+        // The finding about the map covers all nodes.
         case .cluster: return nil
         }
     }
@@ -76,13 +76,13 @@ struct ServerJudgement: Sendable {
         switch facts.endpoint {
         case .unix: return finding(.ok, "encryption", "A Unix socket.")
         case .tcp(let host, _) where host == "localhost" || host == "::1" || host.hasPrefix("127."):
-            return finding(.ok, "encryption", "None, and the server is on this machine.")
+            return finding(.ok, "encryption", "None, but the server is on this machine.")
         case .tcp:
             return finding(
                 .warning,
                 "encryption",
-                "None: who can read the network sees the password. What nodes share is sealed.",
-                remedy: "Use 'rediss://' and a port with TLS, unless the network is trusted."
+                "None: anyone who can read the network sees the password. Shared data is sealed.",
+                remedy: "Use 'rediss://' and a TLS port, unless the network is trusted."
             )
         }
     }
@@ -96,8 +96,8 @@ struct ServerJudgement: Sendable {
             return finding(
                 .warning,
                 "memory",
-                "\(words): the server may evict the log of purges. All nodes then validate everything.",
-                remedy: "'\(better)': everything but the log has a time to live."
+                "\(words): the server may evict the log of purges, and all nodes then validate everything.",
+                remedy: "Run '\(better)': everything except the log has a time to live."
             )
         }
         guard expected.sharesResponses else { return finding(.ok, "memory", "\(words).") }
@@ -105,16 +105,16 @@ struct ServerJudgement: Sendable {
             return finding(
                 .warning,
                 "memory",
-                "\(words): shared responses may take all memory of the machine.",
-                remedy: "'CONFIG SET maxmemory 1gb', for example, and '\(better)'."
+                "\(words): shared responses may use all of the machine's memory.",
+                remedy: "Run 'CONFIG SET maxmemory 1gb', for example, and '\(better)'."
             )
         }
         if policy == "noeviction" {
             return finding(
                 .warning,
                 "memory",
-                "\(words): once it is full, it takes neither responses nor purges.",
-                remedy: "'\(better)': then responses make room for others."
+                "\(words): once memory is full, the server accepts neither responses nor purges.",
+                remedy: "Run '\(better)': old responses then make room for new ones."
             )
         }
         return finding(.ok, "memory", "\(words).")
@@ -126,8 +126,8 @@ struct ServerJudgement: Sendable {
             return finding(
                 .warning,
                 "persistence",
-                "No append-only file: after a restart the log is gone, and nodes that were cut off validate everything.",
-                remedy: "'CONFIG SET appendonly yes'."
+                "No append-only file: a restart loses the log, and nodes that were cut off then validate everything.",
+                remedy: "Run 'CONFIG SET appendonly yes'."
             )
         }
         if facts.information?["aof_last_write_status"] == "err" {
@@ -135,7 +135,7 @@ struct ServerJudgement: Sendable {
                 .error,
                 "persistence",
                 "The append-only file could not be written.",
-                remedy: "Look at the server's disk and log."
+                remedy: "Check the server's disk and log."
             )
         }
         let sync = facts.settings?["appendfsync"]
@@ -144,7 +144,7 @@ struct ServerJudgement: Sendable {
                 .warning,
                 "persistence",
                 "The append-only file is not synced ('appendfsync no'): a power cut loses about half a minute of purges.",
-                remedy: "'CONFIG SET appendfsync everysec'."
+                remedy: "Run 'CONFIG SET appendfsync everysec'."
             )
         }
         return finding(.ok, "persistence", "Append-only file\(sync.map { ", appendfsync \($0)" } ?? "").")
@@ -154,13 +154,13 @@ struct ServerJudgement: Sendable {
         guard let count = facts.number("connected_slaves") else { return nil }
         let quorum = expected.quorum
         let least = facts.settings?["min-replicas-to-write"].flatMap { Int64($0) }
-        let words = "\(count) \(count == 1 ? "replica" : "replicas"), 'shared.quorum' is \(quorum)"
+        let words = "\(count) \(count == 1 ? "replica" : "replicas"), 'fleet.quorum' is \(quorum)"
         if Int64(quorum) > count {
             return finding(
                 .error,
                 "replicas",
-                "\(words): no contact is ever confirmed, and journals keep all purges.",
-                remedy: "Start replicas, or lower 'shared.quorum' to \(count)."
+                "\(words): no contact is ever confirmed, and journals keep every purge.",
+                remedy: "Start replicas, or lower 'fleet.quorum' to \(count)."
             )
         }
         if let least, least > count {
@@ -168,23 +168,23 @@ struct ServerJudgement: Sendable {
                 .error,
                 "replicas",
                 "\(words), and 'min-replicas-to-write' is \(least): the server rejects purges.",
-                remedy: "Start replicas, or 'CONFIG SET min-replicas-to-write \(count)'."
+                remedy: "Start replicas, or run 'CONFIG SET min-replicas-to-write \(count)'."
             )
         }
         if expected.validatesWhenCutOff, quorum == 0, count > 0 {
             return finding(
                 .warning,
                 "replicas",
-                "\(words): with 'cut-off: validate' a primary that was replaced can go on confirming contact.",
-                remedy: "Set 'shared.quorum' to \(count)."
+                "\(words): with 'cut-off: validate', a primary that was replaced can still confirm contact.",
+                remedy: "Set 'fleet.quorum' to \(count)."
             )
         }
         if quorum > 0, least == 0 {
             return finding(
                 .warning,
                 "replicas",
-                "\(words), 'min-replicas-to-write' is 0: a primary that is cut off from its replicas goes on taking purges.",
-                remedy: "'CONFIG SET min-replicas-to-write \(quorum)': then purges wait in the journals."
+                "\(words), 'min-replicas-to-write' is 0: a primary that is cut off from its replicas still accepts purges.",
+                remedy: "Run 'CONFIG SET min-replicas-to-write \(quorum)': purges then wait in the journals."
             )
         }
         return finding(.ok, "replicas", "\(words)\(least.map { ", 'min-replicas-to-write' is \($0)" } ?? "").")
@@ -203,27 +203,27 @@ struct ServerJudgement: Sendable {
         guard facts.denied.isEmpty, !facts.deniesKeys else {
             var parts: [String] = []
             if !facts.denied.isEmpty {
-                parts.append("may not perform \(facts.denied.sorted().joined(separator: ", "))")
+                parts.append("may not run \(facts.denied.sorted().joined(separator: ", "))")
             }
             if facts.deniesKeys { parts.append("may not use keys 'hf1:\(expected.namespace):*'") }
             return finding(
                 .error,
                 "rights",
                 "\(user) \(parts.joined(separator: ", and ")).",
-                remedy: "As an administrator of the server: \(rule)"
+                remedy: "As an administrator of the server, run: \(rule)"
             )
         }
-        return finding(.ok, "rights", "\(user) may do all that is needed. No more is needed than: \(rule)")
+        return finding(.ok, "rights", "\(user) has all required rights. The minimum is: \(rule)")
     }
 
     private var writing: EngineFinding? {
         guard let word = facts.rejectedWrite else { return nil }
         let remedy: String
         switch word {
-        case "OOM": remedy = "Its memory is full: raise 'maxmemory', or set 'maxmemory-policy volatile-lru'."
-        case "MISCONF": remedy = "It cannot save to its disk: look at its log."
-        case "NOREPLICAS": remedy = "Too few replicas are connected: start them, or lower 'min-replicas-to-write'."
-        default: remedy = "It is no primary."
+        case "OOM": remedy = "Its memory is full. Raise 'maxmemory', or set 'maxmemory-policy volatile-lru'."
+        case "MISCONF": remedy = "It cannot save to its disk. Check its log."
+        case "NOREPLICAS": remedy = "Too few replicas are connected. Start them, or lower 'min-replicas-to-write'."
+        default: remedy = "It is not a primary."
         }
         return finding(.error, "writing", "The server rejects writes with '\(word)'.", remedy: remedy)
     }
@@ -234,7 +234,7 @@ struct ServerJudgement: Sendable {
         guard let offset = facts.clockOffset else { return nil }
         let seconds = "\(Double(abs(offset) / 100) / 10) s"
         let words = "The server's clock is \(seconds) \(offset < 0 ? "behind" : "ahead of") this machine's"
-        let remedy = "Let both follow a time server (NTP)."
+        let remedy = "Synchronize both clocks with a time server (NTP)."
         switch abs(offset) {
         case ...1000: return finding(.ok, "clock", "The clocks differ by \(abs(offset)) ms.")
         case ...60_000: return finding(.warning, "clock", "\(words).", remedy: remedy)
@@ -242,7 +242,7 @@ struct ServerJudgement: Sendable {
             return finding(
                 .error,
                 "clock",
-                "\(words): ages and times in reports are wrong by as much.",
+                "\(words): ages and times in reports are off by the same amount.",
                 remedy: remedy
             )
         }
@@ -254,13 +254,13 @@ struct ServerJudgement: Sendable {
         func share(_ percent: Int) -> Duration { pings[min(pings.count * percent / 100, pings.count - 1)] }
         let words =
             "\(pings.count) pings: p50 \(Self.written(share(50))), p99 \(Self.written(share(99))), "
-            + "longest \(Self.written(last)); 'shared.timeout' is \(Self.written(expected.timeout))"
+            + "longest \(Self.written(last)); 'fleet.timeout' is \(Self.written(expected.timeout))"
         guard share(99) < expected.timeout else {
             return finding(
                 .warning,
                 "latency",
-                "\(words): looks for responses time out, and purges wait.",
-                remedy: "Use a server that is nearer or less busy, or raise 'shared.timeout'."
+                "\(words): peer lookups time out, and purges wait.",
+                remedy: "Use a server that is closer or less busy, or raise 'fleet.timeout'."
             )
         }
         return finding(.ok, "latency", "\(words).")

@@ -1,12 +1,12 @@
+import FleetTier
 import HTTPCache
 import NIOCore
-import SharedTier
 
-/// Reads what a server replies about entries, epochs and rows. Anything but the form that this
-/// program writes is unreadable, or malformed: other programs may write to the same server.
+/// Parses a server's replies about entries, epochs and rows. Anything that this program would not
+/// write is unreadable or malformed, because other programs may write to the same server.
 enum LogReplies {
-    /// The entries of `XREAD` for one stream; none for its timeout.
-    static func read(_ reply: RESPValue) throws(SharedLogError) -> [LogEntry] {
+    /// The entries of `XREAD` for one stream; empty after a timeout.
+    static func read(_ reply: RESPValue) throws(FleetLogError) -> [LogEntry] {
         let entries: RESPValue
         switch reply {
         case .null: return []
@@ -23,7 +23,7 @@ enum LogReplies {
     }
 
     /// The entries of `XRANGE`.
-    static func range(_ reply: RESPValue) throws(SharedLogError) -> [LogEntry] {
+    static func range(_ reply: RESPValue) throws(FleetLogError) -> [LogEntry] {
         guard case .array(let elements) = reply else { throw .malformed("entries") }
         var entries: [LogEntry] = []
         entries.reserveCapacity(elements.count)
@@ -31,7 +31,7 @@ enum LogReplies {
         return entries
     }
 
-    private static func entry(_ value: RESPValue) throws(SharedLogError) -> LogEntry {
+    private static func entry(_ value: RESPValue) throws(FleetLogError) -> LogEntry {
         guard case .array(let pair) = value, pair.count == 2, let position = pair[0].text.flatMap({ LogPosition($0) })
         else { throw .malformed("an entry") }
         var fields: [String: ByteBuffer] = [:]
@@ -60,15 +60,15 @@ enum LogReplies {
         return .marker(EpochMarker(name: name, inherited: position))
     }
 
-    /// The reply of ``RedisScript/look``.
-    static func look(_ reply: RESPValue) throws(SharedLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
+    /// The reply of ``RedisScript/peek``.
+    static func peek(_ reply: RESPValue) throws(FleetLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
         guard case .array(let parts) = reply, parts.count == 3, let number = parts[0].text, let name = parts[1].text
         else { throw .malformed("the epoch") }
         let entry = try range(parts[2]).first
         return (number.isEmpty ? nil : try epoch(number, name), entry)
     }
 
-    private static func epoch(_ number: String, _ name: String) throws(SharedLogError) -> LogEpoch {
+    private static func epoch(_ number: String, _ name: String) throws(FleetLogError) -> LogEpoch {
         guard let number = LogPosition.number(number.utf8), let name = EpochName(name) else {
             throw .malformed("the epoch")
         }
@@ -76,7 +76,7 @@ enum LogReplies {
     }
 
     /// The reply of ``RedisScript/begin``.
-    static func begin(_ reply: RESPValue) throws(SharedLogError) -> LogEpoch {
+    static func begin(_ reply: RESPValue) throws(FleetLogError) -> LogEpoch {
         let words = try words(reply)
         if words.count == 2, words[0] == "LOW", let highest = LogPosition.number(words[1].utf8) {
             throw .lowEpoch(highest)
@@ -85,8 +85,8 @@ enum LogReplies {
         return try epoch(words[1], words[2])
     }
 
-    /// The reply of a script that writes in an epoch: the words behind `OK`.
-    static func written(_ reply: RESPValue) throws(SharedLogError) -> [String] {
+    /// The reply of a script that writes in an epoch: the words after `OK`.
+    static func written(_ reply: RESPValue) throws(FleetLogError) -> [String] {
         let words = try words(reply)
         switch words.first {
         case "OK": return Array(words.dropFirst())
@@ -95,7 +95,7 @@ enum LogReplies {
         }
     }
 
-    private static func words(_ reply: RESPValue) throws(SharedLogError) -> [String] {
+    private static func words(_ reply: RESPValue) throws(FleetLogError) -> [String] {
         guard case .array(let parts) = reply else { throw .malformed("a script's reply") }
         let words = parts.compactMap(\.text)
         guard words.count == parts.count else { throw .malformed("a script's reply") }
@@ -103,7 +103,7 @@ enum LogReplies {
     }
 
     /// The reply of `TIME`.
-    static func time(_ reply: RESPValue) throws(SharedLogError) -> EngineTime {
+    static func time(_ reply: RESPValue) throws(FleetLogError) -> EngineTime {
         guard case .array(let parts) = reply, parts.count == 2, let seconds = parts[0].text.flatMap({ Int64($0) }),
             let microseconds = parts[1].text.flatMap({ Int64($0) }), (0...1 << 40).contains(seconds),
             (0..<1_000_000).contains(microseconds)
@@ -112,7 +112,7 @@ enum LogReplies {
     }
 
     /// The rows of `HGETALL`.
-    static func rows(_ reply: RESPValue) throws(SharedLogError) -> [NodeRow] {
+    static func rows(_ reply: RESPValue) throws(FleetLogError) -> [NodeRow] {
         guard let entries = reply.entries else { throw .malformed("the rows") }
         return entries.compactMap { row($0) }.inOrder
     }

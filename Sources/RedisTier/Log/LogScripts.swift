@@ -1,7 +1,7 @@
 extension RedisScript {
     /// The server's identity, which a replica does not inherit, and its time. A primary that became
-    /// a replica has none. The scripts compare the identity themselves, because a connection may
-    /// lead to another server than before.
+    /// a replica has no identity. The scripts compare the identity themselves, because a connection
+    /// may lead to a different server than before.
     private static let common = """
         local function run()
           local info = redis.call('INFO', 'server', 'replication')
@@ -18,7 +18,7 @@ extension RedisScript {
 
         """
 
-    /// Numbers of epochs are compared as texts, because those of Lua are exact up to 2^53 only.
+    /// Epoch numbers are compared as text, because Lua's numbers are exact only up to 2^53.
     ///
     /// KEYS: log, epoch. ARGV: candidate, its name, the highest known.
     static let begin = RedisScript(
@@ -48,14 +48,14 @@ extension RedisScript {
     /// The epoch, and the entry at a cursor.
     ///
     /// KEYS: log, epoch. ARGV: cursor.
-    static let look = RedisScript(
+    static let peek = RedisScript(
         common + """
             local epoch, name = present()
             return {epoch or '', name or '', redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])}
             """
     )
 
-    /// If the server takes no more, those that it took count.
+    /// If the server stops accepting entries, the accepted ones count.
     ///
     /// KEYS: log, epoch, names of the purges. ARGV: epoch, seconds for which the names are kept,
     /// entries.
@@ -105,7 +105,7 @@ extension RedisScript {
             """
     )
 
-    /// A write for which a replica can be waited: what a server wrote before it, the replica has.
+    /// A write to wait for: a replica that has it also has everything the server wrote before.
     ///
     /// KEYS: log, epoch. ARGV: epoch.
     static let touch = RedisScript(
@@ -116,7 +116,7 @@ extension RedisScript {
             """
     )
 
-    /// Times do not go back within an epoch, so the first young entry is searched by halves.
+    /// Times do not go back within an epoch, so a binary search finds the first entry to keep.
     ///
     /// KEYS: log, epoch, nodes. ARGV: time, count, time of rows; empty for none.
     static let trim = RedisScript(

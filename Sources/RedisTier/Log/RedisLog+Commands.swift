@@ -1,49 +1,49 @@
+import FleetTier
 import HTTPCache
 import NIOCore
-import SharedTier
 import Synchronization
 
 extension RedisCommand.Argument {
     static func position(_ position: LogPosition) -> RedisCommand.Argument { .text("\(position)") }
 }
 
-/// Commands and scripts, and what becomes of their errors.
+/// Running commands and scripts, and handling their errors.
 extension RedisLog {
-    func perform(_ command: RedisCommand, within limit: Duration) async throws(SharedLogError) -> RESPValue {
+    func perform(_ command: RedisCommand, within limit: Duration) async throws(FleetLogError) -> RESPValue {
         try await perform([command], on: commands, within: TimeAmount(limit))[0]
     }
 
-    /// Runs a script by its digest, and with its source if the server does not know it.
+    /// Runs a script by its digest, or with its source if the server does not know the digest.
     func run(
         _ script: RedisScript,
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration
-    ) async throws(SharedLogError) -> RESPValue {
-        try await script.run(keys: keys, arguments, within: limit) { command, time throws(SharedLogError) in
+    ) async throws(FleetLogError) -> RESPValue {
+        try await script.run(keys: keys, arguments, within: limit) { command, time throws(FleetLogError) in
             try await perform([command], on: commands, within: time)[0]
         }
     }
 
-    /// Performs commands behind one another on one connection.
+    /// Performs commands in order on one connection.
     ///
     /// - Throws: also for an error reply to any of them.
     func perform(
         _ commands: [RedisCommand],
-        on keeper: ConnectionKeeper,
+        on supervisor: ConnectionSupervisor,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let replies: [RESPValue]
         do throws(RedisTierError) {
-            replies = try await keeper.execute(commands, within: time)
+            replies = try await supervisor.execute(commands, within: time)
         } catch {
             if case .limit = error.code { readsLittle.store(true, ordering: .relaxed) }
-            throw SharedLogError(error)
+            throw FleetLogError(error)
         }
-        do throws(SharedLogError) {
-            try SharedLogError.check(replies, isInCluster: connector.cluster != nil)
+        do throws(FleetLogError) {
+            try FleetLogError.check(replies, isInCluster: connector.cluster != nil)
         } catch {
-            // While the slot moves its owner is the same. The log is written nowhere else.
+            // While the slot moves, its owner stays the same. The log is written nowhere else.
             if error == .unreachable, !replies.contains(where: \.isOfMovingSlot) { reconnect() }
             throw error
         }

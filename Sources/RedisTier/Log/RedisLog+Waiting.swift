@@ -1,17 +1,17 @@
+package import FleetTier
 package import HTTPCache
 import NIOCore
-package import SharedTier
 import Synchronization
 
-/// Calls that block their connection on purpose. They send the source of their script each time: to
-/// send all again, because a server does not know it, would take the time twice.
+/// Calls that block their connection on purpose. They always send the source of their script,
+/// because retrying a blocking call for an unknown digest would take twice the time.
 extension RedisLog {
     package func follow(
         after cursor: LogPosition,
         count: Int,
         wait: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> LogBatch {
+    ) async throws(FleetLogError) -> LogBatch {
         guard (1...LogBatch.mostEntries).contains(count) else { throw .limit("count") }
         var arguments: [RedisCommand.Argument] = []
         // Zero would block forever.
@@ -19,25 +19,25 @@ extension RedisLog {
         let most = readsLittle.load(ordering: .relaxed) ? min(count, Self.fewEntries) : count
         arguments += ["COUNT", .integer(most), "STREAMS", keys.log, .position(cursor)]
         let read = RedisCommand("XREAD", arguments)
-        let look = RedisScript.look.command(
+        let peek = RedisScript.peek.command(
             isLoaded: false,
             keys: [keys.log, keys.epoch],
             [.position(cursor)]
         )
         let replies: [RESPValue]
-        do throws(SharedLogError) {
-            // Both go to one server, the second when the first has ended.
-            replies = try await perform([read, look], on: reader, within: TimeAmount(max(wait, .zero) + limit))
+        do throws(FleetLogError) {
+            // Both go to the same server, the second after the first has ended.
+            replies = try await perform([read, peek], on: reader, within: TimeAmount(max(wait, .zero) + limit))
         } catch {
-            // The next batch must not wait behind this one.
+            // The next batch must not wait behind this call.
             if error == .cancelled { reader.reconnect() }
             throw error
         }
-        let (epoch, atCursor) = try LogReplies.look(replies[1])
+        let (epoch, atCursor) = try LogReplies.peek(replies[1])
         return LogBatch(entries: try LogReplies.read(replies[0]), epoch: epoch, atCursor: atCursor)
     }
 
-    /// As many of the longest entries are within the limits of a connection.
+    /// This many entries of maximum length fit within the limits of a connection.
     private static var fewEntries: Int { 32 }
 
     package func confirm(
@@ -45,9 +45,9 @@ extension RedisLog {
         in epoch: UInt64,
         wait: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> Int {
+    ) async throws(FleetLogError) -> Int {
         guard (0...1024).contains(count) else { throw .limit("replicas") }
-        // `WAIT` is about the writes of its own connection, so there is one before it.
+        // `WAIT` covers only the writes of its own connection, so a write precedes it.
         let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))
         let touch = RedisScript.touch.command(
             isLoaded: false,

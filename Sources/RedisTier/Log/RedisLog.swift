@@ -1,17 +1,17 @@
+package import FleetTier
 package import HTTPCache
 import NIOCore
-package import SharedTier
 import Synchronization
 
-/// A shared log in a stream of Redis 7 or Valkey.
+/// A fleet log in a stream of Redis 7 or Valkey.
 ///
-/// It has three connections, because two kinds of commands block their own: one for reading with
-/// `XREAD BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
-package final class RedisLog: SharedLog {
+/// It has three connections, because two kinds of commands block their connection: one for `XREAD
+/// BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
+package final class RedisLog: FleetLog {
     let keys: LogKeys
-    let commands: ConnectionKeeper
-    let reader: ConnectionKeeper
-    let confirmer: ConnectionKeeper
+    let commands: ConnectionSupervisor
+    let reader: ConnectionSupervisor
+    let confirmer: ConnectionSupervisor
     /// Whether the last batch exceeded a limit of the connection.
     let readsLittle = Atomic(false)
     private let nameLifetime: Int
@@ -19,32 +19,32 @@ package final class RedisLog: SharedLog {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - nameLifetime: for how many seconds the server knows a purge by its name.
+    ///   - nameLifetime: how long the server remembers the names of purges, in seconds.
     ///   - pollInterval: how often sentinels, or a cluster, are asked where the primary is.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state of the connection for commands. It must return at
-    ///     once.
+    ///   - onChange: called with each new state of the connection for commands. It must return
+    ///     immediately.
     ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         namespace: FleetNamespace,
         nameLifetime: Int = 3600,
         pollInterval: Duration = .seconds(2),
-        policy: KeeperPolicy = KeeperPolicy(),
+        policy: SupervisorPolicy = SupervisorPolicy(),
         clock: C,
         random: @escaping @Sendable () -> Double,
-        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
+        onChange: @escaping @Sendable (SupervisorState) -> Void = { _ in },
         onFailure: @escaping @Sendable (RedisTierError) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.nameLifetime = nameLifetime
         keys = LogKeys(namespace)
-        // In a cluster the log is where its slot is.
+        // In a cluster, the log is on the primary that owns its slot.
         let connector = connector.following(keys.slot)
         self.connector = connector
         sleep = { try await clock.sleep(for: pollInterval) }
-        func keeper(_ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
-            ConnectionKeeper(policy: policy, clock: clock, random: random, onChange: onChange) {
+        func supervisor(_ onChange: @escaping @Sendable (SupervisorState) -> Void) -> ConnectionSupervisor {
+            ConnectionSupervisor(policy: policy, clock: clock, random: random, onChange: onChange) {
                 () throws(RedisTierError) in
                 do throws(RedisTierError) {
                     return try await connector.connect()
@@ -54,33 +54,33 @@ package final class RedisLog: SharedLog {
                 }
             }
         }
-        commands = keeper(onChange)
-        reader = keeper { _ in }
-        confirmer = keeper { _ in }
+        commands = supervisor(onChange)
+        reader = supervisor { _ in }
+        confirmer = supervisor { _ in }
     }
 
     /// Connects until its task is cancelled. Call it once.
     package func run() async {
         await withTaskGroup { group in
-            for keeper in [commands, reader, confirmer] { group.addTask { await keeper.run() } }
+            for supervisor in [commands, reader, confirmer] { group.addTask { await supervisor.run() } }
             group.addTask { await self.connector.watch(every: self.sleep) { self.reconnect() } }
         }
     }
 
-    /// Whether it can be read now.
+    /// Whether the log can be read now.
     package var isReady: Bool { commands.state == .ready && reader.state == .ready }
 
     func reconnect() {
-        for keeper in [commands, reader, confirmer] { keeper.reconnect() }
+        for supervisor in [commands, reader, confirmer] { supervisor.reconnect() }
     }
 
     // MARK: Epochs
 
-    package func time(within limit: Duration) async throws(SharedLogError) -> EngineTime {
+    package func time(within limit: Duration) async throws(FleetLogError) -> EngineTime {
         try LogReplies.time(try await perform(RedisCommand("TIME"), within: limit))
     }
 
-    package func begin(_ offer: EpochOffer, within limit: Duration) async throws(SharedLogError) -> LogEpoch {
+    package func begin(_ offer: EpochOffer, within limit: Duration) async throws(FleetLogError) -> LogEpoch {
         let arguments: [RedisCommand.Argument] = [
             .text(String(offer.candidate.number)), .text("\(offer.candidate.name)"),
             .text(String(offer.highestKnown)),
@@ -90,9 +90,9 @@ package final class RedisLog: SharedLog {
         )
     }
 
-    package func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch? {
-        let reply = try await run(.look, keys: [keys.log, keys.epoch], [.position(.zero)], within: limit)
-        return try LogReplies.look(reply).epoch
+    package func epoch(within limit: Duration) async throws(FleetLogError) -> LogEpoch? {
+        let reply = try await run(.peek, keys: [keys.log, keys.epoch], [.position(.zero)], within: limit)
+        return try LogReplies.peek(reply).epoch
     }
 
     // MARK: Entries
@@ -101,7 +101,7 @@ package final class RedisLog: SharedLog {
         _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) -> [LogPosition] {
+    ) async throws(FleetLogError) -> [LogPosition] {
         try NewEntry.check(entries)
         let reply = try await run(
             .append,
@@ -117,12 +117,12 @@ package final class RedisLog: SharedLog {
         return positions
     }
 
-    package func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry? {
+    package func entry(at position: LogPosition, within limit: Duration) async throws(FleetLogError) -> LogEntry? {
         let command = RedisCommand("XRANGE", keys.log, .position(position), .position(position))
         return try LogReplies.range(try await perform(command, within: limit)).first
     }
 
-    package func bounds(within limit: Duration) async throws(SharedLogError) -> LogBounds? {
+    package func bounds(within limit: Duration) async throws(FleetLogError) -> LogBounds? {
         let replies = try await perform(
             [
                 RedisCommand("XRANGE", keys.log, "-", "+", "COUNT", 1),
@@ -136,7 +136,7 @@ package final class RedisLog: SharedLog {
         return LogBounds(first: first.position, last: last.position)
     }
 
-    package func trim(_ retention: LogRetention, within limit: Duration) async throws(SharedLogError) {
+    package func trim(_ retention: LogRetention, within limit: Duration) async throws(FleetLogError) {
         let arguments: [RedisCommand.Argument] = [
             .text(retention.since.map { String($0.milliseconds) } ?? ""),
             .text(retention.count.map { String(max(1, $0)) } ?? ""),
@@ -148,7 +148,7 @@ package final class RedisLog: SharedLog {
 
     // MARK: Nodes
 
-    package func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError) {
+    package func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(FleetLogError) {
         let reply = try await run(
             .announce,
             keys: [keys.log, keys.epoch, keys.nodes],
@@ -162,7 +162,7 @@ package final class RedisLog: SharedLog {
         _ changes: [NodeRowChange],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) {
+    ) async throws(FleetLogError) {
         try NodeRowChange.check(changes)
         let rows = changes.flatMap { change -> [RedisCommand.Argument] in
             [
@@ -179,7 +179,7 @@ package final class RedisLog: SharedLog {
         _ = try LogReplies.written(reply)
     }
 
-    package func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] {
+    package func nodes(within limit: Duration) async throws(FleetLogError) -> [NodeRow] {
         try LogReplies.rows(try await perform(RedisCommand("HGETALL", keys.nodes), within: limit))
     }
 }

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Encodes commands as arrays of bulk strings, one behind the other in one buffer. A long argument
-/// is not copied: it is a buffer of its own between two others.
+/// Encodes commands as arrays of bulk strings, one after another in one buffer. A long argument is
+/// not copied; it becomes a separate buffer between two others.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/#sending-commands-to-a-redis-server>
 package struct CommandEncoder: Sendable {
@@ -36,7 +36,7 @@ package struct CommandEncoder: Sendable {
         }
     }
 
-    /// All bytes since the last call, in their order.
+    /// All bytes since the last call, in order.
     package mutating func take() -> [ByteBuffer] {
         if buffer.readableBytes > 0 { whole.append(buffer) }
         buffer = ByteBuffer()

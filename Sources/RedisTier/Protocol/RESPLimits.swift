@@ -1,5 +1,5 @@
-/// The limits on the bytes of a server. A reply beyond one of them ends the connection, before
-/// memory is taken for it.
+/// The limits on a server's replies. A reply that exceeds a limit ends the connection before memory
+/// is allocated for it.
 package struct RESPLimits: Sendable, Hashable {
     /// The limits by name, for errors.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -17,15 +17,15 @@ package struct RESPLimits: Sendable, Hashable {
     package var bulkLength = 1 << 20
     /// The longest simple string, error or big number, in bytes without type and line end.
     package var lineLength = 4096
-    /// How deep aggregates may be nested: 1 is an array of plain values.
+    /// The maximum nesting depth of aggregates: 1 is an array of plain values.
     package var depth = 8
-    /// The most values in one aggregate; an entry of a map is two.
+    /// The maximum number of values in one aggregate; an entry of a map counts as two.
     package var aggregateCount = 65_536
-    /// The most values in one reply, those of nested aggregates and attributes included.
+    /// The maximum number of values in one reply, including nested aggregates and attributes.
     package var valueCount = 262_144
-    /// The longest reply, in bytes as sent, attributes included.
+    /// The longest reply, in bytes as sent, including attributes.
     package var replyLength = 16 << 20
-    /// The most attributes in one reply.
+    /// The maximum number of attributes in one reply.
     package var attributeCount = 16
 
     /// The defaults.
@@ -46,7 +46,7 @@ package struct RESPLimits: Sendable, Hashable {
     func exceeded(_ kind: Kind) -> RedisTierError {
         RedisTierError(
             .limit(kind),
-            "The server sent a reply beyond the limit '\(kind.rawValue)' of \(self[kind]). Its connection is closed."
+            "The server sent a reply beyond the limit '\(kind.rawValue)' of \(self[kind]). The connection was closed."
         )
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension RESPParser {
-    /// The types of RESP by their first byte.
+    /// The RESP types by their first byte.
     enum Kind: UInt8 {
         case simpleString = 0x2B  // +
         case error = 0x2D  // -
@@ -19,7 +19,7 @@ extension RESPParser {
         case push = 0x3E  // >
         case attribute = 0x7C  // |
 
-        /// The longest line with a number of bounded size, or a length, in bytes.
+        /// The longest line with a length or a number of bounded size, in bytes.
         static let longestNumber = 64
 
         var isNumber: Bool {
@@ -38,19 +38,19 @@ extension RESPServerError {
 }
 
 extension ByteBuffer {
-    /// A length or a count: digits alone, at most 10.
+    /// A length or a count: only digits, at most 10.
     var count: Int? {
         guard (1...10).contains(readableBytes) else { return nil }
         return integer.flatMap { readableBytesView.first.map(Self.isDigit) == true ? Int(exactly: $0) : nil }
     }
 
-    /// A sign, which may be missing, and digits.
+    /// An optional sign, and digits.
     var isInteger: Bool {
         let digits = readableBytesView.drop(while: Self.isSign)
         return !digits.isEmpty && readableBytes - digits.count <= 1 && digits.allSatisfy(Self.isDigit)
     }
 
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     var integer: Int64? {
         var digits = readableBytesView[...]
         let isNegative = digits.first == UInt8(ascii: "-")

@@ -3,8 +3,8 @@ package import NIOCore
 /// Parses RESP2 and RESP3 as bytes arrive.
 ///
 /// It continues where it stopped: no byte of a line is searched twice, and the bytes of a bulk
-/// string are not looked at before all are there. A long bulk string gets a buffer of its size
-/// once; strings are slices. Attributes (`|`) are read and dropped. Streamed strings and aggregates
+/// string are not read until all have arrived. A long bulk string gets a buffer of its size once;
+/// strings are slices. Attributes (`|`) are read and dropped. Streamed strings and aggregates
 /// (`$?`, `*?`) are rejected: no server sends them.
 ///
 /// After an error it keeps returning the same error.
@@ -20,18 +20,18 @@ package struct RESPParser: Sendable {
         case bulk, error, verbatim
     }
 
-    /// The parts of which messages consist.
+    /// The parts of messages.
     private enum Item {
         case value(RESPValue)
         case container(Container, count: Int)
     }
 
-    /// An aggregate whose elements are not all there.
+    /// An aggregate that is still missing elements.
     private struct Frame: Sendable {
         let container: Container
         var remaining: Int
         var elements: [RESPValue] = []
-        /// How many of the elements do not keep a buffer of a socket.
+        /// How many of the elements no longer reference a socket's buffer.
         var detached = 0
 
         /// The aggregate; `nil` for an attribute, which is dropped, and for a push.
@@ -47,22 +47,22 @@ package struct RESPParser: Sendable {
 
     private let limits: RESPLimits
     private var buffer = ByteBuffer()
-    /// Whether others may have the storage of the buffer, so that writing would copy all of it.
+    /// Whether the buffer's storage may be shared, so that writing would copy all of it.
     private var isShared = false
-    /// How many unread bytes have no line end.
+    /// How many unread bytes contain no line end.
     private var searched = 0
     private var body: (kind: Body, length: Int)?
     private var frames: [Frame] = []
     private var failure: RedisTierError?
 
-    /// Of the present message: bytes that were read or announced, values, attributes.
+    /// For the current message: bytes read or announced, values, attributes.
     private var length = 0
     private var values = 0
     private var attributes = 0
 
     package init(limits: RESPLimits = RESPLimits()) { self.limits = limits }
 
-    /// The bytes that wait for more.
+    /// The number of bytes that are not decoded yet.
     package var undecodedCount: Int { buffer.readableBytes }
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -152,7 +152,7 @@ package struct RESPParser: Sendable {
             attributes += 1
             guard attributes <= limits.attributeCount else { throw limits.exceeded(.attributeCount) }
         }
-        if container == .push, !frames.isEmpty { throw .malformed("a push inside of a reply") }
+        if container == .push, !frames.isEmpty { throw .malformed("a push inside a reply") }
         return .container(container, count: count)
     }
 
@@ -195,9 +195,9 @@ package struct RESPParser: Sendable {
     /// A type with a length or a count.
     private mutating func announced(_ kind: Kind, _ line: ByteBuffer) throws(RedisTierError) -> Item? {
         guard let count = line.count else {
-            // RESP2 has no null of its own.
+            // RESP2 has no separate null type.
             if kind == .bulk || kind == .array, line.readableBytesView.elementsEqual("-1".utf8) { return .value(.null) }
-            throw .malformed("a length that is no number")
+            throw .malformed("a length that is not a number")
         }
         switch kind {
         case .blobError: return try begin(.error, count)
@@ -217,7 +217,7 @@ package struct RESPParser: Sendable {
         return try string(kind, count)
     }
 
-    /// A string that has its length, if all of it is there.
+    /// A string of a known length, if all of it has arrived.
     private mutating func string(_ kind: Body, _ count: Int) throws(RedisTierError) -> Item? {
         guard buffer.readableBytes >= count + 2 else {
             body = (kind, count)
@@ -225,7 +225,7 @@ package struct RESPParser: Sendable {
         }
         body = nil
         guard var bytes = buffer.readSlice(length: count), buffer.readInteger(as: UInt16.self) == 0x0D0A else {
-            throw .malformed("a string that is not as long as announced")
+            throw .malformed("a string whose length differs from its announced length")
         }
         switch kind {
         case .error: return .value(.error(RESPServerError(bytes)))
@@ -241,13 +241,13 @@ package struct RESPParser: Sendable {
         }
     }
 
-    /// Counts bytes of the present message.
+    /// Counts bytes of the current message.
     private mutating func take(_ count: Int) throws(RedisTierError) {
         length += count
         guard length <= limits.replyLength else { throw limits.exceeded(.replyLength) }
     }
 
-    /// The content of the next line, if its end is there.
+    /// The content of the next line, if its end has arrived.
     private mutating func line(_ kind: Kind) throws(RedisTierError) -> ByteBuffer? {
         let most = kind.isNumber ? min(Kind.longestNumber, limits.lineLength) : limits.lineLength
         let isEnd = { (byte: UInt8) in byte == 0x0D || byte == 0x0A }
@@ -259,7 +259,7 @@ package struct RESPParser: Sendable {
         guard let found else { return nil }
         guard buffer.getInteger(at: found, as: UInt8.self) == 0x0D else { throw .malformed("a line without CR") }
         guard let last = buffer.getInteger(at: found + 1, as: UInt8.self) else { return nil }
-        guard last == 0x0A else { throw .malformed("a CR inside of a line") }
+        guard last == 0x0A else { throw .malformed("a CR inside a line") }
         searched = 0
         try take(end + 2)
         buffer.moveReaderIndex(forwardBy: 1)

@@ -2,8 +2,8 @@ package import NIOCore
 
 /// A value of RESP2 or RESP3.
 ///
-/// Bytes are slices of a buffer that was read from a socket, and keep all of it in memory. Call
-/// ``detach()`` before you keep a value for long.
+/// Bytes are slices of a buffer that was read from a socket, and keep the whole buffer in memory.
+/// Call ``detach()`` before you keep a value for a long time.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
 package enum RESPValue: Sendable, Hashable {
@@ -17,7 +17,7 @@ package enum RESPValue: Sendable, Hashable {
     case error(RESPServerError)
     /// `:`
     case integer(Int64)
-    /// `,`: also an infinity, or no number.
+    /// `,`: may be infinite or NaN.
     case double(Double)
     /// `(`: an integer of any length, in decimal.
     case bigNumber(ByteBuffer)
@@ -44,9 +44,9 @@ package struct RESPEntry: Sendable, Hashable {
     }
 }
 
-/// An error reply. It may quote arguments of the command: do not log it as it stands.
+/// An error reply. It may quote arguments of the command, so do not log it unchanged.
 package struct RESPServerError: Sendable, Hashable {
-    /// The most bytes of a text that are kept.
+    /// The maximum number of bytes kept of a text.
     static let longestText = 1024
 
     /// The whole text, such as `WRONGTYPE Operation against a key …`, cut after 1024 bytes.
@@ -58,9 +58,9 @@ package struct RESPServerError: Sendable, Hashable {
     package var code: Substring { text.prefix { $0 != " " } }
 }
 
-/// A message of a server.
+/// A message from a server.
 package enum RESPMessage: Sendable, Hashable {
-    /// The reply to the first command that has none yet.
+    /// The reply to the oldest command without a reply.
     case reply(RESPValue)
     /// `>`: sent without a command. The first element names its kind.
     case push([RESPValue])
@@ -78,7 +78,7 @@ extension RESPValue {
     /// The text of a string of any kind; bytes that are not UTF-8 are replaced.
     package var text: String? { bytes.map { String(buffer: $0) } }
 
-    /// The entries of a map, or of an array that lists keys and values in turn, as RESP2 has it.
+    /// The entries of a map, or of an array of alternating keys and values, as in RESP2.
     package var entries: [RESPEntry]? {
         switch self {
         case .map(let entries): entries
@@ -88,8 +88,8 @@ extension RESPValue {
         }
     }
 
-    /// Copies bytes that are much shorter than the buffer they are a part of, so that the value
-    /// keeps little more in memory than itself.
+    /// Copies bytes that are much shorter than their buffer, so that the value does not keep the
+    /// whole buffer in memory.
     package mutating func detach() {
         switch self {
         case .simpleString(let bytes): if let copy = bytes.detached { self = .simpleString(copy) }
@@ -98,7 +98,7 @@ extension RESPValue {
         case .verbatimString(let format, let bytes):
             if let copy = bytes.detached { self = .verbatimString(format: format, copy) }
         case .array(var elements):
-            // Released, so that the elements change in place.
+            // Released, so that the elements can be changed in place.
             self = .null
             elements.detach()
             self = .array(elements)
@@ -127,7 +127,8 @@ extension [RESPValue] {
 extension ByteBuffer {
     /// A copy, if these bytes are a small part of their storage.
     fileprivate var detached: ByteBuffer? {
-        // A buffer of the right size has up to twice as much, because capacities are powers of two.
+        // A buffer of the right size may have up to twice the capacity, because capacities are
+        // powers of two.
         guard storageCapacity > 2 * readableBytes + 64 else { return nil }
         return ByteBuffer(bytes: readableBytesView)
     }

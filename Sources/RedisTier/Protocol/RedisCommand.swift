@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// A command with its arguments. Its description shows the name alone.
+/// A command with its arguments. The description shows only the name.
 package struct RedisCommand: Sendable, CustomStringConvertible {
     /// One argument.
     package enum Argument: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
@@ -24,7 +24,7 @@ package struct RedisCommand: Sendable, CustomStringConvertible {
 
     package var description: String { name }
 
-    /// The bytes that it takes on the wire.
+    /// The number of bytes on the wire.
     package var encodedCount: Int {
         var count = 1 + (arguments.count + 1).digitCount + 2 + Self.encodedCount(name.utf8.count)
         for argument in arguments { count += Self.encodedCount(argument.count) }
@@ -45,7 +45,7 @@ extension RedisCommand.Argument {
 }
 
 extension Int {
-    /// The number of characters in decimal.
+    /// The number of characters of the decimal form.
     fileprivate var digitCount: Int {
         var count = self < 0 ? 2 : 1
         var rest = self / 10

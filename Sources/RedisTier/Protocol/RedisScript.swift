@@ -1,6 +1,6 @@
 import Crypto
+import FleetTier
 import NIOCore
-import SharedTier
 
 /// A script that a server runs as one step, called by its digest.
 ///
@@ -12,7 +12,7 @@ struct RedisScript: Sendable {
     init(_ source: String) {
         self.source = source
         let digits = Array("0123456789abcdef".utf8)
-        // The server chooses the digest. Nothing rests on its strength.
+        // SHA-1 is the server's choice. No security depends on it.
         digest = String(
             decoding: Insecure.SHA1.hash(data: Array(source.utf8))
                 .flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
@@ -22,8 +22,8 @@ struct RedisScript: Sendable {
 
     /// The command that calls it.
     ///
-    /// - Parameter isLoaded: `false` sends the source, too, after the server said that it does not
-    ///   know the digest.
+    /// - Parameter isLoaded: if `false`, sends the source too, because the server does not know the
+    ///   digest.
     func command(
         isLoaded: Bool,
         keys: [RedisCommand.Argument],
@@ -35,17 +35,17 @@ struct RedisScript: Sendable {
         )
     }
 
-    /// Calls it by its digest, and with its source if the server does not know it.
+    /// Calls the script by its digest, or with its source if the server does not know the digest.
     ///
-    /// - Parameter perform: performs a command within a time.
+    /// - Parameter perform: performs a command within a time limit.
     func run(
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration,
-        _ perform: (RedisCommand, TimeAmount) async throws(SharedLogError) -> RESPValue
-    ) async throws(SharedLogError) -> RESPValue {
+        _ perform: (RedisCommand, TimeAmount) async throws(FleetLogError) -> RESPValue
+    ) async throws(FleetLogError) -> RESPValue {
         let end = NIODeadline.now() + TimeAmount(limit)
-        do throws(SharedLogError) {
+        do throws(FleetLogError) {
             return try await perform(command(isLoaded: true, keys: keys, arguments), TimeAmount(limit))
         } catch .refused("NOSCRIPT") {
             return try await perform(command(isLoaded: false, keys: keys, arguments), end - .now())

@@ -1,18 +1,17 @@
-/// Where a Redis or Valkey is, as an operator writes it in a URL.
+/// The address of a Redis or Valkey server, as an operator writes it in a URL.
 ///
-/// `redis://host:port` is one server, `rediss` is the same with TLS, and
-/// `redis+sentinel://name@host:port,host:port` are sentinels that watch a primary of this name
-/// (`rediss+sentinel` with TLS to both). `redis+cluster://host:port,host:port` are some nodes of a
-/// cluster, which know the others. `valkey` and `valkeys` may stand for `redis` and `rediss`.
-/// A server's user is written before the host. A password is a setting of its own, because URLs are
-/// logged.
+/// `redis://host:port` is a single server, and `rediss` adds TLS.
+/// `redis+sentinel://name@host:port,host:port` names sentinels that watch a primary called `name`
+/// (`rediss+sentinel` uses TLS to both). `redis+cluster://host:port,host:port` names some nodes of
+/// a cluster, which know the others. `valkey` and `valkeys` are aliases of `redis` and `rediss`. A
+/// server's user precedes the host. The password is a separate setting, because URLs are logged.
 package struct RedisAddress: Sendable, Hashable {
     /// The servers behind an address.
     package enum Topology: Sendable, Hashable {
         case server(RedisEndpoint)
-        /// Sentinels tell where the primary is.
+        /// Sentinels report where the primary is.
         case sentinels([RedisEndpoint], primary: String)
-        /// Nodes of a cluster tell where each slot is.
+        /// Nodes of a cluster report where each slot is.
         case cluster([RedisEndpoint])
     }
 
@@ -30,27 +29,27 @@ package struct RedisAddress: Sendable, Hashable {
         var rest = url[separator.upperBound...]
         if rest.hasSuffix("/") { rest.removeLast() }
         guard !rest.contains(where: { "/?#%".contains($0) }) else {
-            throw .address("it may have no path, query or escapes; there is one database")
+            throw .address("it cannot have a path, a query or escapes; there is only one database")
         }
         let parts = rest.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count <= 2, let hosts = parts.last else { throw .address("it has several '@'") }
         let user = parts.count == 2 ? String(parts[0]) : nil
         guard user?.contains(":") != true else {
-            throw .address("it holds a password, which belongs into a setting of its own")
+            throw .address("it contains a password, which belongs in 'fleet.password'")
         }
-        guard user != "" else { throw .address("nothing stands before '@'") }
+        guard user != "" else { throw .address("the user before '@' is empty") }
         switch scheme {
         case "redis", "valkey", "rediss", "valkeys":
             topology = .server(try Self.endpoint(hosts, defaultPort: 6379))
             self.user = user
         case "redis+sentinel", "valkey+sentinel", "rediss+sentinel", "valkeys+sentinel":
-            guard let user else { throw .address("the name of the primary must stand before '@'") }
+            guard let user else { throw .address("the name of the primary must precede '@'") }
             topology = .sentinels(try Self.endpoints(hosts, defaultPort: 26379), primary: user)
         case "redis+cluster", "rediss+cluster", "valkey+cluster", "valkeys+cluster":
             topology = .cluster(try Self.endpoints(hosts, defaultPort: 6379))
             self.user = user
         default:
-            throw .address("its scheme is none of redis, redis+sentinel and redis+cluster, nor of these with rediss")
+            throw .address("its scheme must be redis, redis+sentinel or redis+cluster, or one of these with rediss")
         }
         usesTLS = scheme.hasPrefix("rediss") || scheme.hasPrefix("valkeys")
     }
@@ -77,17 +76,17 @@ package struct RedisAddress: Sendable, Hashable {
             let digits = text[text.index(after: colon)...]
             guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
                 let number = Int(digits), (1...65_535).contains(number)
-            else { throw .address("a port is not from 1 to 65535") }
+            else { throw .address("a port must be 1 to 65535") }
             port = number
             host = text[..<colon]
         }
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
             guard host.utf8.allSatisfy({ $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }) else {
-                throw .address("an address in brackets is not one of IPv6")
+                throw .address("an address in brackets is not an IPv6 address")
             }
         } else {
-            guard host.utf8.allSatisfy({ $0.isHostByte }) else { throw .address("a host has other characters") }
+            guard host.utf8.allSatisfy({ $0.isHostByte }) else { throw .address("a host has invalid characters") }
         }
         guard (1...253).contains(host.utf8.count) else { throw .address("a host is empty or too long") }
         return .tcp(host: String(host), port: port)
@@ -98,7 +97,7 @@ extension RedisTierError {
     fileprivate static func address(_ fault: String) -> RedisTierError {
         RedisTierError(
             .rejected,
-            "The address of the shared tier is not valid: \(fault). Write 'redis://host:6379', "
+            "The address in 'fleet.url' is not valid: \(fault). Write 'redis://host:6379', "
                 + "'rediss://user@host:6379', 'redis+sentinel://name@host:26379,host:26379' or "
                 + "'redis+cluster://host:6379,host:6379'."
         )

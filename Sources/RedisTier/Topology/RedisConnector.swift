@@ -1,21 +1,22 @@
 package import NIOCore
 import Synchronization
 
-/// Makes connections to the primary behind an address.
+/// Opens connections to the primary behind an address.
 package final class RedisConnector: Sendable {
     let settings: RedisConnectionSettings
     private let group: any EventLoopGroup
     private let findPrimary: @Sendable () async throws(RedisTierError) -> RedisEndpoint
     private let canMove: Bool
     private let last = Mutex<RedisEndpoint?>(nil)
-    /// Where the slots are; `nil` without a cluster.
+    /// The directory of slots; `nil` without a cluster.
     let cluster: ClusterDirectory?
 
     /// - Parameters:
-    ///   - settings: of connections to servers. The address replaces their endpoint and user.
+    ///   - settings: the settings of connections to servers. The address overrides their endpoint
+    ///     and user.
     ///   - password: of the address's user; `nil`: the connection stays unauthenticated.
-    ///   - sentinelCredentials: for sentinels that ask for some of their own.
-    /// - Throws: an error of ``RedisTierError/Code/rejected`` for an address that does not go with
+    ///   - sentinelCredentials: for sentinels that have their own credentials.
+    /// - Throws: an error of ``RedisTierError/Code/rejected`` for an address that does not match
     ///   the settings.
     package convenience init(
         _ address: RedisAddress,
@@ -25,10 +26,10 @@ package final class RedisConnector: Sendable {
         on group: any EventLoopGroup
     ) throws(RedisTierError) {
         guard address.usesTLS == (settings.tls != nil) else {
-            throw RedisTierError(.rejected, "TLS is for an address with 'rediss', and for no other.")
+            throw RedisTierError(.rejected, "TLS requires an address with 'rediss', and such an address requires TLS.")
         }
         guard address.user == nil || password != nil else {
-            throw RedisTierError(.rejected, "The address of the shared tier has a user, and there is no password.")
+            throw RedisTierError(.rejected, "The address in 'fleet.url' has a user but no password.")
         }
         var settings = settings
         settings.credentials = password.map { RedisCredentials(user: address.user, password: $0) }
@@ -54,14 +55,14 @@ package final class RedisConnector: Sendable {
             let directory = ClusterDirectory(seeds: seeds, settings: nodeSettings, on: group)
             self.init(settings: settings, on: group, canMove: true, cluster: directory) {
                 () throws(RedisTierError) in
-                throw RedisTierError(.unreachable, "A cluster has a primary for each slot.")
+                throw RedisTierError(.unreachable, "A cluster has a different primary for each slot.")
             }
         }
     }
 
     /// - Parameters:
-    ///   - canMove: whether the place of the primary changes.
-    ///   - findPrimary: says where it is now.
+    ///   - canMove: whether the primary may move to another endpoint.
+    ///   - findPrimary: returns the current endpoint.
     init(
         settings: RedisConnectionSettings,
         on group: any EventLoopGroup,
@@ -76,19 +77,19 @@ package final class RedisConnector: Sendable {
         self.findPrimary = findPrimary
     }
 
-    /// For what is in one slot: in a cluster the primary that has it, wherever it is.
+    /// A connector for one slot. In a cluster, it follows the primary that owns the slot.
     func following(_ slot: HashSlot) -> RedisConnector {
         guard let cluster else { return self }
         return RedisConnector(settings: settings, on: group, canMove: true, cluster: cluster) {
             () async throws(RedisTierError) in
             guard let owner = try await cluster.refresh().owner(of: slot) else {
-                throw RedisTierError(.unreachable, "No node of the cluster has the slot \(slot).")
+                throw RedisTierError(.unreachable, "No node of the cluster owns slot \(slot).")
             }
             return owner
         }
     }
 
-    /// For one node of a cluster.
+    /// A connector for one node of a cluster.
     func at(_ endpoint: RedisEndpoint) -> RedisConnector {
         RedisConnector(settings: settings, on: group, canMove: false, cluster: cluster) {
             () throws(RedisTierError) in endpoint
@@ -102,8 +103,8 @@ package final class RedisConnector: Sendable {
 
     /// Connects to the primary.
     ///
-    /// - Returns: the connection, with the primary's place and greeting.
-    /// - Throws: as ``connect()``.
+    /// - Returns: the connection, with the primary's endpoint and greeting.
+    /// - Throws: see ``connect()``.
     func open() async throws(RedisTierError) -> Opened {
         var settings = settings
         let endpoint = try await findPrimary()
@@ -113,7 +114,7 @@ package final class RedisConnector: Sendable {
             guard try await isPrimary(connection, greeting, within: settings.connectTimeout) else {
                 throw RedisTierError(
                     .unreachable,
-                    "The server '\(endpoint)' is a replica. Entries are written to a primary alone."
+                    "The server '\(endpoint)' is a replica. Entries are written only to a primary."
                 )
             }
         } catch {
@@ -143,14 +144,14 @@ package final class RedisConnector: Sendable {
         return parts.first?.text == "master"
     }
 
-    /// Whether the primary is at another place than the one to which the last connection went.
+    /// Whether the primary is no longer at the endpoint of the last connection.
     package func hasMoved() async -> Bool {
         guard canMove, let last = last.withLock({ $0 }), let present = try? await findPrimary() else { return false }
         return present != last
     }
 
-    /// Asks again and again whether the primary has moved, until the task is cancelled. A server
-    /// that is cut off from its sentinels is not told that it was replaced.
+    /// Polls whether the primary has moved, until the task is cancelled. A server that is cut off
+    /// from its sentinels does not learn that it was replaced.
     func watch(every pause: () async throws -> Void, onMove: () -> Void) async {
         while (try? await pause()) != nil {
             if await hasMoved() { onMove() }

@@ -1,7 +1,7 @@
-/// The replies of sentinels to the question where the primary is. Pure.
+/// The sentinels' answers about where the primary is. Pure.
 ///
-/// The address that most of them name wins, so that one sentinel that is cut off, and still
-/// believes in the old primary, is outvoted.
+/// The address that most sentinels name wins. So a sentinel that is cut off and still names the old
+/// primary is outvoted.
 struct SentinelBallot: Sendable {
     private let sentinels: Int
     private var votes: [(sentinel: Int, endpoint: RedisEndpoint)] = []
@@ -10,8 +10,8 @@ struct SentinelBallot: Sendable {
     init(sentinels: Int) { self.sentinels = sentinels }
 
     /// - Parameters:
-    ///   - sentinel: its place in the list.
-    ///   - endpoint: `nil` if it did not reply, or does not know the primary.
+    ///   - sentinel: its index in the list.
+    ///   - endpoint: `nil` if it did not reply or does not know the primary.
     mutating func add(_ endpoint: RedisEndpoint?, from sentinel: Int) {
         replies += 1
         if let endpoint { votes.append((sentinel, endpoint)) }
@@ -22,7 +22,7 @@ struct SentinelBallot: Sendable {
         replies >= sentinels || counts.contains { $0.count * 2 > sentinels }
     }
 
-    /// The winner; of several the one that the first sentinel names.
+    /// The winner. In a tie, the one that the first sentinel names.
     var winner: RedisEndpoint? {
         counts.min { ($1.count, $0.first) < ($0.count, $1.first) }?.endpoint
     }

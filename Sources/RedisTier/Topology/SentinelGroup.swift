@@ -5,19 +5,19 @@ import NIOCore
 /// <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
 struct SentinelGroup: Sendable {
     let endpoints: [RedisEndpoint]
-    /// The name under which they know it.
+    /// The name by which the sentinels know the primary.
     let primary: String
     let settings: RedisConnectionSettings
     let group: any EventLoopGroup
 
-    /// Asks all of them at once, until enough agree.
+    /// Asks all sentinels at once, until enough agree.
     ///
-    /// - Throws: an error of ``RedisTierError/Code/unreachable`` if none knows it.
+    /// - Throws: an error of ``RedisTierError/Code/unreachable`` if no sentinel knows the primary.
     func findPrimary() async throws(RedisTierError) -> RedisEndpoint {
         var ballot = SentinelBallot(sentinels: endpoints.count)
         let (replies, replied) = AsyncStream.makeStream(of: (Int, RedisEndpoint?).self)
         for (number, endpoint) in endpoints.enumerated() {
-            // Not a child: a sentinel that does not reply holds nothing up.
+            // Not a child task, so that a sentinel that does not reply delays nothing.
             Task { replied.yield((number, try? await ask(endpoint))) }
         }
         for await (number, endpoint) in replies {
@@ -27,7 +27,7 @@ struct SentinelGroup: Sendable {
         guard let winner = ballot.winner else {
             throw RedisTierError(
                 .unreachable,
-                "None of \(endpoints.count) sentinels knows where the primary '\(primary)' is."
+                "None of the \(endpoints.count) sentinels knows the address of the primary '\(primary)'."
             )
         }
         return winner
@@ -42,7 +42,7 @@ struct SentinelGroup: Sendable {
         return Self.endpoint(try await connection.execute(question, within: settings.connectTimeout))
     }
 
-    /// The reply: host and port, or nothing.
+    /// Parses the reply: host and port, or nothing.
     static func endpoint(_ reply: RESPValue) -> RedisEndpoint? {
         guard case .array(let parts) = reply, parts.count == 2, let host = parts[0].text,
             (1...253).contains(host.utf8.count), let port = parts[1].text.flatMap({ Int($0) }),

@@ -1,14 +1,14 @@
+package import FleetTier
 import NIOCore
-package import SharedTier
 
 extension RedisValues {
     package func lead(
-        _ lease: FillLease,
+        _ lease: FetchLease,
         for duration: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> LeaseAnswer {
+    ) async throws(FleetLogError) -> LeaseAnswer {
         let token = lease.token.description
-        // NX and GET together need 7.0: the reply is the token that was there.
+        // NX together with GET requires 7.0. The reply is the existing token.
         let reply = try await perform(
             RedisCommand(
                 "SET",
@@ -29,26 +29,26 @@ extension RedisValues {
         }
     }
 
-    package func look(
+    package func readValue(
         at value: ValueName,
         lease: ValueName,
         within limit: Duration
-    ) async throws(SharedLogError) -> LeaseLook {
+    ) async throws(FleetLogError) -> LeaseReading {
         let found = try await values([value, lease], within: limit)
-        let state: LeaseLook.State =
+        let state: LeaseReading.State =
             switch found[1].map({ String(buffer: $0) }) {
             case nil: .free
             case LeaseToken.pass: .pass
             default: .held
             }
-        return LeaseLook(value: found[0], lease: state)
+        return LeaseReading(value: found[0], lease: state)
     }
 
     package func renew(
-        _ lease: FillLease,
+        _ lease: FetchLease,
         for duration: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> Bool {
+    ) async throws(FleetLogError) -> Bool {
         try ValueReplies.flag(
             try await run(
                 .renew,
@@ -60,7 +60,7 @@ extension RedisValues {
         )
     }
 
-    package func release(_ lease: FillLease, within limit: Duration) async throws(SharedLogError) -> Bool {
+    package func release(_ lease: FetchLease, within limit: Duration) async throws(FleetLogError) -> Bool {
         try ValueReplies.flag(
             try await run(
                 .release,
@@ -72,7 +72,7 @@ extension RedisValues {
         )
     }
 
-    package func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(SharedLogError) {
+    package func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(FleetLogError) {
         let command = RedisCommand(
             "SET",
             .text(lease.text),

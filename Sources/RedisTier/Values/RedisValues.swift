@@ -1,10 +1,10 @@
+package import FleetTier
 package import NIOCore
-package import SharedTier
 
 /// Shared responses and leases in plain keys of Redis 7 or Valkey: one server, or a cluster.
 ///
 /// It works while ``run()`` runs.
-package final class RedisValues: SharedValues {
+package final class RedisValues: FleetValues {
     /// Where the values are.
     enum Home: Sendable {
         case server(ValuesNode)
@@ -16,20 +16,21 @@ package final class RedisValues: SharedValues {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - connector: with limits that admit a value of ``SharedTier/ValueLimits/longestValue``
+    ///   - connector: with limits that admit a value of ``FleetTier/ValueLimits/longestValue``
     ///     bytes, as the defaults do.
     ///   - pollInterval: how often sentinels, or a cluster, are asked whether a primary has moved.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state of a connection for values. It must return at once.
+    ///   - onChange: called with each new state of a connection for values. It must return
+    ///     immediately.
     ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         pollInterval: Duration = .seconds(2),
-        policy: KeeperPolicy = KeeperPolicy(),
+        policy: SupervisorPolicy = SupervisorPolicy(),
         clock: C,
         random: @escaping @Sendable () -> Double,
-        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
+        onChange: @escaping @Sendable (SupervisorState) -> Void = { _ in },
         onFailure: @escaping @Sendable (RedisTierError) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.connector = connector
@@ -62,8 +63,8 @@ package final class RedisValues: SharedValues {
         }
     }
 
-    /// Whether values and leases can be asked for, as of now.
-    package var state: KeeperState {
+    /// Whether values and leases are available right now.
+    package var state: SupervisorState {
         switch home {
         case .server(let node): node.small.state
         case .cluster(let cluster): cluster.state
@@ -84,10 +85,11 @@ package final class RedisValues: SharedValues {
 
     // MARK: Values
 
-    package func values(_ names: [ValueName], within limit: Duration) async throws(SharedLogError) -> [ByteBuffer?] {
+    package func values(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostNames else { throw .limit("names") }
         guard !names.isEmpty else { return [] }
-        // Of one command, so that they are of one moment. A key of another type is not there.
+        // One command, so that the values are from one moment. A key of another type counts as
+        // missing.
         let command = RedisCommand("MGET", names.map { .text($0.text) })
         return try ValueReplies.values(
             try await perform(command, about: names[0], within: limit),
@@ -99,14 +101,15 @@ package final class RedisValues: SharedValues {
         _ value: ByteBuffer,
         as name: ValueName,
         for lifetime: Duration,
-        releasing lease: FillLease?,
+        releasing lease: FetchLease?,
         within limit: Duration
-    ) async throws(SharedLogError) -> Bool {
+    ) async throws(FleetLogError) -> Bool {
         guard value.readableBytes <= ValueLimits.longestValue, ValueHeader(value) != nil else { throw .limit("value") }
         let reply = try await run(
             .put,
             about: name,
-            // A script has always the same number of keys. Without a lease the second is not used.
+            // A script always has the same number of keys. Without a lease, the second key is
+            // unused.
             keys: [.text(name.text), .text((lease?.name ?? name).text)],
             [.bytes(value), .integer(try lifetime.lifetime()), .text(lease?.token.description ?? "")],
             within: limit
@@ -118,7 +121,7 @@ package final class RedisValues: SharedValues {
         _ names: [ValueName],
         for lifetime: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) -> Bool {
+    ) async throws(FleetLogError) -> Bool {
         guard names.count <= ValueLimits.mostExtended else { throw .limit("names") }
         let time = try lifetime.lifetime()
         guard !names.isEmpty else { return true }
@@ -132,19 +135,19 @@ package final class RedisValues: SharedValues {
 
     // MARK: Chunks
 
-    package func chunks(_ names: [ValueName], within limit: Duration) async throws(SharedLogError) -> [ByteBuffer?] {
+    package func chunks(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostChunks else { throw .limit("names") }
         guard let first = names.first else { return [] }
         let commands = names.map { RedisCommand("GET", .text($0.text)) }
         return try await perform(commands, about: first, inTurn: true, within: TimeAmount(limit))
-            .map { reply throws(SharedLogError) in try ValueReplies.value(reply) }
+            .map { reply throws(FleetLogError) in try ValueReplies.value(reply) }
     }
 
     package func putChunks(
         _ chunks: [SealedChunk],
         for lifetime: Duration,
         within limit: Duration
-    ) async throws(SharedLogError) {
+    ) async throws(FleetLogError) {
         guard chunks.count <= ValueLimits.mostChunks else { throw .limit("chunks") }
         guard chunks.allSatisfy({ $0.bytes.readableBytes <= ValueLimits.longestChunk }) else { throw .limit("chunk") }
         let time = try lifetime.lifetime()
@@ -163,41 +166,41 @@ package final class RedisValues: SharedValues {
         _ command: RedisCommand,
         about name: ValueName,
         within limit: Duration
-    ) async throws(SharedLogError) -> RESPValue {
+    ) async throws(FleetLogError) -> RESPValue {
         try await perform([command], about: name, within: TimeAmount(limit))[0]
     }
 
-    /// Runs a script by its digest, and with its source if the server does not know it.
+    /// Runs a script by its digest, or with its source if the server does not know the digest.
     func run(
         _ script: RedisScript,
         about name: ValueName,
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration
-    ) async throws(SharedLogError) -> RESPValue {
-        try await script.run(keys: keys, arguments, within: limit) { command, time throws(SharedLogError) in
+    ) async throws(FleetLogError) -> RESPValue {
+        try await script.run(keys: keys, arguments, within: limit) { command, time throws(FleetLogError) in
             try await perform([command], about: name, within: time)[0]
         }
     }
 
     /// - Parameters:
-    ///   - name: one of those that the commands are about. All are of one cache key, and so of one
-    ///     slot.
-    ///   - inTurn: whether they are about chunks.
+    ///   - name: one of the names in the commands. All belong to one cache key, and therefore to
+    ///     one slot.
+    ///   - inTurn: whether the commands concern chunks.
     private func perform(
         _ commands: [RedisCommand],
         about name: ValueName,
         inTurn: Bool = false,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let replies: [RESPValue]
         switch home {
         case .cluster(let cluster):
             replies = try await cluster.perform(commands, on: HashSlot(of: name.text), inTurn: inTurn, within: time)
         case .server(let node):
             replies = try await node.perform(commands, inTurn: inTurn, within: time)
-            do throws(SharedLogError) {
-                try SharedLogError.check(replies)
+            do throws(FleetLogError) {
+                try FleetLogError.check(replies)
             } catch {
                 if error == .unreachable { node.reconnect() }
                 throw error
@@ -209,7 +212,7 @@ package final class RedisValues: SharedValues {
 
 extension Duration {
     /// In whole milliseconds.
-    func lifetime() throws(SharedLogError) -> Int {
+    func lifetime() throws(FleetLogError) -> Int {
         let (seconds, attoseconds) = components
         // More than a year is a mistake, and the server would reject much more.
         guard seconds >= 0, seconds <= 366 * 86_400 else { throw .limit("lifetime") }

@@ -1,11 +1,10 @@
+import FleetTier
 import NIOCore
-import SharedTier
 
-/// Reads what a server replies about values. Anything but the form of the command's reply is
-/// malformed.
+/// Parses a server's replies about values. Any unexpected form is malformed.
 enum ValueReplies {
     /// The reply of `GET`.
-    static func value(_ reply: RESPValue) throws(SharedLogError) -> ByteBuffer? {
+    static func value(_ reply: RESPValue) throws(FleetLogError) -> ByteBuffer? {
         switch reply {
         case .null: return nil
         case .bulkString(let bytes): return bytes
@@ -14,13 +13,13 @@ enum ValueReplies {
     }
 
     /// The reply of `MGET`.
-    static func values(_ reply: RESPValue, count: Int) throws(SharedLogError) -> [ByteBuffer?] {
+    static func values(_ reply: RESPValue, count: Int) throws(FleetLogError) -> [ByteBuffer?] {
         guard case .array(let elements) = reply, elements.count == count else { throw .malformed("values") }
-        return try elements.map { element throws(SharedLogError) in try value(element) }
+        return try elements.map { element throws(FleetLogError) in try value(element) }
     }
 
     /// The reply of a script, or of `PEXPIRE`: whether something was done.
-    static func flag(_ reply: RESPValue) throws(SharedLogError) -> Bool {
+    static func flag(_ reply: RESPValue) throws(FleetLogError) -> Bool {
         switch reply {
         case .integer(0): return false
         case .integer(1): return true
@@ -29,7 +28,7 @@ enum ValueReplies {
     }
 
     /// The reply of `SET`.
-    static func done(_ reply: RESPValue) throws(SharedLogError) {
+    static func done(_ reply: RESPValue) throws(FleetLogError) {
         guard reply.text == "OK" else { throw .malformed("a reply to SET") }
     }
 }

@@ -1,11 +1,11 @@
-/// The scripts behind values and leases. Each gets all of its keys as arguments, and they are of
-/// one cache key, so that a cluster can run it.
+/// The scripts for values and leases. All keys of a script are passed as arguments and belong to
+/// one cache key, so a cluster can run it.
 extension RedisScript {
-    /// A value from more than a minute ahead of the server's clock was not put by a node that works
-    /// rightly. It must not stay until it is evicted.
+    /// A value from more than a minute ahead of the server's clock was put by a faulty node. It
+    /// must not stay until it is evicted.
     ///
-    /// A lease is given back also if the value was rejected or did not fit. It is given back behind
-    /// the value: within a script, memory is limited before the first write alone.
+    /// The lease is released even if the value was rejected or did not fit. It is released after
+    /// the value, because a script's memory limit is checked only before its first write.
     ///
     /// KEYS: value, lease. ARGV: value, milliseconds, token or empty.
     static let put = RedisScript(

@@ -1,26 +1,26 @@
+import FleetTier
 import NIOCore
-import SharedTier
 import Synchronization
 
-/// The primaries of a cluster with their connections, which are made when they are first needed and
-/// closed when a map has them no more.
+/// The primaries of a cluster with their connections. A connection is opened when it is first
+/// needed and closed when the map no longer lists its node.
 final class ValuesCluster: Sendable {
-    typealias MakeNode = @Sendable (RedisConnector, Bool, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
+    typealias MakeNode = @Sendable (RedisConnector, Bool, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
 
     private struct State {
         var isRunning = false
         var nodes: [RedisEndpoint: (node: ValuesNode, task: Task<Void, Never>)] = [:]
     }
 
-    /// The pause before a command is tried again.
+    /// The pause before a command is retried.
     static let retryPause = Duration.milliseconds(10)
 
     private let directory: ClusterDirectory
     private let pollInterval: Duration
     private let sleep: @Sendable (Duration) async throws -> Void
     private let onFailure: @Sendable (RedisTierError) -> Void
-    private let makeNode: @Sendable (RedisEndpoint, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
-    /// Rings when the map may be old.
+    private let makeNode: @Sendable (RedisEndpoint, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
+    /// Rings when the map may be outdated.
     private let bell = Bell()
     private let shared = Mutex(State())
 
@@ -29,7 +29,7 @@ final class ValuesCluster: Sendable {
         pollInterval: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
         onFailure: @escaping @Sendable (RedisTierError) -> Void,
-        makeNode: @escaping @Sendable (RedisEndpoint, @escaping @Sendable (KeeperState) -> Void) -> ValuesNode
+        makeNode: @escaping @Sendable (RedisEndpoint, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
     ) {
         self.directory = directory
         self.pollInterval = pollInterval
@@ -41,8 +41,8 @@ final class ValuesCluster: Sendable {
     /// The nodes with connections.
     var places: Set<RedisEndpoint> { shared.withLock { Set($0.nodes.keys) } }
 
-    /// Ready if it is known where values are; a node of them may be away.
-    var state: KeeperState {
+    /// Ready if the location of values is known, even if a node is unreachable.
+    var state: SupervisorState {
         guard shared.withLock({ $0.isRunning }) else { return .unreachable }
         return directory.map == nil ? .unreachable : .ready
     }
@@ -84,7 +84,7 @@ final class ValuesCluster: Sendable {
         for task in gone { task.cancel() }
     }
 
-    private func node(at place: RedisEndpoint) throws(SharedLogError) -> ValuesNode {
+    private func node(at place: RedisEndpoint) throws(FleetLogError) -> ValuesNode {
         let node: ValuesNode? = shared.withLock { state in
             if let node = state.nodes[place]?.node { return node }
             guard state.isRunning, state.nodes.count < ClusterMap.mostPrimaries else { return nil }
@@ -100,7 +100,7 @@ final class ValuesCluster: Sendable {
 
     // MARK: Commands
 
-    /// Performs commands about names of one slot, and follows redirections.
+    /// Performs commands on names of one slot, and follows redirections.
     ///
     /// - Throws: also for an error reply to any of them.
     func perform(
@@ -108,7 +108,7 @@ final class ValuesCluster: Sendable {
         on slot: HashSlot,
         inTurn: Bool,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let end = NIODeadline.now() + time
         guard let owner = directory.map?.owner(of: slot) else {
             bell.ring()
@@ -128,8 +128,8 @@ final class ValuesCluster: Sendable {
             let again = try await perform(places.map { commands[$0] }, at: route, inTurn: inTurn, until: end)
             for (place, reply) in zip(places, again) { replies[place] = reply }
         }
-        do throws(SharedLogError) {
-            try SharedLogError.check(replies, isInCluster: true)
+        do throws(FleetLogError) {
+            try FleetLogError.check(replies, isInCluster: true)
         } catch {
             if error == .unreachable { bell.ring() }
             throw error
@@ -142,12 +142,12 @@ final class ValuesCluster: Sendable {
         at route: ClusterRoute,
         inTurn: Bool,
         until end: NIODeadline
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let node = try node(at: route.place)
         let time = end - .now()
         guard time > .zero else { throw .timedOut }
         guard route.isAsking else { return try await node.perform(commands, inTurn: inTurn, within: time) }
-        // In turn, because nothing may come between `ASKING` and its command.
+        // In turn, because no other command may come between `ASKING` and its command.
         let asking = commands.flatMap { [RedisCommand("ASKING"), $0] }
         let replies = try await node.perform(asking, inTurn: true, within: time)
         return commands.indices.map { replies[2 * $0 + 1] }

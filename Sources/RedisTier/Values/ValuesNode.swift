@@ -1,36 +1,38 @@
+import FleetTier
 import NIOCore
-import SharedTier
 
 /// The two connections to one server: one for values and leases, and one for chunks, so that a long
-/// body never stands before a small reply.
+/// body never delays a small reply.
 final class ValuesNode: Sendable {
-    let small: ConnectionKeeper
-    let large: ConnectionKeeper
-    private let turns: ChunkTurns
-    /// Open behind the first attempts to connect.
+    let small: ConnectionSupervisor
+    let large: ConnectionSupervisor
+    private let turns: ChunkQueue
+    /// Open after the first attempts to connect.
     private let tried: (small: Latch, large: Latch)
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - waitsForFirst: whether calls wait for the first attempt to connect, because it is made
-    ///     for them.
+    ///   - waitsForFirst: whether calls wait for the first attempt to connect, which is made on
+    ///     their behalf.
     ///   - onChange: called with each new state of the connection for values.
     init<C: Clock>(
         _ connector: RedisConnector,
         waitsForFirst: Bool,
-        policy: KeeperPolicy,
+        policy: SupervisorPolicy,
         clock: C,
         random: @escaping @Sendable () -> Double,
-        onChange: @escaping @Sendable (KeeperState) -> Void,
+        onChange: @escaping @Sendable (SupervisorState) -> Void,
         onFailure: @escaping @Sendable (RedisTierError) -> Void
     ) where C.Duration == Duration {
-        turns = ChunkTurns(clock: clock)
+        turns = ChunkQueue(clock: clock)
         sleep = { try await clock.sleep(for: $0) }
         let tried = (small: Latch(), large: Latch())
         self.tried = tried
-        func keeper(_ tried: Latch, _ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
+        func supervisor(_ tried: Latch, _ onChange: @escaping @Sendable (SupervisorState) -> Void)
+            -> ConnectionSupervisor
+        {
             if !waitsForFirst { tried.open() }
-            return ConnectionKeeper(
+            return ConnectionSupervisor(
                 policy: policy,
                 clock: clock,
                 random: random,
@@ -48,41 +50,41 @@ final class ValuesNode: Sendable {
                 }
             }
         }
-        small = keeper(tried.small, onChange)
-        large = keeper(tried.large) { _ in }
+        small = supervisor(tried.small, onChange)
+        large = supervisor(tried.large) { _ in }
     }
 
     /// Connects until its task is cancelled. Call it once.
     func run() async {
         await withTaskGroup { group in
-            for keeper in [small, large] { group.addTask { await keeper.run() } }
+            for supervisor in [small, large] { group.addTask { await supervisor.run() } }
         }
     }
 
     func reconnect() {
-        for keeper in [small, large] { keeper.reconnect() }
+        for supervisor in [small, large] { supervisor.reconnect() }
     }
 
-    /// Performs commands behind one another. Error replies are values.
+    /// Performs commands in order. Error replies are returned as values.
     ///
-    /// - Parameter inTurn: whether they go on the connection for chunks, when no others are in
-    ///   flight there: more of them would delay the small values of all nodes.
+    /// - Parameter inTurn: whether the commands use the connection for chunks, and wait until no
+    ///   others are in flight there. More chunks at once would delay the small values of all nodes.
     func perform(
         _ commands: [RedisCommand],
         inTurn: Bool,
         within time: TimeAmount
-    ) async throws(SharedLogError) -> [RESPValue] {
+    ) async throws(FleetLogError) -> [RESPValue] {
         let end = NIODeadline.now() + time
-        let keeper = inTurn ? large : small
+        let supervisor = inTurn ? large : small
         await waitForFirst(inTurn ? tried.large : tried.small, within: time)
         // Without a connection there is nothing to wait for.
-        guard keeper.state == .ready else { throw Task.isCancelled ? .cancelled : .unreachable }
+        guard supervisor.state == .ready else { throw Task.isCancelled ? .cancelled : .unreachable }
         if inTurn { try await turns.begin(within: .nanoseconds((end - .now()).nanoseconds)) }
         defer { if inTurn { turns.end() } }
         do throws(RedisTierError) {
-            return try await keeper.execute(commands, within: end - .now())
+            return try await supervisor.execute(commands, within: end - .now())
         } catch {
-            throw SharedLogError(error)
+            throw FleetLogError(error)
         }
     }
 

@@ -11,18 +11,18 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows how a request would be served from a store, and why.",
         discussion: """
-            Nothing is fetched and nothing is changed: the store is opened read-only, even while a service writes it. The verdict comes first; then the relevant \
-            facts, the stored responses, their freshness, the verdicts if the origin were unreachable, returned 503, or the mode were 'offline', and when \
-            these change. Secrets are not shown: credentials, cookies, values of parameters such as 'token'.
+            Sends no request and changes nothing. The store is opened read-only, even while a service writes to it. The verdict comes first. Then come the relevant facts, the stored \
+            responses and their freshness; the verdicts if the origin were unreachable, returned 503, or the mode were 'offline'; and when these will change. Secrets are redacted: \
+            credentials, cookies, and values of parameters such as 'token'.
 
-            Of a configuration file, the store, the mode, the rules and the routes are used. If it has routes, the URL may be the origin's or one that a client requests from the \
-            gateway, and the store is read as the gateway reads it: as a shared cache. Otherwise it is read as the library reads it, as a private one; \
-            '--shared' and '--private' override that. The state that a running service keeps of its origins (for example that one is unreachable) is not in a store, and is not \
+            From a configuration file, the command uses the store, the mode, the rules and the routes. If the file has routes, the URL may be the origin's or one that a client requests from the \
+            gateway, and the store is read as a shared cache, as the gateway reads it. Otherwise, it is read as a private cache, as the library reads it. \
+            '--shared' and '--private' override that. What a running service knows about its origins (for example, that one is unreachable) is not in the store and is not \
             used.
 
-            JSON: one object; every duration is in milliseconds, every instant in milliseconds since 1970 (UTC).
+            JSON: one object. Durations are in milliseconds; instants are in milliseconds since 1970 (UTC).
 
-            The exit status is 0 even if nothing is stored, 1 when the store or the file cannot be read, 64 when the command line is wrong.
+            The exit status is 0 even if nothing is stored, 1 if the store or the file cannot be read, 64 if the command line is invalid.
 
             Examples:
               holdfast explain https://api.example.com/feed --store feed.store
@@ -44,26 +44,25 @@ struct Explain: AsyncParsableCommand {
 
         static func help(for value: Kind) -> ArgumentHelp? {
             switch value {
-            case .shared: "As the gateway reads the store: a shared cache. The default with a file that has routes."
-            case .private: "As the library reads the store: a private cache. The default otherwise."
+            case .shared: "Read the store as a shared cache, as the gateway does. Default if the file has routes."
+            case .private: "Read the store as a private cache, as the library does. Default otherwise."
             }
         }
     }
 
-    @Argument(help: "An absolute http or https URL.")
+    @Argument(help: "Absolute http or https URL.")
     var url: String
 
     @Option(
         help: """
-            The store's folder; overrides the file's. 'holdfast serve' prints the folder that it chooses without \
-            '--store'.
+            Store folder; overrides the one in the file. 'holdfast serve' prints the folder that it uses by default.
             """
     )
     var store: String?
 
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file")
+        help: ArgumentHelp("Configuration file, YAML or JSON.", valueName: "file")
     )
     var file: String?
 
@@ -71,39 +70,39 @@ struct Explain: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "At another time: ISO 8601 such as 2026-01-31T12:00:00Z, or relative to now, such as +90s, +2h, -1d.",
+            "Explain for this time instead of now: ISO 8601 such as 2026-01-31T12:00:00Z, or relative, such as +90s, +2h, -1d.",
             valueName: "time"
         )
     )
     var at: Instant?
 
-    @Flag(help: "As if the mode were 'offline': without an origin.")
+    @Flag(help: "Explain as if the mode were 'offline'.")
     var offline = false
 
     @Flag(exclusivity: .exclusive)
     var kind: Kind?
 
-    @Option(help: "The request's method.")
+    @Option(help: "Request method.")
     var method = "GET"
 
     @Option(
         name: .customLong("header"),
-        help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value")
+        help: ArgumentHelp("Request field. Repeatable.", valueName: "name: value")
     )
     var headers: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A file with the request's content, as it would be sent: for a POST or QUERY whose content is part of the key.",
+            "File with the request content, exactly as it is sent. Needed if the content of a POST or QUERY is part of the key.",
             valueName: "file"
         )
     )
     var content: String?
 
-    @Option(help: ArgumentHelp("The principal that the service names for such requests.", valueName: "name"))
+    @Option(help: ArgumentHelp("Principal that the service sets for the request.", valueName: "name"))
     var principal: String?
 
-    @Option(help: "For people (text), or for programs (json).")
+    @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
     func validate() throws {
@@ -117,7 +116,7 @@ struct Explain: AsyncParsableCommand {
         let file = try self.file.map { try ConfigurationFile.readWithoutValues($0) } ?? Configuration()
         guard let folder = store ?? file.storeFolder else {
             throw CommandFailure(
-                "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
+                "'\(self.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
             )
         }
         let asked = try targets().map { try ExplainedTarget($0, file) }
@@ -134,7 +133,7 @@ struct Explain: AsyncParsableCommand {
             let (explanation, asked) = try outcome.get()
             try write(explanation, asked)
             guard explanation.isStoreReadable else {
-                throw CommandFailure("The store cannot be read; 'cache-dump verify' shows details.")
+                throw CommandFailure("The store cannot be read. 'cache-dump verify' shows details.")
             }
         } catch is StandardStream.Closed {
             return
@@ -177,7 +176,7 @@ struct Explain: AsyncParsableCommand {
     ) async throws -> Explanation {
         let secret = store.credentialSecret
         guard secret.count >= 16 else {
-            throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
+            throw CommandFailure("The store's secret cannot be read. Check the store with 'cache-dump stats'.")
         }
         let kind = kind ?? (file.routes.isEmpty ? .private : .shared)
         let engine = CacheEngine(
@@ -222,7 +221,7 @@ struct Explain: AsyncParsableCommand {
 
     private func request(to target: TargetURI) throws -> CacheRequest {
         guard let method = HTTPRequest.Method(method) else {
-            throw ValidationError("'--method' takes a token such as GET, and '\(method)' is not one.")
+            throw ValidationError("'--method' must be a token such as GET, not '\(method)'.")
         }
         let head = HTTPRequest(
             method: method,
@@ -239,7 +238,9 @@ extension Explain {
     private func body() throws -> RequestBody? {
         guard let content else { return nil }
         guard let bytes = FileManager.default.contents(atPath: content) else {
-            throw ValidationError("'--content' takes a file, and '\(content)' cannot be read.")
+            throw ValidationError(
+                "The file '\(content)' of '--content' cannot be read. Check its path and permissions."
+            )
         }
         return .buffer(ByteBuffer(bytes: bytes))
     }
@@ -254,9 +255,9 @@ extension CacheEngine {
     ) async throws -> Explanation {
         var explanation = try await explain(request, at: instant)
         if var key = key(for: request) {
-            // A variant of the shared partition has its name there.
-            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "shared" }) {
-                key = key.inPartition(.shared)
+            // A variant of the common partition has its name there.
+            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "common" }) {
+                key = key.inPartition(.common)
             }
             explanation.key?.shortID = store.shortID(of: key)
         }

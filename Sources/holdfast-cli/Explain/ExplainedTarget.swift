@@ -27,26 +27,26 @@ struct ExplainedTarget {
         defer {
             if routes.refuseDotSegments(of: url.requestTarget, rulesHavePaths: rulesHavePaths) {
                 notes.append(
-                    "the gateway would return 400: the path has a dot segment, and routes or rules match paths"
+                    "the gateway would return 400: routes or rules match paths, and this path has a dot segment"
                 )
             }
         }
         guard let mapping = routes.mapping(of: url) else {
             target = url
-            notes = ["no route matches: the gateway would return 404; this is explained as an origin's URL"]
+            notes = ["no route matches, so the gateway would return 404; explained as an origin URL instead"]
             return
         }
         target = mapping.target
         guard let route = mapping.route else {
-            notes = ["an origin's URL, unchanged"]
+            notes = ["an origin URL, used as it is"]
             return
         }
         clientScheme = url.scheme
         let name = route.name.map { "route '\($0)'" } ?? "a route"
-        notes = ["a client's URL '\(url.redacted)', which \(name) leads to '\(route.origin.authority)'"]
+        notes = ["client URL '\(url.redacted)'; \(name) forwards it to '\(route.origin.authority)'"]
         let types = route.rewriting.bodies.map { "'\($0)'" }.joined(separator: ", ")
         if types.isEmpty { return }
-        notes.append("content of \(types) is rewritten for its client; the store has the origin's")
+        notes.append("content of type \(types) is rewritten for the client; the store keeps the origin's content")
     }
 
     /// Adds what a gateway that serves clients of both schemes tells its origins, unless the fields
@@ -57,7 +57,7 @@ struct ExplainedTarget {
         fields.append(HTTPField(name: .clientScheme, value: scheme))
         let other = scheme == "https" ? "http" : "https"
         notes.append(
-            "for clients that come by \(scheme); '--header \"X-Forwarded-Proto: \(other)\"' explains the others"
+            "for clients that use \(scheme); for \(other), add '--header \"X-Forwarded-Proto: \(other)\"'"
         )
     }
 }

@@ -43,11 +43,11 @@ struct ExplanationText {
             facts.append(("", partition(key) + (key.shortID.map { "; cache-dump calls it \($0)" } ?? "")))
         }
         if !explanation.isStoreReadable {
-            facts.append(("store", "cannot be read, so it serves nothing"))
+            facts.append(("store", "cannot be read, so nothing is served from it"))
         }
         if let origin = explanation.origin {
             if origin.isOriginUnreachable { facts.append(("origin", "circuit breaker is open")) }
-            if let failure = origin.recentFailure { facts.append(("origin", "failed a moment ago: \(failure)")) }
+            if let failure = origin.recentFailure { facts.append(("origin", "failed moments ago: \(failure)")) }
         }
         return facts
     }
@@ -55,11 +55,11 @@ struct ExplanationText {
     private func partition(_ key: Explanation.Key) -> String {
         let owner =
             switch key.partition {
-            case "shared": "shared"
-            case "principal": "of the named principal"
-            default: "of the user with these credentials"
+            case "common": "common"
+            case "principal": "for the named principal"
+            default: "for the user with these credentials"
             }
-        return key.looksInShared ? "\(owner), then shared" : owner
+        return key.looksInCommon ? "\(owner), then common" : owner
     }
 
     // MARK: Stored
@@ -74,11 +74,11 @@ struct ExplanationText {
 
     private func describe(_ variant: Explanation.Variant) -> String {
         let age = explanation.at.milliseconds(since: variant.storedAt)
-        var words = ["\(variant.status)", age >= 0 ? "stored \(Words.duration(age)) before" : "stored later"]
+        var words = ["\(variant.status)", age >= 0 ? "stored \(Words.duration(age)) earlier" : "stored later"]
         words.append("\(variant.bodyLength) bytes")
-        words.append(variant.partition == "shared" ? "shared" : "private")
+        words.append(variant.partition == "common" ? "common" : "private")
         if variant.isInvalidated { words.append("invalidated") }
-        if variant.isBodyGone { words.append("its body was removed") }
+        if variant.isBodyGone { words.append("body removed") }
         var text = words.joined(separator: ", ")
         if variant.isSelected, let selection = explanation.selection { text += ": \(selection)" }
         if !variant.isMatching { text += ": " + variant.differences.map(difference).joined(separator: "; ") }
@@ -92,14 +92,14 @@ struct ExplanationText {
         // Two different secrets look the same here.
         return stored == presented && difference.stored != nil
             ? "made for another '\(difference.name)'"
-            : "made for \(difference.name) \(stored), and it is \(presented) here"
+            : "made for \(difference.name) \(stored); this request has \(presented)"
     }
 
     // MARK: Arithmetic
 
     private var arithmetic: [String] {
         guard let freshness = explanation.freshness else { return [] }
-        let date = freshness.dateValue.map(Instant.text) ?? "no valid Date: the time of receipt"
+        let date = freshness.dateValue.map(Instant.text) ?? "no valid Date; time of receipt used"
         let age = freshness.ageValue.map { "Age: \($0 / 1000)" } ?? "no valid Age"
         var source = freshness.lifetimeFields.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
         if source.isEmpty {
@@ -133,12 +133,12 @@ struct ExplanationText {
     }
 
     private static let sources = [
-        "explicitExpiry": "set by the caller", "none": "the origin sets none, and no heuristic applies",
+        "explicitExpiry": "set by the caller", "none": "none set by the origin, and no heuristic applies",
         "rule": "freshness.lifetime", "ruleDefault": "freshness.default",
     ]
 
     private func seconds(_ milliseconds: Int64) -> String {
-        guard milliseconds < .max else { return Self.padded("endless", to: 12) }
+        guard milliseconds < .max else { return Self.padded("unlimited", to: 12) }
         let rest = milliseconds % 1000
         let fraction = rest == 0 ? "" : "." + String(1000 + rest).dropFirst()
         return Self.padded("\(milliseconds / 1000)\(fraction)", to: 12)
@@ -151,7 +151,7 @@ struct ExplanationText {
             ("origin unreachable", explanation.unreachable.summary),
             ("origin returns 503", explanation.failing.summary),
             ("mode 'offline'", explanation.offline.summary),
-        ].map { ($0, $1 == explanation.now.summary ? "The same." : $1) }
+        ].map { ($0, $1 == explanation.now.summary ? "Same as now." : $1) }
     }
 
     private var changes: [String] {
@@ -168,7 +168,7 @@ struct ExplanationText {
             }
         }
         let rest = explanation.changes.count - Self.changeLimit
-        if rest > 0 { lines.append("  and \(rest) more changes; '--format json' shows them all") }
+        if rest > 0 { lines.append("  \(rest) more changes; '--format json' shows all of them") }
         return lines
     }
 

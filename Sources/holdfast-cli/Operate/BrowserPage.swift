@@ -17,11 +17,13 @@ enum BrowserPage {
     /// - Throws: `CommandFailure`
     static func open(_ url: String) throws {
         guard FileManager.default.isExecutableFile(atPath: opener) else {
-            throw CommandFailure("There is no '\(opener)'. Open the address in a browser yourself.")
+            throw CommandFailure("'\(opener)' was not found. Open the address in a browser yourself.")
         }
         let parent = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? NSTemporaryDirectory()
         var template = Array("\(parent)/holdfast-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw CommandFailure("No folder can be made in '\(parent)'.") }
+        guard mkdtemp(&template) != nil else {
+            throw CommandFailure("No folder can be created in '\(parent)'. Check its permissions.")
+        }
         let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         let file = folder + "/page.html"
         do {
@@ -32,7 +34,7 @@ enum BrowserPage {
             process.arguments = [file]
             try process.run()
         } catch {
-            throw CommandFailure("The browser cannot be opened: \(error). Open the address yourself.")
+            throw CommandFailure("The browser could not be opened: \(error). Open the address yourself.")
         }
     }
 

@@ -9,18 +9,18 @@ import UnixSignals
 /// `holdfast inspect`
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows a running gateway to people: prints the address of its page, or opens it.",
+        abstract: "Prints the address of a running gateway's status page, or opens the page.",
         discussion: """
-            The address has a code behind '#', which works once and for a minute. The page exchanges it for a token, which it keeps in memory for eight hours at most.
+            The address ends in '#' and a code, which works once, within a minute. The page exchanges the code for a token, which it keeps in memory for at most eight hours.
 
-            The page is on the gateway's port ('control.listen' in its file). A gateway without one has a Unix socket alone, which no browser reaches. Then this command \
-            listens on a free port of this machine and relays to the socket, until Ctrl-C.
+            The page is served on the gateway's port ('control.listen' in its file). Without that setting, the gateway has only a Unix socket, which browsers cannot reach. In that case, \
+            this command listens on a free local port and relays to the socket until Ctrl-C.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys url, code and expiresAt.
 
-            The exit status is 0 if the page can be opened, 1 if no gateway can be asked, 64 if the command line is wrong.
+            The exit status is 0 if the page can be opened, 1 if no gateway can be reached, 64 if the command line is invalid.
 
             Examples:
               holdfast inspect --config holdfast.yaml
@@ -28,34 +28,34 @@ struct Inspect: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
-    @Flag(help: "Opens the page in the browser: with xdg-open, or on macOS with open.")
+    @Flag(help: "Open the page in the browser (xdg-open, or open on macOS).")
     var open = false
 
     @Option(
         help: ArgumentHelp(
-            "The port to relay from, if the gateway has none. The default is any free one.",
+            "Port to relay from if the gateway has none. Default: any free port.",
             valueName: "number"
         )
     )
     var port = 0
 
     func validate() throws {
-        guard (0...65535).contains(port) else { throw ValidationError("'--port' takes a number from 0 to 65535.") }
+        guard (0...65535).contains(port) else { throw ValidationError("'--port' must be a number from 0 to 65535.") }
     }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let report: InspectionReport = try await gateway.send(.POST, "/v1/inspections", [String: String]())
         if let url = report.url {
-            try place.write(report) { _ in url }
+            try location.write(report) { _ in url }
             if open { try BrowserPage.open(url) }
             return
         }
         // Before anyone can connect: a signal ends it in order.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let (place, open) = (place, open)
+        let (location, open) = (location, open)
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .critical
         let relay = ControlRelay(
@@ -69,7 +69,7 @@ struct Inspect: AsyncParsableCommand {
                 try await relay.run { url in
                     var report = InspectionReport()
                     report.url = url
-                    try? place.write(report) { _ in url }
+                    try? location.write(report) { _ in url }
                     StandardStream.error.line("holdfast relays to '\(gateway.name)' until Ctrl-C")
                     guard open else { return }
                     do {

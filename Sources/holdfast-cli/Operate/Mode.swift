@@ -7,20 +7,20 @@ import NIOHTTP1
 /// `holdfast mode`, `holdfast mode offline --until 14:00`
 struct Mode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows or switches the mode of a running gateway, with an end.",
+        abstract: "Shows the mode of a running gateway, or switches it until a given time.",
         discussion: """
-            Without a mode, it shows the one in force. A mode other than the configured one needs an end, after which the configured mode is in force again. \
-            It ends by itself, also after a crash and a restart; a reload does not end it. To end it earlier, name the configured mode without an end.
+            Without a mode, prints the current one. A mode other than the configured one needs an end; after it, the configured mode applies again, even if the gateway crashed or \
+            restarted in between. A reload does not end it. To end it early, set the configured mode without an end.
 
             \(TemporaryOptions.help)
 
-            The new mode is in force for the next request. It is the gateway's: modes of routes and rules can narrow it, as they narrow the configured one.
+            The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured one.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys mode, configured, until, since, reason and by.
 
-            The exit status is 0 if the mode is in force, 1 if no gateway can be asked or it rejected the mode, 64 if the command line is wrong.
+            The exit status is 0 if the mode is in force, 1 if no gateway can be reached or it rejected the mode, 64 if the command line is invalid.
 
             Examples:
               holdfast mode --store feed.store
@@ -35,16 +35,18 @@ struct Mode: AsyncParsableCommand {
 
     @OptionGroup var temporary: TemporaryOptions
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws {
         if mode == nil, temporary.isAnyNamed {
-            throw ValidationError("Name a mode, or neither '--until' nor '--for' nor '--reason'.")
+            throw ValidationError(
+                "'--until', '--for' and '--reason' need a mode: online, automatic, preferStored or offline."
+            )
         }
     }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let report: ModeReport
         if let mode {
             let request = ModeRequest(
@@ -57,7 +59,7 @@ struct Mode: AsyncParsableCommand {
         } else {
             report = try await gateway.get("/v1/mode")
         }
-        try place.write(report, Self.text)
+        try location.write(report, Self.text)
     }
 
     /// One line for people.

@@ -3,22 +3,22 @@ import ArgumentParser
 /// `holdfast pin URL…`, `holdfast pin --tag TAG`
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Pins stored responses, so that they are not evicted, also of a running gateway.",
+        abstract: "Pins stored responses so that they are not evicted.",
         discussion: """
-            The selected responses that are stored now are pinned: all variants and partitions of a URL. A pin passes on to the response that replaces a pinned one, and \
-            stays when the response expires or is purged. Only 'holdfast unpin' and the removal of the response end it. Responses that are stored for the first time \
-            later are not pinned; for those, a rule has 'store: {pin: true}'.
+            Pins the selected responses that are stored now: all variants and partitions of a URL. A pin passes to the response that replaces the pinned one, and \
+            stays if the response expires or is purged. It ends only with 'holdfast unpin' or when the response is removed. Responses that are stored for the first time \
+            later are not pinned; to pin those, set 'store: {pin: true}' in a rule.
 
-            The pins are durable when the command ends. A running gateway pins through its control socket; in a store that no process has open, the command itself does. \
-            Pins may take half of the budget of the store: what would take more is rejected as a whole. In a store that no process has open, the budget is known \
+            The pins are durable when the command ends. If a gateway has the store open, it pins through its control socket; otherwise the command pins in the store itself. \
+            Pins may take up to half of the store's budget; a command that would exceed this is rejected as a whole. Without a running gateway, the budget is known \
             only with '--config'.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys changed, dryRun, matched, pinned and pins.
 
-            The exit status is 0 if the responses are pinned, also if nothing matched; 1 if the store, the file or the gateway cannot be used, or the gateway rejected it; \
-            64 if the command line is wrong.
+            The exit status is 0 if the responses are pinned, even if nothing matched; 1 if the store, the file or the gateway cannot be used, or the gateway rejected the command; \
+            64 if the command line is invalid.
 
             Examples:
               holdfast pin https://api.example.com/feed --store feed.store
@@ -28,7 +28,7 @@ struct Pin: AsyncParsableCommand {
     )
 
     @OptionGroup var selectors: SelectorOptions
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
-    func run() async throws { try await PinChange(selectors: selectors, pinned: true).perform(at: place) }
+    func run() async throws { try await PinChange(selectors: selectors, pinned: true).perform(at: location) }
 }

@@ -9,7 +9,7 @@ struct PinChange {
     let pinned: Bool
 
     /// Pins or unpins the responses, and writes the result.
-    func perform(at place: GatewayPlace) async throws {
+    func perform(at location: GatewayLocation) async throws {
         let change = PinRequest(
             selectors.selection,
             pinned: pinned,
@@ -17,14 +17,14 @@ struct PinChange {
             reason: selectors.reason
         )
         let result: PinResult
-        if let socket = place.socket {
+        if let socket = location.socket {
             result = try await ControlClient(socket: ControlSocket(path: socket)).send(.POST, "/v1/pins", change)
         } else {
-            let store = try place.namedStore()
+            let store = try location.namedStore()
             result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
                 .pin(change)
         }
-        try place.write(result, Self.text)
+        try location.write(result, Self.text)
         selectors.noteMatched(result.matched.responses)
     }
 

@@ -6,16 +6,16 @@ import NIOHTTP1
 /// `holdfast reload`
 struct Reload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes a running gateway read its configuration file again.",
+        abstract: "Makes a running gateway reload its configuration file.",
         discussion: """
-            The same as SIGHUP, with the result: what has changed, and which settings stay until a restart. An invalid file is rejected as a whole; its errors, with \
-            their lines, go to standard error. No connection is closed. A mode that was set with 'holdfast mode' stays until its end.
+            Does the same as SIGHUP, and prints the result: which settings changed, and which need a restart. An invalid file is rejected as a whole; its errors \
+            go to standard error, with line numbers. No connection is closed. A mode set with 'holdfast mode' stays until its end.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys outcome, at, by, findings, changed and kept.
 
-            The exit status is 0 if the file is in force; 1 if it was rejected, or no gateway can be asked; 64 if the command line is wrong.
+            The exit status is 0 if the file is in force, 1 if it was rejected or no gateway can be reached, 64 if the command line is invalid.
 
             Examples:
               holdfast check --config holdfast.yaml && holdfast reload --config holdfast.yaml
@@ -23,17 +23,17 @@ struct Reload: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", [String: String]())
-        try place.write(result, Self.text)
+        try location.write(result, Self.text)
     }
 
     /// Lines for people.
     static func text(_ result: ReloadResult) -> String {
-        var lines = [result.changed.isEmpty ? "Reloaded. Nothing has changed." : "Reloaded."]
+        var lines = [result.changed.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."]
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
         lines += result.kept.map {
             "  \($0.setting) is still \($0.from ?? "unset"); '\($0.to ?? "unset")' needs a restart"

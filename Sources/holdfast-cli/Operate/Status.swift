@@ -7,15 +7,15 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the state of a running gateway.",
         discussion: """
-            The first line says in words whether it serves, which origins are unreachable, and what is not as it should be. The lines behind it have mode, store, \
+            The first line says whether the gateway serves, which origins are unreachable, and what else is wrong. The following lines show mode, store, \
             configuration and version.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
-            shared and configuration.
+            fleet and configuration.
 
-            The exit status is 0 if the gateway responds, 1 if no gateway can be asked, 64 if the command line is wrong.
+            The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.
 
             Examples:
               holdfast status --config holdfast.yaml
@@ -23,25 +23,25 @@ struct Status: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func run() async throws {
-        let report: StatusReport = try await place.gateway().get("/v1/status")
-        try place.write(report, Self.text)
+        let report: StatusReport = try await location.gateway().get("/v1/status")
+        try location.write(report, Self.text)
     }
 
     /// Lines about the nodes that share their purges.
-    static func fleet(_ shared: FleetState?) -> [String] {
-        guard let shared else { return [] }
+    static func fleet(_ fleet: FleetState?) -> [String] {
+        guard let fleet else { return [] }
         let own = FleetWords.own(
-            state: shared.state,
-            position: shared.position,
-            contact: shared.contactSeconds,
-            waiting: shared.waiting,
-            problem: shared.problem
+            state: fleet.state,
+            position: fleet.position,
+            contact: fleet.contactSeconds,
+            waiting: fleet.waiting,
+            problem: fleet.problem
         )
-        return ["  shared         \(shared.node) \(own)"]
-            + (shared.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
+        return ["  fleet          \(fleet.node) \(own)"]
+            + (fleet.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
     }
 
     /// Lines for people.
@@ -57,7 +57,7 @@ struct Status: AsyncParsableCommand {
             lines.append("  store          \(store.usedBytes) of \(store.budget) bytes; \(kinds)")
         }
         lines.append("  invalidation   \(report.invalidationSequence)")
-        lines += Self.fleet(report.shared)
+        lines += Self.fleet(report.fleet)
         let file = report.configuration.file ?? "no file"
         lines.append("  configuration  \(file), in force since \(report.configuration.loadedAt)")
         if let reload = report.configuration.lastReload {

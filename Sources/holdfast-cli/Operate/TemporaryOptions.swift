@@ -5,18 +5,18 @@ import HoldfastControl
 
 /// The options of what is set for a time: its end and its reason.
 struct TemporaryOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The end: 14:00, or 2026-11-25T14:00:00Z.", valueName: "time"))
+    @Option(help: ArgumentHelp("End time: 14:00, or 2026-11-25T14:00:00Z.", valueName: "time"))
     var until: String?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("The length: 90s, 30m, 2h, 7d.", valueName: "duration"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("Duration: 90s, 30m, 2h, 7d.", valueName: "duration"))
     var length: String?
 
-    @Option(help: ArgumentHelp("A text for the gateway's log and for other operators.", valueName: "text"))
+    @Option(help: ArgumentHelp("Reason, for the gateway's log and other operators.", valueName: "text"))
     var reason: String?
 
     /// The paragraph of a command's help on these options.
     static let help = """
-        '--until' takes a time of day here (the next such moment), or an instant by RFC 3339. '--for' takes a number with s, m, h or d. At most 30 days.
+        '--until' takes a local time of day (its next occurrence) or an RFC 3339 instant. '--for' takes a number with s, m, h or d. The limit is 30 days.
         """
 
     /// Whether one of them is named.
@@ -27,15 +27,17 @@ struct TemporaryOptions: ParsableArguments {
 
     func validate() throws {
         if until != nil, length != nil {
-            throw ValidationError("'--until' and '--for' both name an end: name one of them.")
+            throw ValidationError("'--until' and '--for' both set the end. Use one of them.")
         }
         if let until, Self.instant(until) == nil {
             throw ValidationError(
-                "'--until' is '\(until)'; a time of day (14:00) or an instant (2026-11-25T14:00:00Z) is expected."
+                "'--until' must be a time of day (14:00) or an instant (2026-11-25T14:00:00Z), not '\(until)'."
             )
         }
         if let length, EndTime.duration(length) == nil {
-            throw ValidationError("'--for' is '\(length)'; a number with s, m, h or d is expected: 90s, 30m, 2h, 7d.")
+            throw ValidationError(
+                "'--for' must be a number with s, m, h or d, such as 90s, 30m, 2h or 7d, not '\(length)'."
+            )
         }
     }
 

@@ -40,7 +40,7 @@ struct TriedRequest: Encodable, Sendable {
             return requests
         } catch {
             try? await client.shutdown()
-            throw CommandFailure("The gateway on '\(address)' did not respond: \(error). Look at its log.")
+            throw CommandFailure("The gateway on '\(address)' did not respond: \(error). Check its log.")
         }
     }
 
@@ -66,8 +66,8 @@ struct TriedRequest: Encodable, Sendable {
         }
         guard !address.hasPrefix("https://") else {
             throw CommandFailure(
-                "The gateway has listeners with TLS only, as '\(address)', and this command speaks none. "
-                    + "Add one without, for example '{unix: h.sock}', or ask with curl."
+                "The gateway listens only with TLS, on '\(address)', and this command does not support TLS. "
+                    + "Add a listener without TLS, such as '{unix: h.sock}', or use curl."
             )
         }
         let parsed = try ListenAddress(address)
@@ -102,7 +102,7 @@ struct TriedRequest: Encodable, Sendable {
         let head = HTTPResponse(status: .init(code: status), headerFields: fields)
         switch CachePolicy(kind: .shared).storability(of: head, to: asked, hasCredentials: false) {
         case .forbidden(let refusal): why = refusal.words
-        case .shared, .principal: why = "Its own fields permit storing it: a rule, a limit or the store keeps it out."
+        case .common, .principal: why = "Its fields permit storing it; a rule, a limit or the store prevents it."
         }
     }
 }

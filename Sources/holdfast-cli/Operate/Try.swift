@@ -8,17 +8,17 @@ import HoldfastControl
 struct Try: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "try",
-        abstract: "Fetches a URL twice through a running gateway, and says what happened and why.",
+        abstract: "Fetches a URL twice through a running gateway, and shows what happened and why.",
         discussion: """
-            The URL is a client's: its host and path choose the route. The requests go to the address on which the gateway listens, whatever the URL's host \
-            resolves to; the origin gets them as it gets a client's. The first line says whether the second request was served from the store, 'why' what keeps the \
-            response out of it, and 'next' how a further request would be served.
+            Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
+            resolves to; the gateway treats them like any client's. The first line says whether the second request was served from the store, 'why' says why the \
+            response is not stored, and 'next' says how another request would be served.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
             JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus), why, next and notes.
 
-            The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be asked; 64 if the command line is wrong.
+            The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
 
             Examples:
               holdfast try http://a.example/feed --config holdfast.yaml
@@ -26,25 +26,25 @@ struct Try: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "An absolute http or https URL of a client.")
+    @Argument(help: "Absolute http or https URL, as clients request it.")
     var url: String
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws { _ = try target() }
 
     func run() async throws {
-        let gateway = try place.gateway()
+        let gateway = try location.gateway()
         let status: StatusReport = try await gateway.get("/v1/status")
         guard let address = status.listening else {
-            throw CommandFailure("The gateway does not listen for clients yet. Repeat the command in a moment.")
+            throw CommandFailure("The gateway is not listening for clients yet. Try again in a moment.")
         }
         let target = try target()
         let requests = try await TriedRequest.send(2, to: target, at: address)
         let value = url.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url
         let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
         let report = TryReport(requests, explained)
-        try place.write(report, \.text)
+        try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
     }
 
@@ -86,11 +86,11 @@ struct TryReport: Encodable {
         let hits = requests.map(\.isHit)
         isServedFromStore = hits.last == true
         switch (hits.first, hits.last) {
-        case (true, true): verdict = "Served from the store, both times."
+        case (true, true): verdict = "Both requests were served from the store."
         case (_, true): verdict = "Stored: the second request was served from the store."
         default:
             let isStored = requests.last?.isStored == true
-            verdict = isStored ? "Stored, yet not served from the store." : "Not stored."
+            verdict = isStored ? "Stored, but not served from the store." : "Not stored."
             why = requests.last?.why
         }
     }

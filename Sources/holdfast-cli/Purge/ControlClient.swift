@@ -68,7 +68,7 @@ struct ControlClient: Sendable {
             if error is CommandFailure { throw error }
             throw CommandFailure(
                 "The gateway behind '\(name)' did not respond to \(method) \(path): \(error). "
-                    + "Look at its log, and repeat the command."
+                    + "Check its log, then repeat the command."
             )
         }
     }
@@ -93,7 +93,7 @@ struct ControlClient: Sendable {
         guard response.status == .ok || response.status == .accepted else {
             let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =
-                "The process behind '\(name)' responded with \(response.status.code): it is no gateway."
+                "The process behind '\(name)' responded with \(response.status.code), so it is not a gateway. Check the address."
             throw CommandFailure(problem?.detail ?? unknown)
         }
         return try JSONDecoder().decode(Result.self, from: received)
@@ -106,7 +106,7 @@ struct ControlClient: Sendable {
     static func denied(_ socket: ControlSocket) -> CommandFailure {
         CommandFailure(
             "This user may not connect to the control socket '\(socket.path)'. "
-                + "Run the command as the gateway's user, or in its group."
+                + "Run the command as the gateway's user or as a member of its group."
         )
     }
 }

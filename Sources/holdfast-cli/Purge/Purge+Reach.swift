@@ -6,12 +6,12 @@ import HoldfastControl
 extension Purge {
     /// The levels, as the command line has them.
     enum Level: String, ExpressibleByArgument, CaseIterable {
-        case queued, shared, replicated, everywhere
+        case queued, published, replicated, everywhere
 
         var level: PurgeLevel {
             switch self {
             case .queued: .queued
-            case .shared: .shared
+            case .published: .published
             case .replicated: .replicated
             case .everywhere: .everywhere
             }
@@ -32,7 +32,7 @@ extension Purge {
     }
 
     private static let sharesNothing = """
-        The gateway shares no purges, or none runs: '--wait' has no effect. With 'shared.url' the purge comes to other nodes when the gateway runs.
+        '--wait' has no effect: no gateway is running, or it shares no purges. If 'fleet.url' is set, the purge reaches other nodes once the gateway runs.
         """
 
     /// How far a purge has come, in words.
@@ -40,10 +40,10 @@ extension Purge {
         guard let reached = result.reached else { return "" }
         var text: String
         switch reached {
-        case .queued: text = " Not yet shared with other nodes."
-        case .shared: text = " Shared with other nodes."
-        case .replicated: text = " Shared with other nodes and replicated."
-        case .everywhere: text = " In force at all \(result.nodes?.applied ?? 1) nodes."
+        case .queued: text = " Not yet published to other nodes."
+        case .published: text = " Published to other nodes."
+        case .replicated: text = " Shared with other nodes, and replicated."
+        case .everywhere: text = " In force on all \(result.nodes?.applied ?? 1) nodes."
         }
         if let note = result.note { text += " \(note)" }
         for node in result.nodes?.waiting ?? [] {

@@ -6,28 +6,28 @@ import HoldfastControl
 /// `holdfast purge URL…`, `holdfast purge --tag TAG`, `holdfast purge --all`
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Purges stored responses, also of a running gateway.",
+        abstract: "Purges stored responses.",
         discussion: """
-            The selected responses expire: they are validated with their origin before their next use, and are still served while it is unreachable. \
-            With '--remove' they are removed, offline copies too; on a terminal the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are those of the origin, \
-            as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it in '/' to cover whole parts only.
+            Expires the selected responses: each is validated with its origin before its next use, and is still served while the origin is unreachable. \
+            With '--remove', the responses are deleted, offline copies included; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are the origin's, \
+            as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
 
-            The purge is in force for the next request, and survives a crash, when the command ends. A response that is being fetched meanwhile is not stored. \
-            A running gateway is purged through its control socket; a store that no process has open is purged by the command itself.
+            When the command ends, the purge applies to the next request and survives a crash. A response that was being fetched meanwhile is not stored. \
+            If a gateway has the store open, it is purged through its control socket; otherwise the command purges the store itself.
 
-            With '--refresh 20/s' a running gateway fetches the expired responses again, in the background and at that pace, so that no client waits for them. Only GETs \
-            without credentials can be repeated; the rest is left to clients. 'GET /v1/refreshes' on the control socket shows how far it got.
+            With '--refresh 20/s', a running gateway fetches the expired responses again in the background, at that rate, so that no client waits for them. Only GET requests \
+            without credentials can be repeated. 'GET /v1/refreshes' on the control socket shows the progress.
 
-            A gateway that shares its purges with other nodes says how far the purge has come: 'queued' (it waits in the journal of the node), 'shared' (in the log that all nodes read), \
-            'replicated' (as many replicas as 'shared.quorum' says have it) or 'everywhere' (in force at every node). With '--wait LEVEL' the command waits for a level, at most '--within TIME'. \
-            The purge is in force at the gateway before, and goes on to the others after the wait.
+            A gateway that shares its purges with other nodes reports how far the purge got: 'queued' (waiting in this node's journal), 'published' (in the log that all nodes read), \
+            'replicated' (on as many replicas as 'fleet.quorum' requires) or 'everywhere' (in force on every node). With '--wait LEVEL', the command waits for a level, at most '--within TIME'. \
+            The purge is in force at this gateway before the wait, and keeps spreading to other nodes after it.
 
-            \(GatewayPlace.help)
+            \(GatewayLocation.help)
 
-            JSON: one object, with the keys action, dryRun, matched, refreshing and sequence, and, of a gateway that shares its purges, reached, position, replicas, nodes and note.
+            JSON: one object, with the keys action, dryRun, matched, refreshing and sequence, and, if the gateway shares its purges, reached, position, replicas, nodes and note.
 
-            The exit status is 0 if the purge is in force, also if nothing matched; 2 if it is in force, but has not come to the level of '--wait' in time; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the question was not answered with yes; \
-            64 if the command line is wrong.
+            The exit status is 0 if the purge is in force, even if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the answer to the question was not yes; \
+            2 if the purge is in force but did not reach the level of '--wait' in time; 64 if the command line is invalid.
 
             Examples:
               holdfast purge https://api.example.com/feed --store feed.store
@@ -41,15 +41,15 @@ struct Purge: AsyncParsableCommand {
 
     @OptionGroup var selectors: SelectorOptions
 
-    @Flag(help: "Removes the responses, offline copies too.")
+    @Flag(help: "Delete the responses, offline copies included.")
     var remove = false
 
-    @Flag(help: "Removes without asking. Without a terminal, nothing is asked.")
+    @Flag(help: "Do not ask before removing. Without a terminal, there is no question.")
     var yes = false
 
     @Option(
         help: ArgumentHelp(
-            "Fetches the expired responses again in the background, at most so many a second.",
+            "Fetch the expired responses again in the background, at most this many per second.",
             valueName: "n/s"
         )
     )
@@ -57,13 +57,13 @@ struct Purge: AsyncParsableCommand {
 
     @Option(
         name: .customLong("refresh-at-most"),
-        help: ArgumentHelp("The most responses that are fetched again. Default: 5000", valueName: "n")
+        help: ArgumentHelp("Maximum number of responses to fetch again. Default: 5000.", valueName: "n")
     )
     var refreshCount: Int?
 
     @Option(
         help: ArgumentHelp(
-            "How far it must come before the command ends. Default: as 'shared.acknowledge' says.",
+            "Level to wait for before the command ends. Default: 'fleet.acknowledge'.",
             valueName: "level"
         )
     )
@@ -71,13 +71,13 @@ struct Purge: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The longest wait, at most 1m. Default: 1s, and 5s for 'everywhere'.",
+            "Maximum wait, up to 1m. Default: 1s; 5s for 'everywhere'.",
             valueName: "time"
         )
     )
     var within: String?
 
-    @OptionGroup var place: GatewayPlace
+    @OptionGroup var location: GatewayLocation
 
     func validate() throws {
         if let within {
@@ -90,18 +90,22 @@ struct Purge: AsyncParsableCommand {
         if let refresh, RefreshPace(rate: refresh) == nil {
             let rates = RefreshPace.rates
             throw ValidationError(
-                "'--refresh' is '\(refresh)'; a rate from \(rates.lowerBound)/s to \(rates.upperBound)/s is expected: 20/s."
+                "'--refresh' must be a rate from \(rates.lowerBound)/s to \(rates.upperBound)/s, such as 20/s, not '\(refresh)'."
             )
         }
         if refresh != nil, remove {
-            throw ValidationError("'--refresh' stands beside '--remove', which leaves no response to be fetched again.")
+            throw ValidationError(
+                "'--refresh' cannot be combined with '--remove', which leaves no response to fetch again. Omit one of them."
+            )
         }
         guard let refreshCount else { return }
-        guard refresh != nil else { throw ValidationError("'--refresh-at-most' needs '--refresh': name a rate, 20/s.") }
+        guard refresh != nil else {
+            throw ValidationError("'--refresh-at-most' needs '--refresh' with a rate, such as 20/s.")
+        }
         let counts = RefreshPace.counts
         guard counts.contains(refreshCount) else {
             throw ValidationError(
-                "'--refresh-at-most' is '\(refreshCount)'; a number from \(counts.lowerBound) to \(counts.upperBound) is expected."
+                "'--refresh-at-most' must be a number from \(counts.lowerBound) to \(counts.upperBound), not '\(refreshCount)'."
             )
         }
     }
@@ -114,16 +118,16 @@ struct Purge: AsyncParsableCommand {
             guard Confirmation.ask(question) else { throw CommandFailure("Nothing was removed.") }
         }
         let result = try await perform(purge)
-        try place.write(result, Self.text)
+        try location.write(result, Self.text)
         selectors.noteMatched(result.matched.responses)
         try checkReached(result)
     }
 
     private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
-        if let socket = place.socket {
+        if let socket = location.socket {
             return try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
         }
-        let store = try place.namedStore()
+        let store = try location.namedStore()
         return try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
             .purge(purge)
     }
@@ -150,7 +154,7 @@ struct Purge: AsyncParsableCommand {
     private static func numbers(_ matched: PurgeResult.Matched) -> String {
         let number = "\(matched.exact ? "" : "about ")\(matched.responses) response\(matched.responses == 1 ? "" : "s")"
         let only = matched.onlyWhileFresh ?? 0
-        let lost = only > 0 ? ", \(only) usable only while fresh" : ""
+        let lost = only > 0 ? ", \(only) of them usable only while fresh" : ""
         return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies\(lost)"
     }
 
@@ -165,10 +169,10 @@ struct Purge: AsyncParsableCommand {
         }
         var text = "\(verb) \(numbers(result.matched))."
         if result.coversEverything == true {
-            text += " Too many prefixes were being purged at once: every response has expired."
+            text += " Too many prefixes were being purged at once, so every response was expired."
         }
         if let count = result.refreshing {
-            text += result.dryRun ? " Would fetch up to \(count) again." : " Up to \(count) are fetched again."
+            text += result.dryRun ? " Would fetch up to \(count) again." : " Fetching up to \(count) again."
         }
         if let sequence = result.sequence { text += " Sequence \(sequence)." }
         return text + reachText(result)

@@ -4,31 +4,31 @@ import HoldfastControl
 
 /// The options that select stored responses, for purges and pins.
 struct SelectorOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Absolute http or https URLs of the origin.", valueName: "url"))
+    @Argument(help: ArgumentHelp("Absolute http or https URLs, as the origin has them.", valueName: "url"))
     var urls: [String] = []
 
-    @Option(name: .customLong("tag"), help: ArgumentHelp("A tag; may be repeated.", valueName: "name"))
+    @Option(name: .customLong("tag"), help: ArgumentHelp("Tag. Repeatable.", valueName: "name"))
     var tags: [String] = []
 
     @Option(
         name: .customLong("prefix"),
-        help: ArgumentHelp("The beginning of URLs of one origin; may be repeated.", valueName: "url")
+        help: ArgumentHelp("Prefix of URLs of one origin. Repeatable.", valueName: "url")
     )
     var prefixes: [String] = []
 
     @Option(
         name: .customLong("host"),
-        help: ArgumentHelp("A host, on every port; may be repeated.", valueName: "host")
+        help: ArgumentHelp("Host, on every port. Repeatable.", valueName: "host")
     )
     var hosts: [String] = []
 
-    @Flag(help: "Every response of the store.")
+    @Flag(help: "Every stored response.")
     var all = false
 
-    @Flag(name: .customLong("dry-run"), help: "Counts the responses, and changes nothing.")
+    @Flag(name: .customLong("dry-run"), help: "Count the responses; change nothing.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("A text for the gateway's log.", valueName: "text"))
+    @Option(help: ArgumentHelp("Reason, for the gateway's log.", valueName: "text"))
     var reason: String?
 
     /// The selection that they make.
@@ -45,10 +45,10 @@ struct SelectorOptions: ParsableArguments {
     func validate() throws {
         let selection = selection
         guard selection.count > 0 else {
-            throw ValidationError("Name URLs, or '--tag', '--prefix', '--host' or '--all'.")
+            throw ValidationError("Nothing is selected. Give URLs, '--tag', '--prefix', '--host' or '--all'.")
         }
         if all, selection.count > 1 {
-            throw ValidationError("'--all' includes every other response: name it alone.")
+            throw ValidationError("'--all' already covers every response. Use it without other selectors.")
         }
         do {
             _ = try PurgeRequest(selection, reason: reason).scopes()

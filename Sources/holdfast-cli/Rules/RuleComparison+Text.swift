@@ -10,10 +10,10 @@ extension RuleComparison {
         let counts = summary.counts
         var lines = [
             "\(summary.changed) of \(summary.examined) stored responses change when '\(new)' replaces '\(old)'. "
-                + "Nothing has been changed."
+                + "Nothing was changed."
         ]
         if summary.damaged > 0 {
-            lines.append("\(summary.damaged) could not be read; see 'cache-dump verify'.")
+            lines.append("\(summary.damaged) could not be read. 'cache-dump verify' shows details.")
         }
         if summary.changed > 0 { lines.append("") }
         func row(_ name: String, _ count: Int, _ meaning: String) {
@@ -23,13 +23,13 @@ extension RuleComparison {
                 "  \(name)\(Self.spaces(11 - name.count))\(Self.spaces(8 - number.count))\(number)  \(meaning)"
             )
         }
-        var keys = "looked up under another key; 'holdfast rules apply' moves them"
-        if summary.superseded > 0 { keys += "; \(summary.superseded) replaced by newer ones there" }
+        var keys = "looked up under a new key; 'holdfast rules apply' moves them"
+        if summary.superseded > 0 { keys += "; \(summary.superseded) replaced by newer responses there" }
         row("key", counts.keys, keys)
         row("lifetime", counts.lifetimes, "fresh for longer or shorter")
-        row("staleness", counts.stalenesses, "used for longer or shorter after that")
+        row("staleness", counts.stalenesses, "usable when stale for longer or shorter")
         row("passed by", counts.passedBy, "no longer looked up")
-        row("untold", counts.untold, "their key depends on data that is not stored; they stay where they are")
+        row("untold", counts.untold, "unknown: the key depends on data that is not stored; not moved")
         for change in changes {
             lines.append("")
             lines.append(Self.title(change))
@@ -44,19 +44,19 @@ extension RuleComparison {
             ("key", counts.keys), ("lifetime", counts.lifetimes), ("staleness", counts.stalenesses),
             ("passed by", counts.passedBy), ("untold", counts.untold),
         ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        guard let rule = change.rule else { return "No rule in either: \(parts)" }
+        guard let rule = change.rule else { return "No rule in either file: \(parts)" }
         let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
         let line = change.line.map { " (line \($0))" } ?? ""
         switch change.in {
-        case .new: return "By \(name)\(line): \(parts)"
-        case .old: return "Without the old \(name)\(line): \(parts)"
+        case .new: return "Because of \(name)\(line): \(parts)"
+        case .old: return "Because the old \(name)\(line) no longer applies: \(parts)"
         }
     }
 
     private static func text(_ example: Example) -> [String] {
         var lines = ["  \(example.method) \(printable(example.url))"]
         if let url = example.newURL { lines.append("      key        \(printable(url))") }
-        if example.isOtherVariant == true { lines.append("      key        another variant: other fields select it") }
+        if example.isOtherVariant == true { lines.append("      key        another variant, selected by other fields") }
         if let lifetime = example.lifetimeSeconds {
             lines.append("      lifetime   \(seconds(lifetime.new)) instead of \(seconds(lifetime.old))")
         }
@@ -65,7 +65,7 @@ extension RuleComparison {
                 if old != new { lines.append("      staleness  \(name): \(show(new)) instead of \(show(old))") }
             }
             changed("forbidden by", old.forbiddenBy, new.forbiddenBy) { $0 ?? "nothing" }
-            changed("normal", old.normal, new.normal) { $0.map { seconds(Double($0)) } ?? "unlimited" }
+            changed("unreachable", old.unreachable, new.unreachable) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("offline", old.offline, new.offline) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("on error", old.onError, new.onError) { $0.map { seconds(Double($0)) } ?? "as the response states" }
             changed("while revalidated", old.whileRevalidate, new.whileRevalidate) {

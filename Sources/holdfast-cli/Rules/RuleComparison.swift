@@ -199,7 +199,7 @@ struct RuleComparison {
         "freshness.lifetime", "freshness.default", "freshness.errors", "ignore.directives", "store.per",
     ]
     private static let stalenessSettings: Set<String> = [
-        "stale.while-revalidate", "stale.normal", "stale.on-error", "stale.offline", "stale.despite",
+        "stale.while-revalidate", "stale.unreachable", "stale.on-error", "stale.offline", "stale.ignore",
         "ignore.directives", "store.per",
     ]
     private static let storingSettings: Set<String> = ["bypass", "store.methods", "store.statuses"]

@@ -17,16 +17,16 @@ struct RuleOptions: ParsableArguments {
 
         static func help(for value: Self) -> ArgumentHelp? {
             switch value {
-            case .shared: "The store is a gateway's. The default if NEW has routes."
-            case .private: "The store is a library's, of one user. The default if NEW has no routes."
+            case .shared: "The store belongs to a gateway (shared cache). Default if NEW has routes."
+            case .private: "The store belongs to the library (private cache). Default if NEW has no routes."
             }
         }
     }
 
-    @Option(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
+    @Option(help: "Store folder. 'holdfast serve' prints the folder that it uses by default.")
     var store: String
 
-    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    @Option(help: "Output format; json prints one JSON object per line.")
     var format = Format.text
 
     @Flag(exclusivity: .exclusive)

@@ -7,25 +7,25 @@ import HoldfastConfiguration
 struct RulesApply: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Moves stored responses to the keys of a configuration, without rewriting their bodies.",
+        abstract: "Moves stored responses to the keys of a new configuration, without rewriting bodies.",
         discussion: """
-            A response whose key differs under the rules is moved to the new key; of two with the same key and variant, the one received last stays. Values of ignored parameters and fields \
-            are not in the store's rows afterwards; if the configuration has 'secure-delete: true', in none of its files either. The expiry in the store's index is updated, too. The principal of a response does not change: \
+            Moves each response whose key changes under the rules to its new key. If two responses end up with the same key and variant, the one received last is kept. Afterwards, the store's rows hold no values of ignored parameters \
+            and fields; with 'secure-delete: true' in the configuration, none of its files do. The expiry in the store's index is updated. The principal of a response does not change: \
             if 'store.per' is new, earlier responses stay where they are.
 
-            Only one process at a time may write the store: stop the service first, and start it with the same configuration afterwards. Each step is on disk before the next one begins; if it is \
-            killed, run it again. Use the configuration of the service: its budget and its quotas apply.
-
-            The exit status is 0 when all is done, 1 when not, 64 when the command line is wrong.
+            Only one process may write to a store, so stop the service first, and then start it with the same configuration. Each step is on disk before the next one begins; if the command is \
+            interrupted, run it again. Use the service's own configuration: its budget and quotas apply.
 
             JSON: one object with the keys examined, moved, reindexed, superseded and damaged.
 
-            EXAMPLE
+            The exit status is 0 if everything was done, 1 if not, 64 if the command line is invalid.
+
+            Example:
               holdfast rules apply new.yaml --store api.store
             """
     )
 
-    @Argument(help: "The configuration.")
+    @Argument(help: "Configuration file to apply.")
     var new: String
 
     @OptionGroup var options: RuleOptions
@@ -75,15 +75,15 @@ struct RulesApply: AsyncParsableCommand {
     }
 
     private static func text(_ summary: RevisionSummary) -> [String] {
-        if summary.isUnchanged { return ["\(summary.examined) stored responses examined; no change was needed."] }
+        if summary.isUnchanged { return ["\(summary.examined) stored responses examined; nothing to change."] }
         var lines = [
-            "\(summary.examined) stored responses examined: \(summary.moved) have another key or variant now, "
-                + "\(summary.reindexed) another expiry."
+            "\(summary.examined) stored responses examined: \(summary.moved) have a new key or variant, "
+                + "\(summary.reindexed) a new expiry."
         ]
         if summary.superseded > 0 {
-            lines.append("\(summary.superseded) superseded by newer ones under their new key.")
+            lines.append("\(summary.superseded) replaced by newer responses under the new key.")
         }
-        if summary.damaged > 0 { lines.append("\(summary.damaged) could not be read and were removed.") }
+        if summary.damaged > 0 { lines.append("\(summary.damaged) could not be read, and were removed.") }
         return lines
     }
 

@@ -9,43 +9,43 @@ struct RulesDiff: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Counts the stored responses that change when one configuration replaces another.",
         discussion: """
-            Nothing is changed, nothing is fetched, and a service may use the store meanwhile. For each rule that decides a change: the number of stored responses, and \
-            some of them.
+            Sends no request and changes nothing; a service may use the store meanwhile. For each rule that decides a change, prints the number of stored responses and \
+            some examples.
 
-              key        the response would be looked up under another key: by its old one it is not found any more. 'holdfast rules apply' moves it.
+              key        the response would be looked up under a new key; it is no longer found under its old one. 'holdfast rules apply' moves it.
               lifetime   it is fresh for longer or shorter.
-              staleness  it is used for longer or shorter after that, or a directive now forbids that, or no longer does.
+              staleness  it may be used stale for longer or shorter, or a directive now forbids that or no longer does.
               passed by  no request looks it up any more: requests bypass the store (bypass, store.methods), or its status is not stored.
-              untold     the change is unknown, because it depends on data that is not stored.
+              untold     unknown, because the change depends on data that is not stored.
 
-            Of a response's request, the store has the key (method and target) and the fields that 'Vary' names. So rules that match by URL, method and content type are compared. \
-            The principal of a response is not known, because the key has an HMAC of fields that are not stored: a change of 'store.per', or of credentials that are ignored or removed, is \
-            'untold'. So is a parameter or a field that was ignored before: its value is not stored.
+            The store has the key of a response (method and target) and the request fields that 'Vary' names, so rules that match by URL, method and content type can be compared. \
+            The principal is not known, because the key holds only an HMAC of the fields: a change of 'store.per', or of credentials that are ignored or removed, is \
+            'untold'. So is a parameter or a field that was ignored before, because its value is not stored.
 
-            The exit status is 0 when the count succeeded, 1 when not, 64 when the command line is wrong.
+            JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: which file has the rule), line, keys, lifetimes, stalenesses, passedBy, untold and examples; \
+            then one with the kind summary, with examined, changed, superseded (by newer responses under the new key), damaged, and the same counts. Rule and line are missing if no rule decides.
 
-            JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: whose rule it is), line, keys, lifetimes, stalenesses, passedBy, untold and examples; \
-            then one with the kind summary, with examined, changed, superseded (by newer ones under their new key), damaged, and the same counts. Rule and line are missing if no rule decides.
+            The exit status is 0 if the responses were counted, 1 if not, 64 if the command line is invalid.
 
-            EXAMPLE
+            Example:
               holdfast rules diff holdfast.yaml new.yaml --store api.store
             """
     )
 
-    @Argument(help: "The configuration in force.")
+    @Argument(help: "Current configuration file.")
     var old: String
 
-    @Argument(help: "The configuration that replaces it.")
+    @Argument(help: "Configuration file that replaces it.")
     var new: String
 
     @OptionGroup var options: RuleOptions
 
-    @Option(help: ArgumentHelp("The largest number of stored responses to show for each rule.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number of examples for each rule.", valueName: "count"))
     var examples = 3
 
     func validate() throws {
         guard (0...1000).contains(examples) else {
-            throw ValidationError("'--examples' is a number from 0 to 1000; '\(examples)' is not.")
+            throw ValidationError("'--examples' must be a number from 0 to 1000, not '\(examples)'.")
         }
     }
 

@@ -9,12 +9,12 @@ import Synchronization
 final class ControlledPurging: ClientPurging {
     private struct Plane {
         let control: ControlServer
-        let tokens: TokenDesk
+        let tokens: TokenVerifier
     }
 
     private let plane = Mutex<Plane?>(nil)
 
-    func connect(to control: ControlServer, _ tokens: TokenDesk) {
+    func connect(to control: ControlServer, _ tokens: TokenVerifier) {
         plane.withLock { $0 = Plane(control: control, tokens: tokens) }
     }
 

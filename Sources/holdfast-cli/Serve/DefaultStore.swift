@@ -41,8 +41,8 @@ struct DefaultStore: Sendable {
             if let first = stateDirectory?.split(separator: ":").first {
                 guard first.hasPrefix("/") else {
                     throw CommandFailure(
-                        "'STATE_DIRECTORY' in the environment takes an absolute path, and '\(first)' is relative. "
-                            + "Name a folder for the store with '--store'."
+                        "'STATE_DIRECTORY' in the environment must be an absolute path, not '\(first)'. "
+                            + "Set the store's folder with '--store'."
                     )
                 }
                 return String(first)
@@ -50,8 +50,8 @@ struct DefaultStore: Sendable {
             if let stateHome, stateHome.hasPrefix("/") { return stateHome + "/holdfast" }
             if let home, home.hasPrefix("/") { return home + "/.local/state/holdfast" }
             throw CommandFailure(
-                "There is no default folder for the store: the environment has an absolute path neither in "
-                    + "'STATE_DIRECTORY' nor in 'XDG_STATE_HOME' nor in 'HOME'. Name a folder with '--store'."
+                "There is no default folder for the store: the environment has no absolute path in "
+                    + "'STATE_DIRECTORY', 'XDG_STATE_HOME' or 'HOME'. Set the store's folder with '--store'."
             )
         }
     }

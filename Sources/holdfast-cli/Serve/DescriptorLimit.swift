@@ -36,13 +36,13 @@ enum DescriptorLimit {
         _ = getrlimit(resource, &limit)
         guard limit.rlim_cur >= least else {
             throw CommandFailure(
-                "This process may have \(limit.rlim_cur) files and connections open; with '--threads \(threads)' the gateway needs at least \(least). "
+                "The limit of open files is \(limit.rlim_cur); with '--threads \(threads)', the gateway needs at least \(least). "
                     + "Raise the limit ('ulimit -n', or 'LimitNOFILE' in a systemd unit)."
             )
         }
         guard limit.rlim_cur < rlim_t(connections) else { return }
         logger.warning(
-            "Fewer connections than configured are possible; raise the limit of open files (ulimit -n, LimitNOFILE)",
+            "Limit of open files is too low for the configured connections; raise it (ulimit -n, LimitNOFILE)",
             metadata: ["limits.connections": "\(connections)", "process.open_files": "\(limit.rlim_cur)"]
         )
     }

@@ -67,7 +67,7 @@ extension GatewayProcess {
             )
             if let folder = named.pageFolder {
                 logger.warning(
-                    "The page is read from a folder ('--page-assets')",
+                    "Serving the status page from a folder ('--page-assets')",
                     metadata: ["control.page": "\(folder)"]
                 )
             }
@@ -76,13 +76,13 @@ extension GatewayProcess {
         } catch let refusal as ControlSocket.Refusal
             where settings.control == .standard && network == nil && metricsAddress == nil && !refusal.isInUse
         {
-            logger.warning("There is no control plane", metadata: ["control.error": "\(refusal)"])
+            logger.warning("Control plane is not available", metadata: ["control.error": "\(refusal)"])
             return nil
         }
     }
 
     /// The tokens of the file, or the one in the store's folder; `nil` if nothing needs a token.
-    private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenDesk? {
+    private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenVerifier? {
         guard settings.needsTokens else { return nil }
         var tokens = try settings.file.controlTokens.map { token in
             try TokenFile(path: absolute(token.file)).read(name: token.name, scope: ControlScope(token.scope))
@@ -93,20 +93,20 @@ extension GatewayProcess {
             tokens = [try file.read(name: "standard", scope: .operate)]
             StandardStream.error.line("holdfast control token in \(file.path)")
         }
-        return try TokenDesk(tokens)
+        return try TokenVerifier(tokens)
     }
 
     /// The control plane's port, if the file names one.
     private static func makeNetwork(
         _ settings: ServeSettings,
-        _ tokens: TokenDesk,
+        _ tokens: TokenVerifier,
         _ logger: Logger
     ) throws -> ControlNetwork? {
         guard let listen = settings.file.control.listen else { return nil }
         let address = try ListenAddress(listen)
         if settings.file.control.isReachableFromOthers {
             logger.warning(
-                "Tokens of the control plane cross the network without TLS ('control.insecure')",
+                "Control plane accepts tokens over the network without TLS ('control.insecure')",
                 metadata: ["control.listen": "\(address)"]
             )
         }

@@ -1,10 +1,10 @@
+import FleetTier
 import Foundation
 import HTTPCache
 import Holdfast
 import HoldfastMetrics
 import Logging
 import OfflineStore
-import SharedTier
 
 extension GatewayProcess {
     /// The gateway's membership in a fleet; `nil` if nothing is shared.
@@ -22,7 +22,7 @@ extension GatewayProcess {
             logger: logger
         )
         if let member { metrics.add(SharingMetrics(status: member.status)) }
-        if let counts = member?.valueCounts { metrics.add(SharedValueMetrics(counts: counts)) }
+        if let counts = member?.valueCounts { metrics.add(FleetValueMetrics(counts: counts)) }
         return member
     }
 }
@@ -34,57 +34,57 @@ private struct SharingMetrics: MetricsCollector {
     func families() async -> [MetricFamily] {
         let counts = status.counts
         func counter(_ name: String, _ help: String, _ count: Int) -> MetricFamily {
-            let description = MetricDescription("holdfast_shared_\(name)_total", .counter, help)
+            let description = MetricDescription("holdfast_fleet_\(name)_total", .counter, help)
             return MetricFamily(description, [MetricSeries(.integer(Int64(clamping: count)))])
         }
         func gauge(_ name: String, _ help: String, _ value: Double) -> MetricFamily {
-            let description = MetricDescription("holdfast_shared_\(name)", .gauge, help)
+            let description = MetricDescription("holdfast_fleet_\(name)", .gauge, help)
             return MetricFamily(description, [MetricSeries(.number(value))])
         }
         return [
             gauge(
                 "state",
-                "The state towards the shared log: 1 connecting, 2 reading what it missed, 3 following, 4 cut off.",
+                "State of the connection to the fleet log: 1 connecting, 2 catching up, 3 following, 4 cut off.",
                 Double(status.state.rawValue)
             ),
             gauge(
                 "contact_age_seconds",
-                "The time since the shared log last answered; -1 if it never did.",
+                "Time since the fleet log last responded; -1 if it never did.",
                 status.contactAge.map { $0 / .seconds(1) } ?? -1
             ),
-            gauge("outbox", "Purges of this node that the shared log has not got yet.", Double(status.waiting)),
+            gauge("outbox", "Purges of this node that are not in the fleet log yet.", Double(status.waiting)),
             gauge(
                 "unopened",
-                "Entries of the shared log that are not in force, because another secret has sealed them.",
+                "Entries of the fleet log that are not in force because they are sealed with another secret.",
                 Double(status.unopened)
             ),
-            gauge("namesakes", "Other nodes with this one's name.", Double(status.namesakes.count)),
-            counter("applied", "Purges of other nodes that were put in force.", counts.applied),
-            counter("published", "Purges that were written to the shared log.", counts.published),
-            counter("gaps", "Times at which purges of other nodes may have been missed.", counts.gaps),
-            counter("epochs", "Epochs of the shared log that began.", counts.epochs),
+            gauge("namesakes", "Other nodes with the same name as this node.", Double(status.namesakes.count)),
+            counter("applied", "Purges of other nodes that this node applied.", counts.applied),
+            counter("published", "Purges that this node wrote to the fleet log.", counts.published),
+            counter("gaps", "Times this node may have missed purges of other nodes.", counts.gaps),
+            counter("epochs", "Epochs of the fleet log that began.", counts.epochs),
             counter(
                 "unreadable",
-                "Entries of the shared log that are none of this fleet, or are damaged.",
+                "Entries of the fleet log that are damaged or not from this fleet.",
                 counts.unreadable
             ),
-            counter("failures", "Times at which the shared log could not be used.", counts.failures),
+            counter("failures", "Times the fleet log could not be used.", counts.failures),
         ]
     }
 }
 
 /// The metrics of the responses that a fleet shares.
-private struct SharedValueMetrics: MetricsCollector {
-    let counts: SharedValueCounts
+private struct FleetValueMetrics: MetricsCollector {
+    let counts: FleetValueCounts
 
     func families() async -> [MetricFamily] {
         func family(
             _ name: String,
             _ help: String,
-            _ events: KeyValuePairs<String, SharedValueCounts.Event>
+            _ events: KeyValuePairs<String, FleetValueCounts.Event>
         ) -> MetricFamily {
             MetricFamily(
-                MetricDescription("holdfast_shared_\(name)_total", .counter, help),
+                MetricDescription("holdfast_fleet_\(name)_total", .counter, help),
                 events.map { result, event in
                     MetricSeries([.init("result", result)], .integer(Int64(clamping: counts[event])))
                 }
@@ -93,7 +93,7 @@ private struct SharedValueMetrics: MetricsCollector {
         return [
             family(
                 "lookups",
-                "Looks for responses of other nodes, by result.",
+                "Peer lookups, by result.",
                 [
                     "hit": .hit, "miss": .miss, "purged": .old, "poisoned": .poisoned, "incomplete": .incomplete,
                     "timeout": .timedOut, "away": .away,
@@ -101,16 +101,20 @@ private struct SharedValueMetrics: MetricsCollector {
             ),
             family(
                 "offers",
-                "Responses for other nodes, by result.",
+                "Responses offered to other nodes, by result.",
                 ["put": .put, "older": .older, "dropped": .dropped, "failed": .failed]
             ),
             family(
                 "leases",
-                "Requests that one node makes for all, by result.",
+                "Requests that one node sends for all nodes, by result.",
                 ["lead": .led, "waited": .waited, "expired": .expired, "pass": .passed]
             ),
             MetricFamily(
-                MetricDescription("holdfast_shared_sent_bytes_total", .counter, "Bytes of responses for other nodes."),
+                MetricDescription(
+                    "holdfast_fleet_sent_bytes_total",
+                    .counter,
+                    "Bytes of responses offered to other nodes."
+                ),
                 [MetricSeries(.integer(Int64(clamping: counts.bytesSent)))]
             ),
         ]

@@ -33,7 +33,7 @@ extension GatewayProcess {
                 case .delay(let time):
                     beginEnd()
                     logger.notice(
-                        "Ending after a delay, and serving until then; a second signal ends the delay",
+                        "Stopping after a delay, and serving until then; a second signal skips the delay",
                         metadata: ["signal": "\(signal)", "drain.delay": "\(time)"]
                     )
                     delays.addTask {
@@ -43,7 +43,7 @@ extension GatewayProcess {
                     }
                 case .drain:
                     beginEnd()
-                    logger.notice("Ending; a second signal ends at once", metadata: ["signal": "\(signal)"])
+                    logger.notice("Stopping; a second signal stops immediately", metadata: ["signal": "\(signal)"])
                     await services.triggerGracefulShutdown()
                 case .endDelay: await drain(services)
                 case .exit:
@@ -74,7 +74,7 @@ extension GatewayProcess {
 
     /// Ends the delay.
     private func drain(_ services: ServiceGroup) async {
-        logger.notice("The delay is over, and no more connections are accepted; a further signal ends at once")
+        logger.notice("Delay ended, accepting no more connections; another signal stops immediately")
         await services.triggerGracefulShutdown()
     }
 }

@@ -20,7 +20,7 @@ extension GatewayProcess {
         let tracing: TracingConfiguration?
         do {
             tracing = try TracingConfiguration(environment: ProcessInfo.processInfo.environment) { warning in
-                logger.warning("A variable of OpenTelemetry is not known", metadata: ["traces.variable": "\(warning)"])
+                logger.warning("Ignoring an OpenTelemetry variable", metadata: ["traces.variable": "\(warning)"])
             }
         } catch {
             throw CommandFailure(error.description)

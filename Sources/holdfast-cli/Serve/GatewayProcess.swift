@@ -77,7 +77,7 @@ struct GatewayProcess: Sendable {
             return store
         } catch {
             guard settings.isDefaultStore else { throw error }
-            throw CommandFailure("\(error) '--store' names another folder.")
+            throw CommandFailure("\(error) '--store' sets another folder.")
         }
     }
 
@@ -92,8 +92,8 @@ struct GatewayProcess: Sendable {
         CacheEngine(
             store: store.responses,
             transport: transport,
-            shared: member?.sharedResponses,
-            trust: member?.trust,
+            fleet: member?.fleetResponses,
+            contact: member?.contact,
             policy: CachePolicy(kind: .shared),
             credentialSecret: store.credentialSecret,
             mode: settings.mode,
@@ -116,7 +116,7 @@ struct GatewayProcess: Sendable {
         _ events: EventLog
     ) async throws -> GatewayProcess {
         guard store.credentialSecret.count >= 16 else {
-            throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
+            throw CommandFailure("The store's secret cannot be read. Check the store with 'cache-dump stats'.")
         }
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
         let member = try makeMember(settings, store, metrics, logger)
@@ -229,7 +229,7 @@ struct GatewayProcess: Sendable {
         case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
         // Its cause names the path and the next step.
         case .unix: return CommandFailure("\(failure.cause)")
-        case .inherited: return CommandFailure("\(failure). Look at the socket unit of the service manager.")
+        case .inherited: return CommandFailure("\(failure). Check the socket unit of the service manager.")
         }
     }
 

@@ -43,7 +43,7 @@ struct NamedSettings: Sendable {
             do {
                 return try GatewayOrigin(text)
             } catch {
-                throw Refusal(description: "\(place) takes an absolute http or https URL: \(error)")
+                throw Refusal(description: "\(place) must be an absolute http or https URL: \(error)")
             }
         }
         listen = try Self.addresses(arguments.listen, ServeVariable.listen.value(in: environment))
@@ -54,7 +54,7 @@ struct NamedSettings: Sendable {
             try text(flag, variable).map { text, place in
                 guard let word = Word(rawValue: text) else {
                     let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw Refusal(description: "\(place) takes one of \(known), not '\(text)'.")
+                    throw Refusal(description: "\(place) must be one of \(known), not '\(text)'.")
                 }
                 return word
             }
@@ -65,13 +65,13 @@ struct NamedSettings: Sendable {
         mode = try text(arguments.mode?.rawValue, .mode).map { text, place in
             guard let mode = Serve.Mode(rawValue: text) else {
                 let known = Serve.Mode.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Refusal(description: "\(place) takes one of \(known), not '\(text)'.")
+                throw Refusal(description: "\(place) must be one of \(known), not '\(text)'.")
             }
             return mode.offlineMode
         }
         threads = try text(arguments.threads, .threads).map { text, place in
             guard let number = Int(text), (1...1024).contains(number) else {
-                throw Refusal(description: "\(place) takes a number from 1 to 1024, not '\(text)'.")
+                throw Refusal(description: "\(place) must be a number from 1 to 1024, not '\(text)'.")
             }
             return number
         }
@@ -83,14 +83,14 @@ struct NamedSettings: Sendable {
         let place = isFlag ? "'--\(ServeVariable.listen)'" : "'\(ServeVariable.listen.rawValue)' in the environment"
         guard texts.count <= GatewayListener.limit else {
             throw Refusal(
-                description: "\(place) names \(texts.count) listeners. The limit is \(GatewayListener.limit)."
+                description: "\(place) sets \(texts.count) listeners. The limit is \(GatewayListener.limit)."
             )
         }
         return try texts.map { text in
             do {
                 return try ListenAddress(text)
             } catch {
-                throw Refusal(description: "\(place) takes 'HOST:PORT': \(error)")
+                throw Refusal(description: "\(place) must be 'HOST:PORT': \(error)")
             }
         }
     }

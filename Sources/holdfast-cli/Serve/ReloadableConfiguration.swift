@@ -55,7 +55,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
 
     private static func log(_ warnings: [String], _ logger: Logger) {
         for warning in warnings {
-            logger.warning("A setting takes protection away", metadata: ["configuration.warning": "\(warning)"])
+            logger.warning("Setting reduces protection", metadata: ["configuration.warning": "\(warning)"])
         }
     }
 
@@ -88,7 +88,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     /// logged.
     func reload(by client: String) -> ReloadReport {
         guard named.file != nil else {
-            logger.notice("There is no configuration file to reload; nothing has changed")
+            logger.notice("No configuration file to reload; nothing changed")
             return finish(ReloadReport(.noFile, at: clock.now(), by: client))
         }
         let read: ServeSettings
@@ -108,7 +108,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         report.changed = effective.changes(since: current.withLock { $0.effective })
         for setting in report.kept {
             logger.warning(
-                "Setting changes only with a restart",
+                "Setting needs a restart to change",
                 metadata: [
                     "configuration.setting": "\(setting.setting)", "configuration.kept": "\(setting.from ?? "")",
                     "configuration.wanted": "\(setting.to ?? "")",
@@ -156,7 +156,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         }
         for finding in report.findings {
             logger.error(
-                "Configuration rejected; nothing has changed",
+                "Configuration rejected; nothing changed",
                 metadata: ["configuration.finding": "\(finding.message)", "control.client": "\(client)"]
             )
         }

@@ -12,49 +12,49 @@ import UnixSignals
 /// `holdfast serve --origin URL`, `holdfast serve --config FILE`
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Serves HTTP/1.1 in front of one or several origins, from a store.",
+        abstract: "Serves HTTP from a store, in front of one or several origins.",
         discussion: """
-            A shared cache by RFC 9111. Every response has a 'Cache-Status' field that states where it came from. One line on standard output \
-            for each listener announces that connections are accepted,
+            Runs a shared cache by RFC 9111. The 'Cache-Status' field of every response says where the response came from. When the gateway accepts connections, it prints one line \
+            on standard output for each listener:
 
               holdfast listening on http://127.0.0.1:8080
 
-            and SIGINT (Ctrl-C) or SIGTERM ends it: exchanges under way may take 10 seconds to finish ('timeouts.drain' in a file); the exit \
-            status is then 0. SIGTERM waits for 'drain.delay' of the file before, and serves meanwhile. A second such signal ends that wait, or the process at once.
+            SIGINT (Ctrl-C) or SIGTERM stops it with exit status 0. Requests in flight get 10 seconds to finish ('timeouts.drain' in the file). \
+            On SIGTERM, the gateway first keeps serving for 'drain.delay'. A second signal skips that delay; another one stops the process immediately.
 
-            The store is the folder of '--store'. Without it, an origin named with '--origin' has a folder of its own, such as https-api.example.com-443, \
-            in $STATE_DIRECTORY (set by systemd), else in $XDG_STATE_HOME/holdfast, else in ~/.local/state/holdfast. The folder is created with mode 0700, \
-            and one line on standard error names it,
+            The store is the folder of '--store'. Without that option, an origin set with '--origin' has its own folder, such as https-api.example.com-443, \
+            in $STATE_DIRECTORY (set by systemd), otherwise in $XDG_STATE_HOME/holdfast, otherwise in ~/.local/state/holdfast. The folder is created with mode 0700, \
+            and one line on standard error names it:
 
               holdfast storing in /home/me/.local/state/holdfast/https-api.example.com-443
 
-            'listen' of the file may be a list, with Unix sockets: '{unix: /run/holdfast/http.sock, mode: 0660}'. Sockets that a service manager passes \
-            (systemd: a socket unit) replace all listeners. Clients then wait while one process ends and the next one starts, and none is refused.
+            Use this folder with 'cache-dump' and 'holdfast explain --store'. A configuration file with routes sets its store itself ('store.path').
 
-            'cache-dump' and 'holdfast explain --store' take this folder. A configuration file with routes names its store itself ('store.path').
+            'listen' in the file may be a list, and may contain Unix sockets: '{unix: /run/holdfast/http.sock, mode: 0660}'. Sockets from a service manager \
+            (systemd: a socket unit) replace all listeners. During a restart, clients of such sockets wait, and none is rejected.
 
-            Other processes of the same user steer the gateway through a Unix socket, for example 'holdfast purge'. It is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
-            else in the store's folder, or 'control.socket' of the file. Its permissions are 0660, and one line on standard error names it,
+            Other processes of the same user control the gateway through a Unix socket, for example with 'holdfast purge'. The socket is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
+            otherwise in the store's folder; 'control.socket' in the file sets another path. Its permissions are 0660, and one line on standard error names it:
 
               holdfast controlled by /home/me/.local/state/holdfast/https-api.example.com-443/control.sock
 
-            'control.listen' of the file adds a port, for clients with a token; see 'control.tokens' there.
+            'control.listen' in the file adds a port for clients with a token ('control.tokens').
 
-            A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
-            before the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: its rules, routes, limits, mode and fields \
-            apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The listeners, the threads and the store change only with a \
-            restart. SIGUSR1 and SIGHUP open the file of the access log ('log.to') anew, for logrotate. SIGUSR2 and SIGALRM are ignored.
+            A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line takes precedence over the environment, and the \
+            environment over the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: rules, routes, limits, mode and fields \
+            apply from the next request. An invalid file is rejected as a whole, and its errors are logged. Listeners, threads and the store need a \
+            restart to change. SIGUSR1 and SIGHUP reopen the access log file ('log.to'), for logrotate. SIGUSR2 and SIGALRM are ignored.
 
-            The access log has a line for each request that '--access-log' names. It goes to standard error, or where 'log.to' of the file says. Events, such as an origin \
-            that became unreachable, go to standard error.
+            The access log has a line for each request that '--access-log' selects. It goes to standard error, or to 'log.to' in the file. Events, such as an origin \
+            becoming unreachable, go to standard error.
 
-            Errors go to standard error, one line each. The exit status is 1 if the environment or the file is invalid, the store cannot be opened or the \
-            address cannot be used, and 64 if the command line is invalid; 'holdfast check' examines a file without serving.
+            Errors go to standard error, one line each. The exit status is 1 if the environment or the file is invalid, or the store or the address cannot be used; \
+            64 if the command line is invalid. 'holdfast check' examines a file without serving.
 
             Environment:
             \(ServeVariable.help)
 
-            Traces go to a collector by OTLP, as http/protobuf, if these variables of OpenTelemetry name one:
+            Traces are sent to a collector by OTLP (http/protobuf) if these OpenTelemetry variables name one:
             \(TracingConfiguration.help)
 
             Examples:
@@ -66,7 +66,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file")
+        help: ArgumentHelp("Configuration file, YAML or JSON.", valueName: "file")
     )
     var file: String?
 
@@ -86,7 +86,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The http or https URL of the origin. Its path is put before every request's path.",
+            "http or https URL of the origin. Its path is prepended to every request's path.",
             valueName: "url"
         )
     )
@@ -94,7 +94,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "An address to listen on; port 0 takes a free one. May be repeated. The default is 127.0.0.1:8080.",
+            "Address to listen on; port 0 selects a free port. Repeatable. Default: 127.0.0.1:8080.",
             valueName: "host:port"
         )
     )
@@ -102,19 +102,19 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: """
-            The store's folder; created if there is none. One process at a time writes to it. The default is a folder \
-            of the origin, as described above.
+            Store folder. Created if it does not exist. Only one process at a time may write to it. Default: a folder \
+            for the origin, as described above.
             """
     )
     var store: String?
 
     @Option(
         help: ArgumentHelp(
-            "When the gateway uses the network.",
+            "When the gateway contacts the origin.",
             discussion: """
-                online: as RFC 9111 requires. automatic: as online, and a stored response is served while the origin is unreachable. \
-                preferStored: a stored response is served at once, the origin gets a request only on a miss. offline: the origin gets no request. \
-                The default is automatic.
+                online: as RFC 9111 requires. automatic: like online, but stored responses are served while the origin is unreachable. \
+                preferStored: stored responses are served immediately; the origin gets a request only on a miss. offline: the origin gets no requests. \
+                Default: automatic.
                 """
         )
     )
@@ -122,7 +122,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Threads that serve connections, 1 to 1024. The default is one for each processor.",
+            "Number of threads that serve connections, 1 to 1024. Default: one per processor.",
             valueName: "number"
         )
     )
@@ -130,13 +130,13 @@ struct Serve: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("no-control"),
-        help: "Without a control plane: no other process can purge the store while the gateway runs."
+        help: "Disable the control plane: no other process can purge the store while the gateway runs."
     )
     var noControl = false
 
     @Option(
         help: ArgumentHelp(
-            "For work on the page of 'holdfast inspect': reads its files from this folder, in place of those in the binary.",
+            "For development of the status page: read its files from this folder instead of the binary.",
             visibility: .hidden
         )
     )
@@ -144,7 +144,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The requests that are logged: off, notable or all. The default is notable: failed, stale, refused, aborted and slow ones.",
+            "Requests to log: off, notable or all. Default: notable (failed, stale, rejected, aborted and slow requests).",
             valueName: "level"
         )
     )
@@ -152,7 +152,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The least level of events that are logged: trace, debug, info, notice, warning, error or critical. The default is notice.",
+            "Minimum log level of events: trace, debug, info, notice, warning, error or critical. Default: notice.",
             valueName: "level"
         )
     )
@@ -160,7 +160,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How events are logged: text, or json for an object on each line. The default is text.",
+            "Log format: text, or json for one object per line. Default: text.",
             valueName: "format"
         )
     )
@@ -270,9 +270,9 @@ extension Logger {
     static func events(_ levels: LogLevels, _ format: LeveledLogHandler.Format, to output: EventLog) -> Logger {
         let logger = Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format, to: output) }
         output.onLosses { reason in
-            logger.warning("Events are lost", metadata: ["log.error": "\(reason)"])
+            logger.warning("Dropping log events", metadata: ["log.error": "\(reason)"])
         } end: { lost in
-            logger.notice("Events are logged again", metadata: ["log.dropped": "\(lost)"])
+            logger.notice("Logging events again", metadata: ["log.dropped": "\(lost)"])
         }
         return logger
     }

@@ -17,11 +17,11 @@ struct ServeSettings: Sendable {
     let mode: OfflineMode
     /// `nil`: one for each processor.
     let threads: Int?
-    let control: ControlPlace
+    let control: ControlAddress
     let accessLog: AccessLog.Settings
 
     /// Where the control plane listens.
-    enum ControlPlace: Sendable, Hashable {
+    enum ControlAddress: Sendable, Hashable {
         case nowhere
         /// In the folder that the service manager or the store has.
         case standard
@@ -35,7 +35,7 @@ struct ServeSettings: Sendable {
         let file = try named.file.map { try Configuration(contentsOf: $0) } ?? Configuration()
         guard named.origin != nil || !file.routes.isEmpty else {
             throw CommandFailure(
-                "'\(named.file ?? "")' names no routes. Name them there, or one origin with '--origin'."
+                "'\(named.file ?? "")' has no routes. Add 'routes' to the file, or set an origin with '--origin'."
             )
         }
         if let store = named.store ?? file.storeFolder {
@@ -47,7 +47,7 @@ struct ServeSettings: Sendable {
         } else {
             // The routes of a file may lead to several origins, and to others after a reload.
             throw CommandFailure(
-                "'\(named.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
+                "'\(named.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
             )
         }
         self.file = file
@@ -123,6 +123,6 @@ struct ServeSettings: Sendable {
     /// Settings that are compared above under their names are left out.
     private static func isKept(_ name: String) -> Bool {
         (name.hasPrefix("store.") && name != "store.path") || (name.hasPrefix("control.") && name != "control.socket")
-            || name == "metrics.listen" || name.hasPrefix("shared.")
+            || name == "metrics.listen" || name.hasPrefix("fleet.")
     }
 }

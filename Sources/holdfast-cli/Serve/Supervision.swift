@@ -23,7 +23,7 @@ struct Supervision: Sendable {
         do {
             watchdog = try Watchdog(environment: environment, process: ProcessInfo.processInfo.processIdentifier)
         } catch {
-            logger.warning("The watchdog is ignored", metadata: ["watchdog.error": "\(error)"])
+            logger.warning("Ignoring the watchdog of the service manager", metadata: ["watchdog.error": "\(error)"])
             watchdog = nil
         }
     }

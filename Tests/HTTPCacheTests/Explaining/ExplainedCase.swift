@@ -11,7 +11,7 @@ struct ExplainedCase: CustomStringConvertible {
     struct Stored {
         var head: StoredResponseHead
         var body: String
-        var isShared: Bool
+        var isCommon: Bool
     }
 
     static let url = "https://a.example/feed?page=1"
@@ -50,13 +50,13 @@ struct ExplainedCase: CustomStringConvertible {
         if more.chance(0.1) { request.preference = .staleWhileRevalidate }
         if more.chance(0.15) { request.reuseWithin = more.pick([.seconds(5), .seconds(60), .seconds(90)]) }
         if more.chance(0.6) { cause = .unsafeMethod }
-        if more.chance(0.5) { settings?.overrides.staleDespite.insert(.invalidated) }
+        if more.chance(0.5) { settings?.overrides.directivesIgnoredWhenStale.insert(.invalidated) }
     }
 
     var description: String {
         let fields = request.head.headerFields.map { "\($0.name): \($0.value)" }
         let heads = stored.map {
-            "\($0.head.status.code) shared=\($0.isShared) \($0.head.fields) by \($0.head.selectingFields)"
+            "\($0.head.status.code) common=\($0.isCommon) \($0.head.fields) by \($0.head.selectingFields)"
         }
         return """
             \(kind) \(mode) eager=\(eagerRefresh ?? 0) \(request.head.method) \(fields) \(request.preference) \(request.storage) \
@@ -94,13 +94,13 @@ struct ExplainedCase: CustomStringConvertible {
         let key = try engine.key(for: asGet) ?? CacheKey(target: TargetURI(Self.url))
         for (index, entry) in stored.enumerated() {
             let draft = ResponseDraft(
-                key: entry.isShared ? key.inPartition(.shared) : key,
+                key: entry.isCommon ? key.inPartition(.common) : key,
                 head: entry.head,
                 freshUntil: .distantFuture,
                 isUsableStale: true,
                 storedAt: entry.head.responseTime
             )
-            let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
+            let writer = try #require(try await store.beginWrite(draft, fencingNumber: store.invalidationSequence))
             try await writer.append(ByteBuffer(string: entry.body))
             _ = try await writer.finish()
             if index + 1 == invalidated {
@@ -187,10 +187,11 @@ extension SeededRandom {
         overrides.defaultLifetime = some(0.2, [20, 200], &self)
         overrides.errorLifetime = some(0.1, [5, 90], &self)
         overrides.ignoredDirectives = some(0.25, [.noCache, .mustRevalidate, [.sMaxage, .private]], &self) ?? []
-        overrides.staleDespite = some(0.3, [.mustRevalidate, .noCache, [.proxyRevalidate, .sMaxage]], &self) ?? []
+        overrides.directivesIgnoredWhenStale =
+            some(0.3, [.mustRevalidate, .noCache, [.proxyRevalidate, .sMaxage]], &self) ?? []
         overrides.staleWhileRevalidate = some(0.15, [0, 40], &self)
         overrides.staleIfError = some(0.2, [0, 40], &self)
-        overrides.maximumStaleness = some(0.2, [0, 10, 100], &self)
+        overrides.maximumStalenessUnreachable = some(0.2, [0, 10, 100], &self)
         overrides.maximumStalenessOffline = some(0.2, [0, 10, 100], &self)
         settings.overrides = overrides
         return settings
@@ -241,7 +242,7 @@ extension SeededRandom {
                     ? ExplainedCase.start.adding(milliseconds: Int64(pick([0, 30_000, 70_000]))) : nil
             ),
             body: body,
-            isShared: chance(0.6)
+            isCommon: chance(0.6)
         )
     }
 }

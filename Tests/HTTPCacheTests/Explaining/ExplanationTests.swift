@@ -16,7 +16,7 @@ struct ExplanationTests {
         try await fixture.get()
         fixture.clock.advance(by: .seconds(100))
         let hit = try await fixture.engine.explain(fixture.request())
-        #expect(hit.now.summary == "Would be answered from the store: fresh for another 3 m 20 s (max-age=300).")
+        #expect(hit.now.summary == "Would be served from the store: fresh for another 3 m 20 s (max-age=300).")
         #expect(hit.now.status == 200 && hit.now.isHit && hit.now.timeToLive == 200)
         let end = try #require(hit.changes.first)
         #expect(end.ending == "freshness" && end.at == fixture.clock.now().adding(.seconds(200)))
@@ -24,7 +24,7 @@ struct ExplanationTests {
         let later = try await fixture.engine.explain(fixture.request(), at: fixture.clock.now().adding(.seconds(260)))
         #expect(
             later.now.summary
-                == "The origin would be asked whether the stored response is still good: it has been stale for 1 m (max-age=300)."
+                == "Would be validated with the origin: the stored response has been stale for 1 m (max-age=300)."
         )
         #expect(fixture.transport.requests.count == 1)
     }

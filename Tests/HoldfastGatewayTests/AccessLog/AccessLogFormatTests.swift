@@ -77,13 +77,13 @@ import Testing
                 (entry.duration, entry.firstByte) = (.nanoseconds(Int64(duration)), .nanoseconds(Int64(duration)))
                 let client = GatewayClient(address: address, tlsVersion: time < 0 ? "1.3" : nil)
                 (entry.scheme, entry.tlsVersion) = (client.scheme, client.tlsVersion)
-                let place = time < 0 ? nil : ExchangeRecord.Place(connection: 7, request: Int64(duration))
-                (entry.connectionID, entry.connectionRequests) = (place?.connection, place?.request)
+                let ordinal = time < 0 ? nil : ExchangeRecord.Ordinal(connection: 7, request: Int64(duration))
+                (entry.connectionID, entry.connectionRequests) = (ordinal?.connection, ordinal?.request)
                 let values = AccessLogTemplate.Values(
                     client: client,
                     time: entry.time,
                     duration: .nanoseconds(Int64(duration)),
-                    place: place
+                    ordinal: ordinal
                 )
                 bytes.clear()
                 template.write(values, &writer, to: &bytes)

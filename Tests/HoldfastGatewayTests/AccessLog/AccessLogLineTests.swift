@@ -30,7 +30,7 @@ struct AccessLogLineTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("access-\(UUID().uuidString).log")
         defer { try? FileManager.default.removeItem(at: file) }
         let logger = Logger(label: "log") { _ in SwiftLogNoOpLogHandler() }
-        let log = AccessLog(.init(level: level, format: .json, place: .file(file.path)), logger: logger)
+        let log = AccessLog(.init(level: level, format: .json, destination: .file(file.path)), logger: logger)
         try await RunningGateway.with(origin: origin.url, accessLog: log, configure: configure, body)
         await log.close(within: .seconds(600))
         // A log without a line may have no file.

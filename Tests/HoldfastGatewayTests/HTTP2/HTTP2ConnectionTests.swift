@@ -8,9 +8,10 @@ struct HTTP2ConnectionTests {
     private func connect(
         _ gateway: RunningGateway,
         _ settings: [(UInt16, UInt32)] = [],
+        closesAtEnd: Bool = true,
         _ body: (FrameClient) async throws -> Void
     ) async throws {
-        try await RawClient.with(port: gateway.port) { client in
+        try await RawClient.with(port: gateway.port, closesAtEnd: closesAtEnd) { client in
             let frames = FrameClient(client)
             try await frames.send(FrameClient.beginning(settings))
             try await body(frames)
@@ -300,7 +301,7 @@ struct HTTP2ConnectionTests {
                 origin: origin.url,
                 configure: { if !answersPing { $0.timeouts.lateRequest = .passing(50) } }
             ) { gateway in
-                try await connect(gateway) { client in
+                try await connect(gateway, closesAtEnd: false) { client in
                     try await client.send(FrameClient.get("/fine", on: 1))
                     #expect(try await client.responses([1])[1]?.text == "fine")
                     let stop = Task { await gateway.server.stop() }

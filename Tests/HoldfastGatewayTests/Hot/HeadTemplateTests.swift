@@ -38,7 +38,7 @@ struct HeadTemplateTests {
         let framing = ResponseFraming(200, to: .get, minorVersion: 1, length: 2, isKeptAlive: true)
         for lifetime: Int64 in [60, 100, 1 << 31] {
             let first = head(Self.fields[index], cache: cache, age: 0, lifetime: lifetime)
-            let (bytes, places) = framing.bytesAndPlaces(of: first)
+            let (bytes, places) = framing.bytesAndOffsets(of: first)
             #expect(bytes == framing.bytes(of: first))
             let template = try #require(HeadTemplate(bytes, places))
             for age: Int64 in [0, 1, 9, 10, 59, lifetime] {
@@ -52,7 +52,7 @@ struct HeadTemplateTests {
         let framing = ResponseFraming(200, to: .get, minorVersion: 1, length: 2, isKeptAlive: true)
         var head = head([:], cache: "holdfast", age: 0, lifetime: 60)
         head.response.headerFields[.age] = nil
-        let (bytes, places) = framing.bytesAndPlaces(of: head)
+        let (bytes, places) = framing.bytesAndOffsets(of: head)
         #expect(places.age == nil)
         #expect(places.timeToLive != nil)
         #expect(HeadTemplate(bytes, places) == nil)

@@ -9,7 +9,7 @@ import Testing
 /// Hits that an event loop serves from its hot table. Each condition that ends one is tested on one
 /// connection, and thus on one loop.
 ///
-/// Mutants: `ResidentHit.Conditions.hold` and `age` that always return true, `revalidateHit`
+/// Mutants: `ImmediateHit.Conditions.hold` and `age` that always return true, `revalidateHit`
 /// without the settings' version, `HotTable.response` without comparing bytes.
 @Suite("Hits served on the loop", .timeLimit(.minutes(20)))
 struct HotResponseTests {
@@ -49,7 +49,7 @@ struct HotResponseTests {
         return try await client.response(isHead: isHead)
     }
 
-    /// Fills the table, performs a change, and sends the request again.
+    /// In-flight fetches the table, performs a change, and sends the request again.
     private func respond(
         _ steps: [RawOrigin.Step],
         mode: OfflineMode = .automatic,

@@ -37,7 +37,7 @@ struct HotTableTests {
             isUsableStale: true,
             storedAt: clock.now()
         )
-        let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
+        let writer = try #require(try await store.beginWrite(draft, fencingNumber: store.invalidationSequence))
         try await writer.append(ByteBuffer(repeating: 0x78, count: bytes))
         _ = try await writer.finish()
         let prepared = try #require(engine.prepare(request))
@@ -46,7 +46,7 @@ struct HotTableTests {
         return try #require(
             HotResponse(
                 HotKey(bytes, of: [], settings: engine.settingsVersion),
-                HeadTemplate(Self.head, TimePlaces(age: 22..<23, timeToLive: 58..<60)).map { .http1($0) },
+                HeadTemplate(Self.head, TimeOffsets(age: 22..<23, timeToLive: 58..<60)).map { .http1($0) },
                 hit: hit
             )
         )
@@ -62,15 +62,15 @@ struct HotTableTests {
         HotKey(head: response.request, hash: response.hash, settings: 0)
     }
 
-    @Test func tellsStandingsApart() async throws {
+    @Test func tellsTraitsApart() async throws {
         let table = HotTable()
         let bytes = ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n")
-        let standings = (0..<4).map { ClientStanding(rawValue: $0) }
-        #expect(Set(standings.map { HotKey(bytes, of: $0, settings: 0).hash }).count == 4)
+        let allTraits = (0..<4).map { ClientTraits(rawValue: $0) }
+        #expect(Set(allTraits.map { HotKey(bytes, of: $0, settings: 0).hash }).count == 4)
         table.keep(try await hotResponse("/a"))
-        for standing in standings {
-            let found = table.response(to: HotKey(bytes, of: standing, settings: 0))
-            #expect((found != nil) == standing.isEmpty)
+        for traits in allTraits {
+            let found = table.response(to: HotKey(bytes, of: traits, settings: 0))
+            #expect((found != nil) == traits.isEmpty)
         }
     }
 

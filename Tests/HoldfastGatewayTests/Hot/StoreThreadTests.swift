@@ -9,7 +9,7 @@ import Testing
 /// loop's other connections.
 @Suite("The store's threads", .timeLimit(.minutes(20)))
 struct StoreThreadTests {
-    /// Mutant: `WorkPlace.perform` that runs its operation on the calling thread.
+    /// Mutant: `ExecutionContext.perform` that runs its operation on the calling thread.
     @Test("The store never looks up, writes, reads or freshens on an event loop") func worksElsewhere() async throws {
         let made = Mutex<WatchedStore?>(nil)
         let first = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")

@@ -196,24 +196,24 @@ import Testing
     }
 }
 
-@Suite("Standing of a server of an origin", .timeLimit(.minutes(20))) struct ServerStandingTests {
+@Suite("Health of a server of an origin", .timeLimit(.minutes(20))) struct ServerHealthTests {
     private static let start = Timestamp(seconds: 1000)
     private static func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: 1000 + seconds) }
     private static func target(_ number: Int) -> AskedTarget { AskedTarget(target: number, request: number) }
     private static let probe = target(-1)
 
     /// Sets it aside by a connection that did not come about.
-    private func aside(isSlow: Bool = false, at seconds: Int64 = 0) -> ServerStanding {
-        var standing = ServerStanding()
-        let step = standing.fail(Self.target(1), .connection, isSlow: isSlow, at: Self.at(seconds))
-        #expect(step == .setAside && standing.isAside)
-        return standing
+    private func aside(isSlow: Bool = false, at seconds: Int64 = 0) -> ServerHealth {
+        var health = ServerHealth()
+        let step = health.fail(Self.target(1), .connection, isSlow: isSlow, at: Self.at(seconds))
+        #expect(step == .setAside && health.isAside)
+        return health
     }
 
-    private func availability(_ standing: ServerStanding, _ target: Int = 2, at seconds: Int64 = 0)
-        -> ServerStanding.Availability
+    private func availability(_ health: ServerHealth, _ target: Int = 2, at seconds: Int64 = 0)
+        -> ServerHealth.Availability
     {
-        standing.availability(for: { Self.target(target) }, at: Self.at(seconds))
+        health.availability(for: { Self.target(target) }, at: Self.at(seconds))
     }
 
     /// One URL that hangs up or responds with an error is asked of another server; the others stay.
@@ -222,39 +222,39 @@ import Testing
     @Test(arguments: [FailureEvidence.Failure.hangUp, .silence]) func oneTargetMovesNoOther(
         _ failure: FailureEvidence.Failure
     ) {
-        var standing = ServerStanding()
-        var steps: [ServerStanding.Step] = []
+        var health = ServerHealth()
+        var steps: [ServerHealth.Step] = []
         for second in 0..<4 {
             steps.append(
-                standing.fail(Self.target(1), failure, isSlow: failure == .silence, at: Self.at(Int64(second)))
+                health.fail(Self.target(1), failure, isSlow: failure == .silence, at: Self.at(Int64(second)))
             )
         }
         #expect(steps == [.none, .none, .ask, .none])
-        #expect(!standing.isAside && availability(standing, 2, at: 3) == .available)
+        #expect(!health.isAside && availability(health, 2, at: 3) == .available)
         // The request itself goes to another server first.
-        #expect(availability(standing, 1, at: 3) == .aside)
-        let step = standing.probed(Self.probe, isGood: true, at: Self.at(3))
-        #expect(step == .none && !standing.isAside)
+        #expect(availability(health, 1, at: 3) == .aside)
+        let step = health.probed(Self.probe, isGood: true, at: Self.at(3))
+        #expect(step == .none && !health.isAside)
     }
 
     @Test func serverThatHangsUpOnTheGatewayTooIsSetAside() {
-        var standing = ServerStanding()
-        var steps = (1...3).map { standing.fail(Self.target($0), .hangUp, isSlow: false, at: Self.start) }
-        steps += (1...2).map { _ in standing.probed(Self.probe, isGood: false, at: Self.start) }
+        var health = ServerHealth()
+        var steps = (1...3).map { health.fail(Self.target($0), .hangUp, isSlow: false, at: Self.start) }
+        steps += (1...2).map { _ in health.probed(Self.probe, isGood: false, at: Self.start) }
         #expect(steps == [.none, .none, .ask, .ask, .setAside])
     }
 
     /// Mutant: the pause stays that of the first failure.
     @Test func pauseDoublesUpToItsLimit() {
-        var standing = aside()
+        var health = aside()
         var now: Int64 = 0
         var pauses: [Int64] = []
         for _ in 0..<40 {
             var pause: Int64 = 1
-            while !standing.beginLook(at: Self.at(now + pause)) { pause += 1 }
+            while !health.beginLook(at: Self.at(now + pause)) { pause += 1 }
             pauses.append(pause)
             now += pause
-            let steps = (1...2).map { _ in standing.probed(Self.probe, isGood: false, at: Self.at(now)) }
+            let steps = (1...2).map { _ in health.probed(Self.probe, isGood: false, at: Self.at(now)) }
             #expect(steps == [.ask, .none])
         }
         #expect(pauses.prefix(8) == [1, 2, 4, 8, 16, 32, 60, 60] && pauses.last == 60)
@@ -263,44 +263,44 @@ import Testing
     /// Thirty requests that were under way when the server died say it once.
     /// Mutant: each of them doubles the pause.
     @Test func failuresOfRequestsCountOnce() {
-        var standing = ServerStanding()
+        var health = ServerHealth()
         let steps = (0..<30).map {
-            standing.fail(Self.target($0), .connection, isSlow: false, at: Self.at(0))
+            health.fail(Self.target($0), .connection, isSlow: false, at: Self.at(0))
         }
         #expect(steps == [.setAside] + Array(repeating: .none, count: 29))
-        let looks = [0, 1].map { standing.beginLook(at: Self.at($0)) }
+        let looks = [0, 1].map { health.beginLook(at: Self.at($0)) }
         #expect(looks == [false, true])
     }
 
     /// No request of a client finds out whether it is back: its target may be one that fails.
     /// Mutant: `every-request-begins-a-look`.
     @Test func theGatewayFindsOutOnceWhetherItIsBack() {
-        var standing = aside()
-        let looks = [0, 1, 1, 30].map { standing.beginLook(at: Self.at($0)) }
+        var health = aside()
+        let looks = [0, 1, 1, 30].map { health.beginLook(at: Self.at($0)) }
         #expect(looks == [false, true, false, false])
-        #expect(availability(standing, at: 30) == .aside)
-        let steps = [true, true].map { standing.probed(Self.probe, isGood: $0, at: Self.at(30)) }
-        #expect(steps == [.takeBack, .none] && availability(standing, at: 30) == .available)
+        #expect(availability(health, at: 30) == .aside)
+        let steps = [true, true].map { health.probed(Self.probe, isGood: $0, at: Self.at(30)) }
+        #expect(steps == [.takeBack, .none] && availability(health, at: 30) == .available)
     }
 
     @Test func responseOfAServerThatIsSetAsideTakesItBack() {
-        var standing = aside()
-        let look = standing.beginLook(at: Self.at(1))
-        let step = standing.succeed({ Self.target(2) }, at: Self.at(1))
-        #expect(look && step == .takeBack && availability(standing, at: 1) == .available)
+        var health = aside()
+        let look = health.beginLook(at: Self.at(1))
+        let step = health.succeed({ Self.target(2) }, at: Self.at(1))
+        #expect(look && step == .takeBack && availability(health, at: 1) == .available)
         // The probe is over: its result changes nothing.
-        let late = (1...3).map { _ in standing.probed(Self.probe, isGood: false, at: Self.at(2)) }
-        #expect(late == [.none, .none, .none] && !standing.isAside)
+        let late = (1...3).map { _ in health.probed(Self.probe, isGood: false, at: Self.at(2)) }
+        #expect(late == [.none, .none, .none] && !health.isAside)
     }
 
     /// A silent server costs one request its time, not each.
     /// Mutant: `every-request-tries-a-silent-server`.
     @Test func slowServerIsTriedByOneRequestAtATime() {
-        var standing = aside(isSlow: true)
-        let tries = [0, 1].map { standing.beginLastChance(at: Self.at($0)) }
+        var health = aside(isSlow: true)
+        let tries = [0, 1].map { health.beginLastChance(at: Self.at($0)) }
         #expect(tries == [true, false])
-        standing.endLastChance()
-        let again = [1, 2, 3].map { standing.beginLastChance(at: Self.at($0)) }
+        health.endLastChance()
+        let again = [1, 2, 3].map { health.beginLastChance(at: Self.at($0)) }
         #expect(again == [true, false, true], "a try that never ended holds the next one for two seconds")
         var quick = aside()
         let quicks = [0, 0].map { quick.beginLastChance(at: Self.at($0)) }
@@ -309,26 +309,26 @@ import Testing
 
     /// Mutant: `one-failed-check-sets-aside`.
     @Test func checkIsRepeatedBeforeItSetsAside() {
-        var standing = ServerStanding()
-        let steps = [true, false, true, false, false, false].map { standing.check(isGood: $0) }
+        var health = ServerHealth()
+        let steps = [true, false, true, false, false, false].map { health.check(isGood: $0) }
         #expect(steps == [.none, .ask, .none, .ask, .setAside, .none])
     }
 
     @Test func failedChecksSetAsideUntilTheNextGoodOne() {
-        var standing = ServerStanding()
-        _ = [false, false].map { standing.check(isGood: $0) }
-        #expect(availability(standing, at: 9999) == .aside)
+        var health = ServerHealth()
+        _ = [false, false].map { health.check(isGood: $0) }
+        #expect(availability(health, at: 9999) == .aside)
         // A request that got through is no check.
-        let isBack = standing.succeed({ Self.target(1) }, at: Self.at(0))
-        #expect(isBack == .none && standing.isAside)
-        let change = standing.check(isGood: true)
-        #expect(change == .takeBack && !standing.isAside)
+        let isBack = health.succeed({ Self.target(1) }, at: Self.at(0))
+        #expect(isBack == .none && health.isAside)
+        let change = health.check(isGood: true)
+        #expect(change == .takeBack && !health.isAside)
         // A server whose requests fail is not back because it does the check.
-        _ = standing.fail(Self.target(1), .connection, isSlow: false, at: Self.at(0))
-        let end = standing.check(isGood: true)
-        #expect(end == .none && availability(standing, at: 0) == .aside)
-        _ = [false, false].map { standing.check(isGood: $0) }
-        let back = standing.check(isGood: true)
-        #expect(back == .takeBack && availability(standing, at: 0) == .available)
+        _ = health.fail(Self.target(1), .connection, isSlow: false, at: Self.at(0))
+        let end = health.check(isGood: true)
+        #expect(end == .none && availability(health, at: 0) == .aside)
+        _ = [false, false].map { health.check(isGood: $0) }
+        let back = health.check(isGood: true)
+        #expect(back == .takeBack && availability(health, at: 0) == .available)
     }
 }

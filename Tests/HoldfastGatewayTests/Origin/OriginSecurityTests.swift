@@ -193,7 +193,7 @@ import Testing
             }
             #expect(
                 failure?.description.hasPrefix(
-                    "Origin 'https://a.example': '\(folder.file("two.key"))' holds another key"
+                    "Origin 'https://a.example': '\(folder.file("two.key"))' contains a key that does not match"
                 ) == true
             )
             try await with(Configuration.Origin(url: "https://a.example")) { gateway in

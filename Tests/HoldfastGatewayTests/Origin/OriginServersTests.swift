@@ -170,10 +170,10 @@ import Testing
                 gateway.clock.advance(by: .seconds(60))
                 let stale = try await gateway.get("/a")
                 #expect(stale.status == 200 && stale.text == "v1", "\(stale)")
-                #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
+                #expect(stale["Cache-Status"]?.contains("detail=unreachable") == true, "\(stale["Cache-Status"] ?? "")")
                 let replyTwo = try await gateway.get("/missing")
                 #expect(replyTwo.status == 504)
-                let reason = "None of the 2 servers that were tried for '\(url)' had a usable response. One of them: '"
+                let reason = "None of the 2 servers tried for '\(url)' returned a usable response. One of them: '"
                 #expect(replyTwo.text.contains(reason), "\(replyTwo.text)")
             }
         }
@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test("A reload with the same settings keeps how the servers stand; with others connections are new")
-    func reloadKeepsStandings() async throws {
+    func reloadKeepsHealth() async throws {
         try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
             let url = "http://127.0.0.1:1"
             var settings = Self.settings(url, mirrors: [mirror.url])

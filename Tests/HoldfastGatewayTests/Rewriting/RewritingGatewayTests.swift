@@ -147,7 +147,7 @@ struct RewritingGatewayTests {
             gateway.clock.advance(by: .seconds(86_400))
             for host in ["two.example", "three.example"] {
                 let response = try await gateway.ask(host: host)
-                #expect(response["Cache-Status"]?.contains("detail=offline") == true)
+                #expect(response["Cache-Status"]?.contains("detail=unreachable") == true)
                 #expect(response.text == RewritingGateway.page("http://\(host)/o"))
             }
         }

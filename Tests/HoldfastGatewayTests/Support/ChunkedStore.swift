@@ -35,14 +35,15 @@ final class ChunkedStore: ResponseStore {
 
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await store.lookup(key) }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
-        try await store.beginWrite(draft, fence: fence)
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try await store.beginWrite(draft, fencingNumber: fencingNumber)
     }
 
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
+        async throws
         -> StoredResponse?
     {
-        try await store.freshen(response, with: draft, fence: fence)
+        try await store.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     func withdraw(_ response: StoredResponse) async throws -> Bool { try await store.withdraw(response) }

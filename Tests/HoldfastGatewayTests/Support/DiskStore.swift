@@ -63,14 +63,15 @@ final class DiskStore: ResponseStore {
         return try await store.openBody(of: response, range: range)
     }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
-        try await store.beginWrite(draft, fence: fence)
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try await store.beginWrite(draft, fencingNumber: fencingNumber)
     }
 
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
+        async throws
         -> StoredResponse?
     {
-        try await store.freshen(response, with: draft, fence: fence)
+        try await store.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     func withdraw(_ response: StoredResponse) async throws -> Bool { try await store.withdraw(response) }

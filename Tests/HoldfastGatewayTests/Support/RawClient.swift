@@ -52,17 +52,21 @@ final class RawClient: Sendable {
 
     /// Connects, and closes after the body.
     ///
-    /// - Parameter receiveBuffer: the bytes that the system buffers for a client that does not
-    ///   read; `nil`: the system's default.
+    /// - Parameters:
+    ///   - receiveBuffer: the bytes that the system buffers for a client that does not read; `nil`:
+    ///     the system's default.
+    ///   - closesAtEnd: whether it closes as soon as the server sends no more.
     static func with<Value>(
         host: String = "127.0.0.1",
         port: Int,
         receiveBuffer: Int? = nil,
+        closesAtEnd: Bool = true,
         tls: TLS? = nil,
         _ body: (RawClient) async throws -> Value
     ) async throws -> Value {
         try await connect(
             receiveBuffer: receiveBuffer,
+            closesAtEnd: closesAtEnd,
             tls: tls,
             { try await $0.connect(host: host, port: port).get() },
             body
@@ -91,6 +95,7 @@ final class RawClient: Sendable {
 
     private static func connect<Value>(
         receiveBuffer: Int? = nil,
+        closesAtEnd: Bool = true,
         tls: TLS? = nil,
         _ connect: (ClientBootstrap) async throws -> any Channel,
         _ body: (RawClient) async throws -> Value
@@ -100,7 +105,7 @@ final class RawClient: Sendable {
             // A busy machine may take longer than the ten seconds of NIO.
             .connectTimeout(.hours(1))
             .channelOption(.autoRead, value: false)
-            .channelOption(.allowRemoteHalfClosure, value: false)
+            .channelOption(.allowRemoteHalfClosure, value: !closesAtEnd)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {

@@ -103,9 +103,9 @@ struct RunningGateway: Sendable {
     /// Waits until responses are stored. A client has all bytes of a response with a length before
     /// the response is stored; after this wait the next request finds it.
     func send(_ request: String) async throws -> RawResponse {
-        let fillsBefore = engine.fillCount
+        let fetchesBefore = engine.inFlightFetchCount
         let response = try await RawClient.send(request, to: port)
-        await waitForFills(upTo: fillsBefore)
+        await waitForFills(upTo: fetchesBefore)
         return response
     }
 
@@ -116,7 +116,7 @@ struct RunningGateway: Sendable {
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
         let limit = ContinuousClock.now + .milliseconds(500)  // lets time pass
         var turns = 0
-        while engine.fillCount > count, turns < 500 || ContinuousClock.now < limit {  // lets time pass
+        while engine.inFlightFetchCount > count, turns < 500 || ContinuousClock.now < limit {  // lets time pass
             turns += 1
             for loop in loops { try? await loop.submit {}.get() }
             await Task.yield()

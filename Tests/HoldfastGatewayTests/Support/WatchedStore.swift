@@ -46,17 +46,18 @@ final class WatchedStore: ResponseStore {
         }
     }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
         note("beginWrite")
-        guard let writer = try await store.beginWrite(draft, fence: fence) else { return nil }
+        guard let writer = try await store.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
         return Writer(store: self, writer: writer)
     }
 
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
+        async throws
         -> StoredResponse?
     {
         note("freshen")
-        return try await store.freshen(response, with: draft, fence: fence)
+        return try await store.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     func withdraw(_ response: StoredResponse) async throws -> Bool { try await store.withdraw(response) }

@@ -69,7 +69,7 @@ import Testing
         try await ScriptedClient.run { fixture in
             let endpoint = Me(principal: principal)
             let before = try #require(try await fixture.client.key(of: endpoint))
-            #expect(before.components.partition == principal.map { .principal($0) } ?? .shared)
+            #expect(before.components.partition == principal.map { .principal($0) } ?? .common)
             fixture.script("/me", .ok("text", fields: [.cacheControl: "max-age=60, \(directive)"]))
             _ = try await fixture.client.fetch(endpoint)
             let key = try #require(try await fixture.client.key(of: endpoint))
@@ -181,7 +181,7 @@ import Testing
             try await client.remove(endpoint)
             gate.open()
             #expect(try await fetching.value.value == "late")
-            while client.fillCount > 0 { await Task.yield() }
+            while client.inFlightFetchCount > 0 { await Task.yield() }
             #expect(try await client.stored(endpoint) == nil)
         }
     }

@@ -12,7 +12,7 @@ import Testing
         var rule: RuleSettings? {
             RuleSettings {
                 $0.freshness.lifetime = .minutes(5)
-                $0.stale.despite = [.mustRevalidate]
+                $0.stale.ignore = [.mustRevalidate]
             }
         }
     }

@@ -173,7 +173,7 @@ import Testing
             try await invalidate(fixture)
             #expect(try await iterator.next()?.isStale == true)
             await fixture.transport.waitForRequests(2)
-            while fixture.client.fillCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
             _ = try await fixture.client.fetch(Self.x, .networkOnly)
             switch failure {
             case .throwing: await expect(.status) { _ = try await iterator.next() }

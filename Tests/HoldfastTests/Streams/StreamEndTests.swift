@@ -163,7 +163,7 @@ import Testing
         try await ScriptedClient.run(.init(plugins: [Failing()])) { fixture in
             let error = await failure { _ = try await fixture.client.fetch(fixture.get("/x")) }
             #expect(
-                error?.code == .transportFailed && error?.message.contains("could not be made") == true,
+                error?.code == .transportFailed && error?.message.contains("was not sent") == true,
                 "\(String(describing: error))"
             )
         }

@@ -33,7 +33,7 @@ import Testing
             await fixture.transport.waitForRequests(30)
             if explicitly { bag?.cancelAll() }
             bag = nil
-            while fixture.client.fillCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
         }
     }
 

@@ -1,7 +1,7 @@
+import FleetTier
 import HTTPCache
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Synchronization
 import Testing
 
@@ -14,7 +14,7 @@ import Testing
 
     @Test func logKeepsTheContract() async throws {
         try await RedisCluster.with { cluster async throws in
-            let contract = SharedLogContract(seed: seed, timeout: .seconds(600)) { try await ClusterLogEngine(cluster) }
+            let contract = FleetLogContract(seed: seed, timeout: .seconds(600)) { try await ClusterLogEngine(cluster) }
             let (found, tested) = await contract.run()
             #expect(found == [], "seed \(seed)")
             #expect(tested == contract.rules.count - contract.rules(needing: .holdReplication).count)
@@ -23,7 +23,7 @@ import Testing
 
     @Test func valuesKeepTheContract() async throws {
         try await RedisCluster.with { cluster async throws in
-            let contract = SharedValuesContract(seed: seed, timeout: .seconds(600)) {
+            let contract = FleetValuesContract(seed: seed, timeout: .seconds(600)) {
                 try await ClusterValuesEngine(cluster)
             }
             let (found, tested) = await contract.run()
@@ -95,7 +95,7 @@ import Testing
             try await cluster.moveKeys(names[..<4].map(\.text), from: from, to: to)
             await round()
             // Of both sides: it is there again when the slot has moved.
-            await #expect(throws: SharedLogError.unreachable) { try await values.values(names, within: limit) }
+            await #expect(throws: FleetLogError.unreachable) { try await values.values(names, within: limit) }
             // A name that is not there is put where the slot goes.
             let later = ValueName("hf1:test:{moving}:later")
             #expect(try await values.put(value(9), as: later, for: limit, releasing: nil, within: limit))
@@ -104,7 +104,7 @@ import Testing
             await round()
             #expect(try await values.values(names + [later], within: limit) == (0..<8).map(value) + [value(9)])
             reader.cancel()
-            do throws(SharedLogError) {
+            do throws(FleetLogError) {
                 try await cancelled(reader)
             } catch {
                 #expect(error == .cancelled)
@@ -113,10 +113,10 @@ import Testing
         }
     }
 
-    private func cancelled(_ task: Task<Void, any Error>) async throws(SharedLogError) {
+    private func cancelled(_ task: Task<Void, any Error>) async throws(FleetLogError) {
         switch await task.result {
         case .success: return
-        case .failure(let error as SharedLogError): throw error
+        case .failure(let error as FleetLogError): throw error
         case .failure(let error): Issue.record("\(error)")
         }
     }
@@ -139,7 +139,7 @@ import Testing
             try await RedisLogEngine.command(replica, RedisCommand("CLUSTER", "FAILOVER", "TAKEOVER"))
             var next: LogEpoch?
             while next == nil, !Task.isCancelled {
-                do throws(SharedLogError) {
+                do throws(FleetLogError) {
                     next = try await log.begin(knowing: epoch.number, using: &random, within: limit)
                 } catch {
                     guard error == .unreachable else { throw error }
@@ -152,7 +152,7 @@ import Testing
             let batch = try await log.follow(after: last, count: 10, wait: .zero, within: limit)
             #expect(batch.entries.map(\.content) == [.marker(EpochMarker(name: later.name, inherited: last))])
             while !Task.isCancelled {
-                do throws(SharedLogError) {
+                do throws(FleetLogError) {
                     let found = try await values.values([name], within: limit)
                     #expect(found == [value(1)])
                     break
@@ -182,15 +182,15 @@ import Testing
             try await cluster.beginMove(slot, from: from, to: to)
             // Between two nodes nothing is written.
             try await cluster.moveKeys(["hf1:test:{log}:s"], from: from, to: to)
-            await #expect(throws: SharedLogError.unreachable) {
+            await #expect(throws: FleetLogError.unreachable) {
                 try await log.append([2], purge: purges[1], in: epoch.number, within: limit)
             }
-            await #expect(throws: SharedLogError.unreachable) {
+            await #expect(throws: FleetLogError.unreachable) {
                 try await log.begin(knowing: epoch.number, using: &random, within: limit)
             }
             try await cluster.endMove(slot, from: from, to: to)
             while true {
-                do throws(SharedLogError) {
+                do throws(FleetLogError) {
                     _ = try await log.append([2], purge: purges[1], in: epoch.number, within: limit)
                     Issue.record("another server accepted the epoch")
                     break

@@ -1,6 +1,6 @@
+import FleetTier
 import NIOCore
 import NIOPosix
-import SharedTier
 import Synchronization
 import Testing
 
@@ -85,8 +85,8 @@ import Testing
         try await values.values([name], within: limit)[0].map { String(buffer: $0) }
     }
 
-    private func code(_ values: RedisValues, within limit: Duration? = nil) async -> SharedLogError? {
-        do throws(SharedLogError) {
+    private func code(_ values: RedisValues, within limit: Duration? = nil) async -> FleetLogError? {
+        do throws(FleetLogError) {
             _ = try await values.values([name], within: limit ?? self.limit)
             return nil
         } catch {

@@ -1,7 +1,7 @@
+import FleetTier
 import Foundation
 import NIOCore
 import NIOPosix
-import SharedTier
 import Testing
 
 @testable import RedisTier

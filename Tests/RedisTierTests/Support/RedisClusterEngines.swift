@@ -1,13 +1,13 @@
+import FleetTier
 import HoldfastTesting
 import NIOCore
-import SharedTier
 import Synchronization
 import Testing
 
 @testable import RedisTier
 
-/// A cluster for the contract of a shared log. Rules share its servers.
-final class ClusterLogEngine: SharedLogEngine {
+/// A cluster for the contract of a fleet log. Rules share its servers.
+final class ClusterLogEngine: FleetLogEngine {
     private let cluster: RedisCluster
     private let owner: RedisServer
     private let tasks = Mutex<[Task<Void, Never>]>([])
@@ -17,9 +17,9 @@ final class ClusterLogEngine: SharedLogEngine {
         owner = cluster.servers[try await cluster.owner(of: HashSlot(of: "{log}"))]
     }
 
-    var faults: Set<SharedLogFault> { [.flush, .restart, .stall, .evictLog, .evictNames] }
+    var faults: Set<FleetLogFault> { [.flush, .restart, .stall, .evictLog, .evictNames] }
 
-    func makeLog() async throws -> any SharedLog { try await makeNode() }
+    func makeLog() async throws -> any FleetLog { try await makeNode() }
 
     func makeNode() async throws -> RedisLog {
         let log = RedisLog.forTests(try cluster.connector(), namespace: RedisLogEngine.namespace)
@@ -31,7 +31,7 @@ final class ClusterLogEngine: SharedLogEngine {
 
     func passTime() async { await Task.yield() }
 
-    func cause(_ fault: SharedLogFault) async throws {
+    func cause(_ fault: FleetLogFault) async throws {
         switch fault {
         case .flush: try await RedisLogEngine.command(owner, RedisCommand("FLUSHALL"))
         case .restart:
@@ -56,8 +56,8 @@ final class ClusterLogEngine: SharedLogEngine {
     }
 }
 
-/// A cluster for the contract of shared values. Rules share its servers.
-final class ClusterValuesEngine: SharedValuesEngine {
+/// A cluster for the contract of fleet values. Rules share its servers.
+final class ClusterValuesEngine: FleetValuesEngine {
     private let cluster: RedisCluster
     private let owner: RedisServer
     private let tasks = Mutex<[Task<Void, Never>]>([])
@@ -67,9 +67,9 @@ final class ClusterValuesEngine: SharedValuesEngine {
         owner = cluster.servers[try await cluster.owner(of: HashSlot(of: "{contract}"))]
     }
 
-    var faults: Set<SharedValuesFault> { Set(SharedValuesFault.allCases) }
+    var faults: Set<FleetValuesFault> { Set(FleetValuesFault.allCases) }
 
-    func makeValues() async throws -> any SharedValues { try await makeNode() }
+    func makeValues() async throws -> any FleetValues { try await makeNode() }
 
     func makeNode() async throws -> RedisValues {
         let values = RedisValues.forTests(try cluster.connector())
@@ -89,7 +89,7 @@ final class ClusterValuesEngine: SharedValuesEngine {
         try await RedisLogEngine.command(owner, RedisCommand("SET", .text(name.text), .bytes(bytes), "EX", 3600))
     }
 
-    func cause(_ fault: SharedValuesFault) async throws {
+    func cause(_ fault: FleetValuesFault) async throws {
         switch fault {
         case .flush: try await RedisLogEngine.command(owner, RedisCommand("FLUSHALL"))
         case .restart:

@@ -1,15 +1,15 @@
+import FleetTier
 import Foundation
 import HoldfastTesting
 import NIOCore
 import NIOPosix
-import SharedTier
 import Synchronization
 import Testing
 
 @testable import RedisTier
 
 /// A real `redis-server` for the contract, optionally with a replica that takes over by hand.
-final class RedisLogEngine: SharedLogEngine {
+final class RedisLogEngine: FleetLogEngine {
     private struct State {
         var primary: RedisServer
         var replica: RedisServer?
@@ -80,13 +80,13 @@ final class RedisLogEngine: SharedLogEngine {
 
     // MARK: The engine
 
-    var faults: Set<SharedLogFault> {
-        var faults: Set<SharedLogFault> = [.flush, .restart, .stall, .evictLog, .evictNames]
+    var faults: Set<FleetLogFault> {
+        var faults: Set<FleetLogFault> = [.flush, .restart, .stall, .evictLog, .evictNames]
         if hasReplica { faults.formUnion([.holdReplication, .failOver, .split]) }
         return faults
     }
 
-    func makeLog() async throws -> any SharedLog {
+    func makeLog() async throws -> any FleetLog {
         let log = RedisLog.forTests(namespace: Self.namespace) { () throws(RedisTierError) in
             self.state.withLock { $0.primary.endpoint }
         }
@@ -98,7 +98,7 @@ final class RedisLogEngine: SharedLogEngine {
 
     func passTime() async { await Task.yield() }
 
-    func cause(_ fault: SharedLogFault) async throws {
+    func cause(_ fault: FleetLogFault) async throws {
         let (primary, replica) = state.withLock { ($0.primary, $0.replica) }
         switch fault {
         case .flush: try await Self.command(primary, RedisCommand("FLUSHALL"))
@@ -157,7 +157,7 @@ extension RedisLog {
 
     static func forTests(_ connector: RedisConnector, namespace: String) -> RedisLog {
         guard let namespace = FleetNamespace(namespace) else { fatalError("'\(namespace)' is no namespace") }
-        var policy = KeeperPolicy()
+        var policy = SupervisorPolicy()
         policy.shortestPause = .milliseconds(1)
         policy.longestPause = .milliseconds(50)
         policy.probeTime = .seconds(1200)

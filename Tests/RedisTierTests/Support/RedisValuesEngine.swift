@@ -1,15 +1,15 @@
+import FleetTier
 import Foundation
 import HoldfastTesting
 import NIOCore
 import NIOPosix
-import SharedTier
 import Synchronization
 import Testing
 
 @testable import RedisTier
 
-/// A real `redis-server`, for the contract of shared values.
-final class RedisValuesEngine: SharedValuesEngine {
+/// A real `redis-server`, for the contract of fleet values.
+final class RedisValuesEngine: FleetValuesEngine {
     let server: RedisServer
     private let folder: String
     private let tasks = Mutex<[Task<Void, Never>]>([])
@@ -33,9 +33,9 @@ final class RedisValuesEngine: SharedValuesEngine {
         await engine.end()
     }
 
-    var faults: Set<SharedValuesFault> { Set(SharedValuesFault.allCases) }
+    var faults: Set<FleetValuesFault> { Set(FleetValuesFault.allCases) }
 
-    func makeValues() async throws -> any SharedValues { try await makeNode() }
+    func makeValues() async throws -> any FleetValues { try await makeNode() }
 
     /// Values whose connections are there.
     func makeNode() async throws -> RedisValues {
@@ -67,7 +67,7 @@ final class RedisValuesEngine: SharedValuesEngine {
         try await command(RedisCommand("SET", .text(name.text), .bytes(bytes), "EX", 3600))
     }
 
-    func cause(_ fault: SharedValuesFault) async throws {
+    func cause(_ fault: FleetValuesFault) async throws {
         switch fault {
         case .flush: try await command(RedisCommand("FLUSHALL"))
         case .restart:
@@ -100,7 +100,7 @@ extension RedisValues {
 extension RedisValues {
     /// Values that try again at once, and look for a server that has moved often.
     static func forTests(_ connector: RedisConnector) -> RedisValues {
-        var policy = KeeperPolicy()
+        var policy = SupervisorPolicy()
         policy.shortestPause = .milliseconds(1)
         policy.longestPause = .milliseconds(50)
         policy.probeTime = .seconds(1200)

@@ -119,7 +119,7 @@ struct Oracle {
                 isInvalidated: true
             )
             // A guest's private response is not a user's.
-            let isGuests = stored.key.components.partition == .shared && isForOne(stored.head.fields)
+            let isGuests = stored.key.components.partition == .common && isForOne(stored.head.fields)
             if isGuests, !call.asker.isAnybody { continue }
             // Another variant, without `Vary`, may hide it; that one is served or forbids its use.
             guard call.storedAtBeginning.count == 1 else { continue }

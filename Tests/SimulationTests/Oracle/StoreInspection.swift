@@ -41,10 +41,10 @@ extension Simulation {
                 {
                     report("with a field that is private")
                 }
-            } else if !asker.asker.isAnybody, stored.key.components.partition == .shared,
+            } else if !asker.asker.isAnybody, stored.key.components.partition == .common,
                 !rules.isForEverybody || rules.has("private")
             {
-                report("one principal's, in the shared partition")
+                report("one principal's, in the common partition")
             }
         }
     }

@@ -189,7 +189,9 @@ final class Simulation: @unchecked Sendable {
         for call in world.calls where !call.isEnded { world.report(call, "never ended") }
         for call in world.calls { call.response = nil }
         await quiesce()
-        if engine.fillCount != 0 { world.violations.append("\(engine.fillCount) fills after shutDown") }
+        if engine.inFlightFetchCount != 0 {
+            world.violations.append("\(engine.inFlightFetchCount) in-flight fetches after shutDown")
+        }
         if world.durations.sleeperCount != 0 {
             world.violations.append("\(world.durations.sleeperCount) sleepers after shutDown")
         }
@@ -256,7 +258,7 @@ final class Simulation: @unchecked Sendable {
 
     private func perform(_ call: Call, chunks: Int, pauses: Bool) async {
         if let key = engine.key(for: call.request) {
-            let keys = [key, key.inPartition(.shared)]
+            let keys = [key, key.inPartition(.common)]
             for key in keys[..<(keys[0] == keys[1] ? 1 : 2)] {
                 call.storedAtBeginning += store.base.resident(key) ?? []
             }

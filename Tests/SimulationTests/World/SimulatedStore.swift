@@ -47,20 +47,20 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
         return try await base.openBody(of: response, range: range)
     }
 
-    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
         try await pause()
         if generator.chance(0.02) { return nil }
-        guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
+        guard let writer = try await base.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
         return Writer(store: self, draft: draft, base: writer)
     }
 
     func freshen(
         _ response: StoredResponse,
         with draft: ResponseDraft,
-        fence: InvalidationSequence
+        fencingNumber: InvalidationSequence
     ) async throws -> StoredResponse? {
         try await pause()
-        return try await base.freshen(response, with: draft, fence: fence)
+        return try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     @discardableResult

@@ -13,7 +13,7 @@ func yaml(_ count: Int) -> String {
             "  - name: rule-\(number)\n    match: {url: \"https://h\(number % 10).example/service-\(number)/**/items/*\"}\n"
         text += "    freshness: {lifetime: \(number + 1) s}\n    tags: [t\(number)]\n"
     }
-    return text + "  - name: all\n    match: {url: \"https://*.example/**\"}\n    stale: {normal: 7 d}\n"
+    return text + "  - name: all\n    match: {url: \"https://*.example/**\"}\n    stale: {unreachable: 7 d}\n"
 }
 
 func requests(_ count: Int, rules: Int) -> [HTTPRequest] {

@@ -30,7 +30,7 @@ enum LargeBody {
         let before = ResidentMemory.present
         ResidentMemory.resetPeak()
         let watch = Stopwatch()
-        guard let writer = try await responses.beginWrite(draft, fence: responses.invalidationSequence) else {
+        guard let writer = try await responses.beginWrite(draft, fencingNumber: responses.invalidationSequence) else {
             throw BenchmarkError("The store declined.")
         }
         var written = 0

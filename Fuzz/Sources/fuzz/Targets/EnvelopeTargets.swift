@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-@testable import SharedTier
+@testable import FleetTier
 
 /// Values as an engine that is not trusted has them, and what is in them: a header, then content
 /// that is not sealed. No value opens that no node sealed, and what is read is written again.
@@ -65,7 +65,7 @@ private struct EnvelopeBench {
             return require(false, "an envelope that was sealed does not open")
         }
         require((try? opened.encoded()) == written, "an envelope is written in two ways")
-        require(opened.fence == header.fence && opened.body == envelope.body, "an envelope changes")
+        require(opened.fencingPosition == header.fencingPosition && opened.body == envelope.body, "an envelope changes")
         require(ValueHeader(sealed).map { $0.respondedAt } == header.respondedAt, "a time changes")
         // Changed, cut and lengthened: the content says where.
         let place = content.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % sealed.readableBytes

@@ -83,7 +83,7 @@ func cacheKey(_ bytes: UnsafeBufferPointer<UInt8>) {
         content: parts.content
     )
     require(again.bytes == key.bytes, "a second spelling of a key")
-    for partition in [CacheKey.Partition.shared, .principal("p"), .credentials([1, 2])] {
+    for partition in [CacheKey.Partition.common, .principal("p"), .credentials([1, 2])] {
         let moved = key.inPartition(partition)
         var expected = parts
         expected.partition = partition

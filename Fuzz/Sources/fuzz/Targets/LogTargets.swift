@@ -1,8 +1,8 @@
 import HTTPCache
 import NIOCore
 
+@testable import FleetTier
 @testable import RedisTier
-@testable import SharedTier
 
 /// Sealed records, their content, and the texts beside them, as an engine that is not trusted has
 /// them. A record that no node sealed does not open, and what is read is written the same way.
@@ -47,7 +47,7 @@ private func texts(_ text: String) {
     }
 }
 
-/// Replies to the commands of a shared log. Those of any form are read or rejected, and only
+/// Replies to the commands of a fleet log. Those of any form are read or rejected, and only
 /// canonical positions come out.
 func logReplies(_ input: UnsafeBufferPointer<UInt8>) {
     var parser = RESPParser()
@@ -61,8 +61,8 @@ func logReplies(_ input: UnsafeBufferPointer<UInt8>) {
                 require(sealed.count <= LogEntry.longestSealed, "a record has \(sealed.count) bytes")
             }
         }
-        _ = try? LogReplies.look(reply)
-        do throws(SharedLogError) {
+        _ = try? LogReplies.peek(reply)
+        do throws(FleetLogError) {
             _ = try LogReplies.begin(reply)
         } catch {
             switch error {

@@ -23,7 +23,7 @@ private func requireSoundStoring(_ given: PolicyCase) {
         switch storability {
         case .forbidden: continue
         case .principal: require(policy.kind == .private, "a principal's copy in a shared cache")
-        case .shared:
+        case .common:
             if policy.kind == .shared && hasCredentials {
                 require(directives.allowsSharing || directives.mustRevalidate, "one user's response for all")
             }

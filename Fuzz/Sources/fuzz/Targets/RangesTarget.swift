@@ -30,7 +30,7 @@ func ranges(_ bytes: UnsafeBufferPointer<UInt8>) {
         require(rest != nil || given.bodyLength == .max, "the rest cannot be requested")
     }
     let storability = policy.partialStorability(of: given.other, to: given.request, hasCredentials: false)
-    if storability == .shared || storability == .principal {
+    if storability == .common || storability == .principal {
         require(ContentRange(given.other.headerFields) != nil, "a part without its range is stored")
     }
     _ = ContentRange.unsatisfiedLength(given.other.headerFields)

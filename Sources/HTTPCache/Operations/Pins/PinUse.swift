@@ -30,7 +30,7 @@ public struct PinsExceedBudget: Error, Sendable, Hashable, CustomStringConvertib
 
     /// A sentence for people, with the limit and what to do.
     public var description: String {
-        "Pins would take about \(use.bytes + additional) bytes; the limit is \(use.limit), half of the store's "
-            + "budget, so that other responses can still be stored. Select less, unpin something, or raise 'store.budget'."
+        "The pins would take about \(use.bytes + additional) bytes. The limit is \(use.limit), half of the store's "
+            + "budget. Select fewer responses, unpin some, or raise 'store.budget'."
     }
 }

@@ -83,7 +83,7 @@ public protocol RefreshOperations: Sendable {
     /// ``releaseRefresh()`` follows.
     func reserveRefresh() throws(RefreshRefusal)
 
-    /// Gives the place back.
+    /// Gives the permit back.
     func releaseRefresh()
 
     /// Begins a refresh of the invalidated responses of the scopes, with the permit that was taken.

@@ -6,9 +6,9 @@ import Synchronization
 /// The refreshes of an engine: those under way, and the last ones that have ended.
 ///
 /// A refresh reads purged responses page by page and makes their requests again, as clients would:
-/// fetches are shared, breakers and places at the origins apply, and a response that was fetched
+/// fetches are shared, breakers and permits at the origins apply, and a response that was fetched
 /// meanwhile is served from the store without a request. All refreshes together are one client, so
-/// they leave a quarter of an origin's places to others.
+/// they leave a quarter of an origin's permits to others.
 final class RefreshRegistry: Sendable {
     /// The most refreshes under way.
     static let limit = 4
@@ -18,7 +18,7 @@ final class RefreshRegistry: Sendable {
     static let kept = 100
 
     private struct State {
-        /// Places that were taken for refreshes whose purge is not done yet.
+        /// Permits that were taken for refreshes whose purge is not done yet.
         var reserved = 0
         var running: [Int64: Running] = [:]
         var ended: [RefreshReport] = []
@@ -47,7 +47,7 @@ final class RefreshRegistry: Sendable {
         if !isFree { throw .tooMany(limit: Self.limit) }
     }
 
-    /// Gives a place back.
+    /// Gives a permit back.
     func release() { state.withLock { $0.reserved -= 1 } }
 
     /// The refreshes, those under way first, then the last ended first.
@@ -57,7 +57,7 @@ final class RefreshRegistry: Sendable {
         }
     }
 
-    /// Begins a refresh in a place that was reserved.
+    /// Begins a refresh in a permit that was reserved.
     ///
     /// - Parameter read: reads a page of the purged responses.
     func begin(

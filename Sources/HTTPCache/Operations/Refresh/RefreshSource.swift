@@ -12,7 +12,7 @@ public struct RefreshTarget: Sendable, Hashable {
     ///   names a field whose value the store does not keep.
     public init?(key: CacheKey, selectingFields: HTTPFields) {
         let parts = key.components
-        guard case .shared = parts.partition, parts.method == .get, parts.content == nil,
+        guard case .common = parts.partition, parts.method == .get, parts.content == nil,
             !selectingFields.contains(where: Self.isWithheld)
         else { return nil }
         request = HTTPRequest(

@@ -5,7 +5,7 @@ public enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
     /// It waits in this node's journal, which outlasts a crash.
     case queued
     /// It is in the log that all nodes read.
-    case shared
+    case published
     /// As many replicas of the log's server have it as are configured.
     case replicated
     /// It is in force at every node.
@@ -14,7 +14,7 @@ public enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
     private var rank: Int {
         switch self {
         case .queued: 0
-        case .shared: 1
+        case .published: 1
         case .replicated: 2
         case .everywhere: 3
         }

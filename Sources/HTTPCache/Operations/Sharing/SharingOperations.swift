@@ -1,7 +1,7 @@
 /// The operations of a node on the fleet with which it shares its purges.
 public protocol SharingOperations: Sendable {
     /// The state for health reports.
-    var condition: SharedCondition { get }
+    var condition: FleetCondition { get }
 
     /// The level for which a purge waits that names none.
     var acknowledgedLevel: PurgeLevel { get }

@@ -3,11 +3,11 @@ public import Logging
 /// How stale every stored response may at least be while its origin fails: an operator's extension
 /// of the configured limits, for a time.
 ///
-/// It raises `stale.offline` and, while the origin is unreachable, `stale.normal`, if rules set
-/// them. It raises `stale-if-error` and `stale.on-error` for an origin that responds with 5xx. It
-/// lowers nothing, lifts no directive (`must-revalidate`, `no-cache`, `proxy-revalidate`,
-/// `s-maxage` stay binding), and leaves a limit of 0 as it is: a rule says *never* with it.
-/// RFC 9111 §4.2.4
+/// It raises `stale.offline` and, while the origin is unreachable, `stale.unreachable`, if rules
+/// set them. It raises `stale-if-error` and `stale.on-error` for an origin that responds with 5xx.
+/// It lowers nothing, lifts no directive (`must-revalidate`, `no-cache`, `proxy-revalidate`,
+/// `s-maxage` stay binding), and leaves a limit of 0 as it is: a rule says *never* with it. RFC
+/// 9111 §4.2.4
 public struct StalenessExtension: TemporaryValue {
     /// Seconds beyond the freshness lifetime, from 0 to ``longest``. 0 extends nothing.
     public let seconds: Int64
@@ -27,7 +27,10 @@ public struct StalenessExtension: TemporaryValue {
         let container = try decoder.singleValueContainer()
         let seconds = try container.decode(Int64.self)
         guard (0...Self.longest).contains(seconds) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "No length of an extension.")
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "The length of a staleness extension is out of range."
+            )
         }
         self.seconds = seconds
     }

@@ -62,7 +62,7 @@ extension CacheEngine {
     ///   or does not respond; the store's error.
     func compare(_ stored: StoredResponse) async throws -> ResponseComparison {
         let key = stored.key.components
-        guard key.partition == .shared else { throw ResponseComparison.Refusal.ofPrincipal }
+        guard key.partition == .common else { throw ResponseComparison.Refusal.ofPrincipal }
         guard key.method == .get else { throw ResponseComparison.Refusal.otherMethod }
         let head = HTTPRequest(
             method: .get,

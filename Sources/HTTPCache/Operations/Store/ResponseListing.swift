@@ -59,7 +59,7 @@ public struct ResponseSummary: Sendable, Hashable {
     public var method: HTTPRequest.Method?
     /// The target URI, whose query may be replaced; `nil` if the key is damaged.
     public var url: String?
-    /// The kind of its partition: `shared`, `principal` or `credentials`.
+    /// The kind of its partition: `common`, `principal` or `credentials`.
     public var partition: String?
     /// The response's status.
     public var status: HTTPResponse.Status?
@@ -155,7 +155,7 @@ public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, Expre
     /// A cursor of another order.
     public struct Invalid: Error, Sendable, Hashable, CustomStringConvertible {
         /// A sentence.
-        public var description: String { "The cursor belongs to another order." }
+        public var description: String { "The cursor belongs to a different sort order." }
 
         /// The error.
         public init() {}

@@ -66,7 +66,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
             begin(inForce: kept)
         } catch {
             logger.warning(
-                "The \(Value.settingName) that was set for a time cannot be read; the configured one is in force",
+                "The temporary \(Value.settingName) cannot be read; using the configured one",
                 metadata: ["error": "\(error)"]
             )
         }
@@ -98,7 +98,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
         apply { $0.temporary = temporary }
         let name = Value.settingName
         logger.notice(
-            "A \(name) is in force for a time",
+            "A temporary \(name) is in force",
             metadata: [
                 name: "\(temporary.value.logged)", "\(name).until": "\(temporary.until.milliseconds)",
                 "\(name).reason": "\(temporary.reason ?? "")", "control.client": "\(temporary.client)",
@@ -127,7 +127,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
         } catch {
             // It does no harm: a value that is over is not restored.
             logger.warning(
-                "The \(Value.settingName) that has ended stays in the store",
+                "The expired \(Value.settingName) could not be removed from the store",
                 metadata: ["error": "\(error)"]
             )
         }

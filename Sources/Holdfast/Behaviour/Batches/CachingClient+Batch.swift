@@ -67,7 +67,7 @@ extension CachingClient {
             throw HoldfastError(
                 code: .offlineMiss,
                 message:
-                    "\(ids.count) items of a batch of '\(Value.self)' are not stored or have expired, and the network is not used offline."
+                    "\(ids.count) items of a batch of '\(Value.self)' are missing or expired, and an offline client does not use the network."
             )
         }
         let requested = Set(ids)

@@ -14,11 +14,11 @@ extension HoldfastError {
         let reason: String
         switch number {
         case ENOSPC, EDQUOT:
-            reason = "the disk is full. Make room; the received part is kept if the download can be resumed"
+            reason = "the disk is full. Free some space; the received part is kept if the download can be resumed"
         case EFBIG: reason = "its file system does not allow files of this size"
         case ENOENT, ENOTDIR: reason = "its folder is missing. Create it, or set 'createsFolders'"
         case EACCES, EPERM, EROFS: reason = "permission was denied, or the file system is read-only"
-        case ELOOP: reason = "there is a link with its name"
+        case ELOOP: reason = "a symbolic link has its name"
         default: reason = String(cString: strerror(number))
         }
         self.init(code: .fileFailed, message: "The file '\(path)' could not \(what): \(reason).")
@@ -28,7 +28,7 @@ extension HoldfastError {
     init(existing path: String) {
         self.init(
             code: .fileFailed,
-            message: "'\(path)' already exists, and was not replaced. Choose another file, or set 'overwrites'."
+            message: "'\(path)' already exists and was not replaced. Choose another file, or set 'overwrites'."
         )
     }
 }

@@ -65,7 +65,7 @@ final class PartFile: Sendable {
         guard isLocked || code == EWOULDBLOCK else { throw HoldfastError(file: path, code, "be locked") }
         throw HoldfastError(
             code: .fileFailed,
-            message: "Another download to '\(destination.path)' is under way. Wait for it, or choose another file."
+            message: "Another download to '\(destination.path)' is in progress. Wait for it, or choose another file."
         )
     }
 
@@ -99,7 +99,7 @@ final class PartFile: Sendable {
         guard !destination.path.hasSuffix("/") else {
             throw HoldfastError(
                 code: .fileFailed,
-                message: "'\(destination.path)' names a folder; a download needs the name of a file in it."
+                message: "'\(destination.path)' is a folder. Name a file inside it."
             )
         }
         var information = stat()
@@ -107,7 +107,8 @@ final class PartFile: Sendable {
             guard information.st_mode & S_IFMT == S_IFREG else {
                 throw HoldfastError(
                     code: .fileFailed,
-                    message: "'\(destination.path)' is not a regular file, and a download does not replace it."
+                    message:
+                        "'\(destination.path)' is not a regular file, so a download does not replace it. Choose another file."
                 )
             }
             guard destination.overwrites else { throw HoldfastError(existing: destination.path) }
@@ -237,7 +238,7 @@ final class PartFile: Sendable {
             guard found == length else {
                 throw HoldfastError(
                     code: .fileFailed,
-                    message: "'\(path)' has \(found) bytes and should have \(length): another program wrote to it."
+                    message: "'\(path)' has \(found) bytes instead of \(length): another program wrote to it."
                 )
             }
             guard fsync(descriptor) == 0 else { throw HoldfastError(file: path, errno, "be written to disk") }

@@ -22,7 +22,7 @@ extension CachingClient {
         return try await recent.response(to: exchange, within: window) {
             var request = request
             // The exchange serves several calls, so it does not run on one call's executor.
-            request.place = .system
+            request.executionContext = .system
             return try await reading.collect(try await self.respond(to: request, call, prepared))
         }
     }

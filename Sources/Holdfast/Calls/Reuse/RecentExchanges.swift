@@ -27,22 +27,22 @@ final class RecentExchanges: Sendable {
     private let isIdle = Atomic(true)
     private let clock: any WallClock
     private let sleeper: any Clock<Duration>
-    private let fence: @Sendable () -> InvalidationSequence
+    private let fencingNumber: @Sendable () -> InvalidationSequence
 
     /// - Parameters:
     ///   - bytes: the limit for the content that is kept; with 0 every call makes its own request.
-    ///   - fence: the store's last invalidation.
+    ///   - fencingNumber: the store's last invalidation.
     init(
         bytes: Int,
         clock: any WallClock,
         sleeper: any Clock<Duration>,
-        fence: @escaping @Sendable () -> InvalidationSequence
+        fencingNumber: @escaping @Sendable () -> InvalidationSequence
     ) {
         state = Mutex(State(recent: RecentResponses(.init(bytes: bytes))))
         isOff = Atomic(bytes <= 0)
         self.clock = clock
         self.sleeper = sleeper
-        self.fence = fence
+        self.fencingNumber = fencingNumber
     }
 
     deinit { state.withLock { $0.timer?.cancel() } }
@@ -75,7 +75,7 @@ final class RecentExchanges: Sendable {
                 let result: Result<CacheResponse, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
                     let exchange: Int
-                    switch state.recent.arrive(identity, within: window, at: clock.now(), fence()) {
+                    switch state.recent.arrive(identity, within: window, at: clock.now(), fencingNumber()) {
                     case .reuses(let response): return .success(response)
                     case .joins(let number): exchange = number
                     case .leads(let number):
@@ -113,7 +113,7 @@ final class RecentExchanges: Sendable {
         let (waiters, timer) = state.withLock { state in
             let isOff = isOff.load(ordering: .acquiring)
             let recent = isOff ? nil : (try? result.get()).flatMap { RecentResponse($0, at: clock.now()) }
-            state.recent.finish(exchange, recent, fence())
+            state.recent.finish(exchange, recent, fencingNumber())
             noteIdle(state)
             state.tasks[exchange] = nil
             let waiters = state.waiters.removeValue(forKey: exchange) ?? [:]

@@ -26,7 +26,7 @@ struct RecentResponses: Sendable {
         var response: RecentResponse
         /// How long the response is kept: the longest window of the calls that it came for.
         var window: Duration
-        var fence: InvalidationSequence
+        var fencingNumber: InvalidationSequence
         /// Grows with each response: the oldest goes first.
         var number: Int
 
@@ -37,7 +37,7 @@ struct RecentResponses: Sendable {
         var identity: ExchangeIdentity
         var callers = 1
         var window: Duration
-        var fence: InvalidationSequence
+        var fencingNumber: InvalidationSequence
         /// Another, possibly newer, response came for its request meanwhile.
         var isSuperseded = false
     }
@@ -65,15 +65,15 @@ struct RecentResponses: Sendable {
     ///
     /// - Parameters:
     ///   - window: the greatest age of a response that may be reused.
-    ///   - fence: the store's last invalidation.
+    ///   - fencingNumber: the store's last invalidation.
     mutating func arrive(
         _ identity: ExchangeIdentity,
         within window: Duration,
         at now: Timestamp,
-        _ fence: InvalidationSequence
+        _ fencingNumber: InvalidationSequence
     ) -> Arrival {
-        if let response = recent(identity.request, within: window, at: now, fence) { return .reuses(response) }
-        if let number = joinable[identity], var exchange = running[number], exchange.fence == fence,
+        if let response = recent(identity.request, within: window, at: now, fencingNumber) { return .reuses(response) }
+        if let number = joinable[identity], var exchange = running[number], exchange.fencingNumber == fencingNumber,
             !exchange.isSuperseded
         {
             exchange.callers += 1
@@ -82,7 +82,7 @@ struct RecentResponses: Sendable {
             return .joins(number)
         }
         nextNumber += 1
-        running[nextNumber] = Running(identity: identity, window: window, fence: fence)
+        running[nextNumber] = Running(identity: identity, window: window, fencingNumber: fencingNumber)
         joinable[identity] = nextNumber
         return .leads(nextNumber)
     }
@@ -91,10 +91,10 @@ struct RecentResponses: Sendable {
         _ request: RequestIdentity,
         within window: Duration,
         at now: Timestamp,
-        _ fence: InvalidationSequence
+        _ fencingNumber: InvalidationSequence
     ) -> CacheResponse? {
         guard let found = kept[request] else { return nil }
-        if found.fence != fence || found.isOld(at: now) {
+        if found.fencingNumber != fencingNumber || found.isOld(at: now) {
             forget(request)
             return nil
         }
@@ -118,17 +118,18 @@ struct RecentResponses: Sendable {
     ///
     /// - Parameters:
     ///   - response: `nil` if later calls must not reuse it.
-    ///   - fence: the store's last invalidation. If it is later than at the start of the exchange,
+    ///   - fencingNumber: the store's last invalidation. If it is later than at the start of the
+    ///     exchange,
     ///     the response may be older than the change, and is not kept.
-    mutating func finish(_ number: Int, _ response: RecentResponse?, _ fence: InvalidationSequence) {
-        guard let exchange = end(number), let response, exchange.fence == fence, !exchange.isSuperseded,
+    mutating func finish(_ number: Int, _ response: RecentResponse?, _ fencingNumber: InvalidationSequence) {
+        guard let exchange = end(number), let response, exchange.fencingNumber == fencingNumber, !exchange.isSuperseded,
             response.bytes <= limits.bytes / 8
         else { return }
         forget(exchange.identity.request)
         kept[exchange.identity.request] = Kept(
             response: response,
             window: exchange.window,
-            fence: fence,
+            fencingNumber: fencingNumber,
             number: number
         )
         bytes += response.bytes

@@ -1,6 +1,6 @@
 // The page's frame: session, views, theme, and whether it is live.
 import { hasToken, setToken, whenRejected } from "./api.js";
-import { standing } from "./badges.js";
+import { responsesFrom } from "./badges.js";
 import { put } from "./dom.js";
 import { endSession, exchange, loginView, takeCode } from "./session.js";
 import { endLive, follow, followLink, startLive, state } from "./state.js";
@@ -79,7 +79,7 @@ function show(isMove) {
 
 function setTitle() {
   const { overview: now, link } = state;
-  const sign = isOpen && link === "broken" ? "✕ Not connected · " : now && isOpen ? `${standing(now.standing).shape} ${standing(now.standing).title} · ` : "";
+  const sign = isOpen && link === "broken" ? "✕ Not connected · " : now && isOpen ? `${responsesFrom(now.responsesFrom).shape} ${responsesFrom(now.responsesFrom).title} · ` : "";
   const title = `${sign}${current?.title ?? ""} · Holdfast`;
   if (document.title !== title) document.title = title;
 }
@@ -118,7 +118,7 @@ function showLink(word, error) {
   const element = document.getElementById("live");
   element.dataset.state = word;
   const isOld = word === "broken";
-  const figures = isOld && state.overview ? `; figures of ${moment(state.overview.at, true)}` : "";
+  const figures = isOld && state.overview ? `; data from ${moment(state.overview.at, true)}` : "";
   document.getElementById("live-words").textContent = (liveWords[word] ?? word) + figures;
   element.title = plain(error?.message ?? "");
   document.body.classList.toggle("is-old", isOld);
@@ -137,7 +137,7 @@ function announceLink(isOld, words) {
   else if (isLost) {
     settling = setTimeout(() => {
       isLost = false;
-      say("Connected again.");
+      say("Reconnected.");
     }, settledTime);
   }
 }
@@ -145,9 +145,9 @@ function announceLink(isOld, words) {
 /** Says a change of the state to readers of the screen; numbers that tick are no change. */
 let announced;
 function announce(now) {
-  const facts = [now.standing, now.mode?.mode, now.unreachableCount].join(" ");
+  const facts = [now.responsesFrom, now.mode?.mode, now.unreachableCount].join(" ");
   if (announced !== undefined && announced !== facts) {
-    document.getElementById("announcement").textContent = `${standing(now.standing).title}. ${plain(now.summary)}`;
+    document.getElementById("announcement").textContent = `${responsesFrom(now.responsesFrom).title}. ${plain(now.summary)}`;
   }
   announced = facts;
 }

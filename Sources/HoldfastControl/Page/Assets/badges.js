@@ -26,7 +26,7 @@ const shapes = {
 };
 
 const notes = {
-  offline: "It may be served stale while its origin is unreachable, as long as rules allow.",
+  offline: "May be served stale while its origin is unreachable, if rules allow it.",
 };
 
 /** A state with its shape. A state without an entry is shown as it is. */
@@ -35,14 +35,14 @@ export function badge(state, words) {
   return h("span", { class: `badge ${tone}`, title: notes[state] }, h("span", { class: "shape", "aria-hidden": "true" }, shape), h("span", {}, shown(words ?? name)));
 }
 
-const standings = {
-  origin: { shape: "●", tone: "good", title: "Standing on its origins" },
-  mixed: { shape: "▲", tone: "warn", title: "Partly standing on its store" },
-  store: { shape: "▲", tone: "bad", title: "Standing on its store" },
+const responseSources = {
+  origin: { shape: "●", tone: "good", title: "Serving normally" },
+  mixed: { shape: "▲", tone: "warn", title: "Serving partly from the store" },
+  store: { shape: "▲", tone: "bad", title: "Serving from the store" },
   starting: { shape: "◐", tone: "plain", title: "Starting" },
-  ending: { shape: "◐", tone: "plain", title: "Ending" },
+  ending: { shape: "◐", tone: "plain", title: "Stopping" },
 };
 
-export function standing(name) {
-  return standings[name] ?? { shape: "○", tone: "plain", title: name };
+export function responsesFrom(name) {
+  return responseSources[name] ?? { shape: "○", tone: "plain", title: name };
 }

@@ -45,7 +45,7 @@ function selectors(select) {
 
 /** The selection in words. */
 function selectionWords(select) {
-  if (select.all) return h("p", {}, "Everything that is stored.");
+  if (select.all) return h("p", {}, "All stored responses.");
   const names = { urls: "URL", prefixes: "Prefix", tags: "Tag", hosts: "Host" };
   const rows = Object.entries(names).flatMap(([key, name]) => (select[key] ?? []).map((value) => [key, name, value]));
   return h("ul", { class: "selection" }, rows.slice(0, 20).map(([key, name, value]) => h("li", {}, h("span", { class: "muted" }, `${name} `), shown(value.slice(0, 400)), key === "urls" && h("span", { class: "muted" }, ", every variant"))), rows.length > 20 && h("li", {}, `and ${rows.length - 20} more`));
@@ -112,27 +112,27 @@ function lost({ responses, onlyOfflineCopies: copies, exact }) {
 }
 
 function effect(matched, action, refresh) {
-  if (matched.responses === 0) return h("p", { class: "ask-main" }, "Nothing that is stored matches.");
+  if (matched.responses === 0) return h("p", { class: "ask-main" }, "No stored response matches.");
   const { onlyOfflineCopies: copies, responses } = matched;
   const part = copies > 0 && h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(copies)} of ${count(responses)} ${copies === 1 ? "is the only offline copy" : "are the only offline copies"} (${share(copies / responses)}).`);
   if (action === "remove") {
-    return [h("p", { class: "ask-main" }, `Deletes ${about(matched)}. `, "Until the origin is asked again, they cannot be served, with or without it."), part];
+    return [h("p", { class: "ask-main" }, `Deletes ${about(matched)}. `, "They cannot be served again, even offline, until the origin sends them."), part];
   }
-  const next = refresh ? `Then each is fetched again, ${refresh.perSecond} a second.` : "Each is validated with its origin before its next use.";
+  const next = refresh ? `Each is then fetched again, ${refresh.perSecond} per second.` : "Each is validated with its origin before its next use.";
   const only = matched.onlyWhileFresh ?? 0;
   return [
     h("p", { class: "ask-main" }, `Expires ${about(matched)}. ${next}`),
     only > 0
-      ? h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(only)} of ${count(responses)} may be served only while ${only === 1 ? "it is" : "they are"} fresh: until the origin has been asked, ${only === 1 ? "it cannot" : "they cannot"} be served. The others stay for offline use.`)
-      : h("p", { class: "muted" }, "Offline copies stay: nothing is lost while an origin is unreachable."),
+      ? h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(only)} of ${count(responses)} may be served only while fresh, so ${only === 1 ? "it cannot" : "they cannot"} be served until validated with the origin. The others stay available offline.`)
+      : h("p", { class: "muted" }, "Offline copies stay, so nothing is lost while an origin is unreachable."),
   ];
 }
 
 function purged({ action, matched, sequence, refreshing, nodes, reached }) {
   return [
     h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `${action === "remove" ? "Removed" : "Expired"} ${about(matched)}. Sequence ${sequence}.`),
-    refreshing !== undefined && h("p", {}, `${counted(refreshing, "response")} ${refreshing === 1 ? "is" : "are"} fetched again.`, " ", h("a", { href: "#/purges" }, "See how far it is")),
-    reached && h("p", { class: "muted" }, `It has come to: ${reached}${nodes ? `; ${counted(nodes.applied, "node")} applied it, ${count(nodes.behind)} behind` : ""}.`),
+    refreshing !== undefined && h("p", {}, `Fetching ${counted(refreshing, "response")} again.`, " ", h("a", { href: "#/purges" }, "Show progress")),
+    reached && h("p", { class: "muted" }, `Reached: ${reached}${nodes ? `; ${counted(nodes.applied, "node")} applied it, ${count(nodes.behind)} behind` : ""}.`),
   ];
 }
 
@@ -146,28 +146,28 @@ export function pinDialog({ select, pinned, done }) {
     fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(() => `holdfast ${verb.toLowerCase()} ${selectors(select)} ${controlArguments()}`) } }, "Copy as command"))],
     async preview() {
       const { matched, pins } = await change("POST", "/v1/pins", { select, pinned, dryRun: true });
-      const effectWords = pinned ? "They are not evicted, however long no client asks for them." : "They may be evicted again when the store is full.";
+      const effectWords = pinned ? "They are not evicted, even if no client requests them." : "They may be evicted again when the store is full.";
       return {
         content: [
           selectionWords(select),
-          h("p", { class: "ask-main" }, `${verb}s ${about(matched)}; ${count(matched.pinned)} of them ${matched.pinned === 1 ? "is" : "are"} pinned now. ${effectWords}`),
-          h("p", { class: "muted" }, `All pins take ${bytes(pins.bytes)} of the ${bytes(pins.limit)} that operators may pin.`),
+          h("p", { class: "ask-main" }, `${verb}s ${about(matched)}; ${count(matched.pinned)} of them ${matched.pinned === 1 ? "is" : "are"} already pinned. ${effectWords}`),
+          h("p", { class: "muted" }, `All pins use ${bytes(pins.bytes)} of the ${bytes(pins.limit)} limit.`),
         ],
       };
     },
     async act() {
       const { changed, pins } = await change("POST", "/v1/pins", { select, pinned, ...(reason.value && { reason: reason.value }) });
       done?.();
-      return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `${counted(changed, "response")} ${changed === 1 ? "has" : "have"} changed. All pins take ${bytes(pins.bytes)}.`);
+      return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `Changed ${counted(changed, "response")}. All pins use ${bytes(pins.bytes)}.`);
     },
   });
 }
 
 const modeWords = {
-  automatic: "Origins are asked. While one is unreachable, stored responses are served.",
-  online: "Stored responses are used as HTTP allows, and origins are asked for the rest.",
-  preferStored: "Stored responses are served, stale ones too. Origins are asked only for misses, and for what must not be stale.",
-  offline: "No origin is asked. What is not stored gets 504.",
+  automatic: "Like online, but stored responses are served while an origin is unreachable.",
+  online: "Stored responses are served as HTTP allows; origins get all other requests.",
+  preferStored: "Stored responses are served, even stale ones. Origins get only misses, and requests whose responses must not be stale.",
+  offline: "No origin gets a request. Requests for anything not stored get 504.",
 };
 
 /** Asks for a mode with an end. */
@@ -191,7 +191,7 @@ export function modeDialog(now) {
     fields: [labelled(choice, "Mode"), words, labelled(span, "Ends by itself after"), labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(command) } }, "Copy as command"))],
     async preview() {
       const { offlineAnswerable: answerable } = await get("/v1/overview");
-      const ready = answerable?.now === undefined ? "" : ` ${share(answerable.now)} of the last hour's requests could be answered without origins.`;
+      const ready = answerable?.now === undefined ? "" : ` ${share(answerable.now)} of the last hour's requests could be served without origins.`;
       return { content: h("p", { class: "muted" }, `The mode is ${inForce}.${ready}`) };
     },
     async act() {

@@ -92,7 +92,7 @@ function drawnSteps(known, { window, stepSeconds }) {
  * A chart: `draw(history)` shows new values. A series has `name`, `key`, `line` (its class) and may have `area`.
  */
 export function chart({ title, series, scale = "linear", base, format, tick = format, limit }) {
-  const drawing = svg("svg", { class: "chart", height, role: "slider", tabindex: "0", "aria-label": title, "aria-orientation": "horizontal", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0, "aria-valuetext": "no figures yet" });
+  const drawing = svg("svg", { class: "chart", height, role: "slider", tabindex: "0", "aria-label": title, "aria-orientation": "horizontal", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0, "aria-valuetext": "no data yet" });
   const legend = h("ul", { class: "legend" });
   const time = h("span", { class: "chart-time muted" });
   const figure = h("figure", { class: "panel chart-panel" }, h("figcaption", { class: "chart-head" }, h("h3", {}, title), time), legend, drawing);
@@ -152,7 +152,7 @@ export function chart({ title, series, scale = "linear", base, format, tick = fo
 
   function choose(at) {
     if (!history?.length) {
-      put(legend, h("li", {}, "The first figures come in a moment."));
+      put(legend, h("li", {}, "Data will appear in a moment."));
       return;
     }
     chosen = at;

@@ -27,7 +27,7 @@ async function copy(text, name) {
 function showText(name, text) {
   const area = h("textarea", { readonly: true, rows: 12, "aria-label": name, spellcheck: "false" });
   area.value = text;
-  openDialog({ title: `Copy ${name}`, content: [h("p", {}, "This browser keeps the clipboard from the page. Copy the text by hand."), area] });
+  openDialog({ title: `Copy ${name}`, content: [h("p", {}, "The browser does not let this page use the clipboard. Copy the text yourself."), area] });
   area.select();
 }
 
@@ -35,7 +35,7 @@ function showText(name, text) {
 export function quoted(argument) {
   const text = String(argument);
   // `$(…)` would drop it, and the command would be about something else.
-  if (text.endsWith("\n")) throw new Error("A value ends with a line break, which no command can have.");
+  if (text.endsWith("\n")) throw new Error("A value ends with a line break, which a command cannot contain.");
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
   // A character that is hidden would act in the terminal into which the command is pasted, so printf makes
   // it in the shell, of digits. A '!' here would be history for bash, and a first '-' an option.

@@ -88,7 +88,7 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
     if (!asked) return false;
     const now = await preview();
     if (!now.counts.some((count, at) => count > asked[at])) return false;
-    question(now, "It is more than when you were asked. Nothing has changed yet.");
+    question(now, "More responses match than when you were asked. Nothing was changed yet.");
     return true;
   }
 
@@ -112,7 +112,7 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
 
 /** An error in words, with what to do if it is known. */
 export function problem(error) {
-  const words = [h("strong", {}, error instanceof Problem ? shown(error.body.title ?? `Status ${error.status}`) : "It failed"), " ", shown(error.message)];
+  const words = [h("strong", {}, error instanceof Problem ? shown(error.body.title ?? `Status ${error.status}`) : "Failed"), " ", shown(error.message)];
   if (error.retryAfter) words.push(` Try again in ${error.retryAfter} s.`);
   return h("p", { class: "problem", role: "alert" }, h("span", { class: "shape", "aria-hidden": "true" }, "✕"), h("span", {}, words));
 }

@@ -79,15 +79,15 @@ export function loginView(error, begin) {
     "section",
     { class: "login" },
     h("h1", {}, "Open this page with a session"),
-    h("p", {}, "On the machine of the gateway, run the command. It prints an address that is good for one minute and one use."),
+    h("p", {}, "Run this command on the gateway's machine. It prints an address that works once, within one minute."),
     h("pre", {}, "holdfast inspect"),
     message,
     h(
       "form",
       { on: { submit } },
-      h("label", { for: "token" }, "Or a token of the control plane"),
+      h("label", { for: "token" }, "Or use a control-plane token"),
       h("div", { class: "row" }, field, h("button", { type: "submit", class: "primary" }, "Open")),
-      h("p", { class: "muted", id: "token-note" }, "The token stays in this tab and ends with it."),
+      h("p", { class: "muted", id: "token-note" }, "The token is kept only in this tab."),
     ),
   );
 }

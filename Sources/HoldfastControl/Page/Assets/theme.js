@@ -17,7 +17,7 @@
   const failed = (event) => {
     if (event.target?.tagName !== "SCRIPT") return;
     const main = document.getElementById("main");
-    main.textContent = "A part of the page could not be loaded. Load it again.";
+    main.textContent = "Part of the page could not be loaded. Reload the page.";
     main.setAttribute("role", "alert");
   };
   addEventListener("error", failed, true);

@@ -38,9 +38,9 @@ function stretches(line) {
   const freshEnd = fresh === undefined ? stored : Math.max(stored, fresh);
   if (freshEnd > stored) result.push({ kind: "fresh", name: "fresh", from: stored, to: freshEnd });
   if (line.usableOffline === "always") {
-    result.push({ kind: "offline", name: "usable offline, without an end", from: freshEnd, to: undefined });
+    result.push({ kind: "offline", name: "usable offline, with no limit", from: freshEnd, to: undefined });
   } else if (line.usableOffline === "unknown") {
-    result.push({ kind: "offline", name: "usable offline, as long as rules allow", from: freshEnd, to: undefined });
+    result.push({ kind: "offline", name: "usable offline, if rules allow it", from: freshEnd, to: undefined });
   } else if (line.usableOffline === "until") {
     const usable = millis(line.usableOfflineUntil);
     if (usable > freshEnd) result.push({ kind: "offline", name: "usable offline", from: freshEnd, to: usable });

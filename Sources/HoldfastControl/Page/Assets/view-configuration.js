@@ -11,10 +11,10 @@ import { loaded, table } from "./table.js";
 
 function reloadDialog(done) {
   return ask({
-    title: "Read the file again",
+    title: "Reload the configuration file",
     verb: "Reload",
     async preview() {
-      return { content: h("p", { class: "ask-main" }, "The next request uses the new file; no connection is closed. A file with an error changes nothing.") };
+      return { content: h("p", { class: "ask-main" }, "The new file applies from the next request, and no connection is closed. An invalid file changes nothing.") };
     },
     async act() {
       try {
@@ -32,9 +32,9 @@ function reloadDialog(done) {
 function reloaded({ changed = [], kept = [] }) {
   const row = (each) => h("li", {}, h("code", {}, shown(each.setting ?? each.name ?? "")), " ", shown(String(each.from ?? dash)), " → ", shown(String(each.to ?? dash)));
   return [
-    h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `The file is in force: ${counted(changed.length, "change")}.`),
+    h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `The file is in force, with ${counted(changed.length, "change")}.`),
     changed.length > 0 && h("ul", { class: "examples" }, changed.map(row)),
-    kept.length > 0 && [h("p", {}, "Kept until a restart:"), h("ul", { class: "examples" }, kept.map(row))],
+    kept.length > 0 && [h("p", {}, "Needs a restart:"), h("ul", { class: "examples" }, kept.map(row))],
   ];
 }
 
@@ -49,8 +49,8 @@ function head(status) {
   const rows = [
     ["File", h("code", {}, shown(configuration.file ?? dash))],
     ["In force since", at(configuration.loadedAt, true)],
-    ["Last reload", last ? [badge(isGood ? "done" : "failed", last.outcome), " ", at(last.at, true), " by ", shown(last.by ?? dash), last.findings > 0 && `, ${counted(last.findings, "finding")}`] : "none since the start"],
-    last?.kept?.length > 0 && ["Kept until a restart", last.kept.map((each) => shown(each.setting ?? String(each))).flatMap((each) => [each, " "])],
+    ["Last reload", last ? [badge(isGood ? "done" : "failed", last.outcome), " ", at(last.at, true), " by ", shown(last.by ?? dash), last.findings > 0 && `, ${counted(last.findings, "finding")}`] : "none since startup"],
+    last?.kept?.length > 0 && ["Needs a restart", last.kept.map((each) => shown(each.setting ?? String(each))).flatMap((each) => [each, " "])],
   ].filter(Boolean);
   return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }

@@ -7,27 +7,27 @@ import { count, dash, length } from "./format.js";
 import { shown } from "./safe.js";
 import { loaded, table } from "./table.js";
 
-function own(shared) {
+function own(fleet) {
   const rows = [
-    ["This node", shown(shared.node ?? dash)],
-    ["State", badge(shared.state)],
-    ["Position", h("code", {}, shown(shared.position ?? dash))],
-    ["Last contact", shared.contactSeconds === undefined ? dash : `${length(shared.contactSeconds * 1000)} ago`],
-    ["Purges that wait here", count(shared.waiting)],
+    ["This node", shown(fleet.node ?? dash)],
+    ["State", badge(fleet.state)],
+    ["Position", h("code", {}, shown(fleet.position ?? dash))],
+    ["Last contact", fleet.contactSeconds === undefined ? dash : `${length(fleet.contactSeconds * 1000)} ago`],
+    ["Unsent purges", count(fleet.waiting)],
   ];
-  return h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Shared log")), h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))));
+  return h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Fleet log")), h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))));
 }
 
-function draw({ shared }) {
-  if (!shared) {
-    return h("section", { class: "panel" }, h("p", { class: "empty" }, "This gateway shares nothing with others. ", h("code", {}, "shared.url"), " in the configuration names a Redis by which gateways share their purges."));
+function draw({ fleet }) {
+  if (!fleet) {
+    return h("section", { class: "panel" }, h("p", { class: "empty" }, "This gateway does not share purges. ", h("code", {}, "fleet.url"), " in the configuration sets the Redis server through which gateways share them."));
   }
-  const nodes = shared.nodes ?? [];
+  const nodes = fleet.nodes ?? [];
   return [
-    own(shared),
+    own(fleet),
     table({
       title: "Other nodes",
-      note: "A node that is behind has not applied that many entries of the log.",
+      note: "Behind: entries of the log that the node has not applied yet.",
       columns: [
         { name: "Node", kind: "wide", by: (row) => row.name, cell: (row) => shown(row.name) },
         { name: "State", by: (row) => row.behind, cell: (row) => badge(row.unopened > 0 ? "another secret" : row.behind > 0 ? "behind" : "applied") },

@@ -24,14 +24,14 @@ export function open() {
     ({ since, reasons }) =>
       table({
         title: "Reasons",
-        note: ["Responses that went to clients and were not stored, since ", at(since), ". ", h("code", {}, "holdfast explain"), " says which rule would change it."],
+        note: ["Responses sent to clients but not stored, since ", at(since), ". ", h("code", {}, "holdfast explain"), " shows which rule would change that."],
         columns: [
           { name: "Reason", by: (row) => row.reason, cell: (row) => [shown(row.words ?? row.reason), h("div", { class: "muted code" }, plain(row.reason))] },
           { name: "Responses", kind: "number", by: (row) => row.count, cell: (row) => count(row.count) },
           { name: "Latest examples", kind: "wide", cell: examples },
         ],
         rows: reasons,
-        empty: "Everything that could be stored was stored.",
+        empty: "Every response was stored.",
         command: () => curl("/v1/not-stored"),
       }),
   );

@@ -54,7 +54,7 @@ function servers(origin) {
 function draw({ origins, more }) {
   return table({
     title: "Known origins",
-    note: "An origin is confirming after a failure, until another request shows whether it can be reached. While it is unreachable, probes are sent and stored responses are served.",
+    note: "After a failure, an origin is confirming until another request shows whether it is reachable. While it is unreachable, the gateway sends probes and serves stored responses.",
     columns: [
       { name: "Origin", kind: "wide", by: (row) => row.origin, cell: (row) => url(row.origin) },
       { name: "Breaker", by: (row) => row.state, cell: (row) => badge(row.state) },
@@ -67,7 +67,7 @@ function draw({ origins, more }) {
       { name: "Stored", cell: (row) => (host(row.origin) ? h("a", { href: address({ host: host(row.origin) }), "aria-label": `Stored responses of ${host(row.origin)}` }, "show") : dash) },
     ],
     rows: origins,
-    empty: "No origin is configured or has been asked yet.",
+    empty: "No origin is configured or has received a request yet.",
     command: () => `holdfast origins ${controlArguments()}`,
     foot: more && h("p", { class: "more" }, "There are more than 1,000 origins; unreachable ones come first."),
   });

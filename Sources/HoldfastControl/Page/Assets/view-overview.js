@@ -1,6 +1,6 @@
 // The first view: does the service stand on its origins or on its store?
 import { get } from "./api.js";
-import { badge, standing } from "./badges.js";
+import { badge, responsesFrom } from "./badges.js";
 import { chart } from "./chart.js";
 import { controlArguments, curl, modeDialog } from "./changes.js";
 import { copyButtons } from "./copy.js";
@@ -18,7 +18,7 @@ const missingWords = {
   "no-cache": "'no-cache' forbids it",
   "s-maxage": "'s-maxage' forbids it",
   invalidated: "the resource has changed",
-  limit: "staler than its limit",
+  limit: "exceeds its staleness limit",
 };
 
 /** A bar from 0 to 1. It repeats a number that stands beside it. */
@@ -28,10 +28,10 @@ function bar(value, tone = "") {
 }
 
 function banner(now) {
-  const { shape, tone, title } = standing(now.standing);
+  const { shape, tone, title } = responsesFrom(now.responsesFrom);
   return [
-    h("span", { class: `standing-shape ${tone}`, "aria-hidden": "true" }, shape),
-    h("div", { class: "standing-words" }, h("p", { class: `standing-title ${tone}` }, title), h("p", { class: "sentence" }, shown(now.summary))),
+    h("span", { class: `source-shape ${tone}`, "aria-hidden": "true" }, shape),
+    h("div", { class: "source-words" }, h("p", { class: `source-title ${tone}` }, title), h("p", { class: "sentence" }, shown(now.summary))),
   ];
 }
 
@@ -45,7 +45,7 @@ function mode(now) {
       ? h("p", { class: "muted" }, "ends ", at(until), " (", relative("in", until), "), then ", configured)
       : h("p", { class: "muted" }, "as configured"),
     isSet && (reason || by) && h("p", { class: "muted" }, reason && [shown(reason), ", "], by && ["by ", shown(by)]),
-    extension && h("p", { class: "muted" }, `staleness extended to ${now.staleness.staleness}, until `, at(extension)),
+    extension && h("p", { class: "muted" }, `staleness limit extended to ${now.staleness.staleness} until `, at(extension)),
   ];
 }
 
@@ -61,7 +61,7 @@ function tiles(now) {
     tile(
       "Requests",
       rate(recent.requestsPerSecond),
-      [h("b", {}, count(recent.originRequests)), " to origins · ", h("b", {}, count(recent.staleServed)), " served stale · ", h("b", {}, count(recent.refused)), " refused, last minute"],
+      [h("b", {}, count(recent.originRequests)), " to origins · ", h("b", {}, count(recent.staleServed)), " served stale · ", h("b", {}, count(recent.refused)), " rejected, last minute"],
     ),
     tile(
       "Response time",
@@ -84,14 +84,14 @@ function readiness(answerable) {
   return h(
     "div",
     { class: "tile" },
-    h("h2", {}, "Answerable without origins"),
+    h("h2", {}, "Available without origins"),
     h("dl", { class: "readiness" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, unseen("unreachable "), name), h("dd", {}, bar(value, value < 0.95 ? "warn" : ""), h("b", {}, share(value)))))),
-    h("p", { class: "tile-below" }, missing ? ["missing most: ", missingWords[missing.reason] ?? missing.reason, ` (${share(missing.share)})`] : `of the requests of the ${answerable ? past(answerable) : "last hour"}`),
+    h("p", { class: "tile-below" }, missing ? ["main reason for misses: ", missingWords[missing.reason] ?? missing.reason, ` (${share(missing.share)})`] : `of the requests of the ${answerable ? past(answerable) : "last hour"}`),
   );
 }
 
 function originRows(now) {
-  if (now.origins.length === 0) return h("p", { class: "empty" }, "No origin is configured or has been asked yet.");
+  if (now.origins.length === 0) return h("p", { class: "empty" }, "No origin is configured or has received a request yet.");
   const rows = now.origins.slice(0, 6).map((origin) =>
     h(
       "li",
@@ -111,13 +111,13 @@ function budget(name, used, all, below) {
   return h("div", { class: "budget" }, h("p", {}, h("b", {}, name), h("span", { class: "budget-value" }, `${bytes(used)} of ${bytes(all)}`)), bar(part, part > 0.95 ? "warn" : ""), h("p", { class: "muted" }, below));
 }
 
-const conditions = { readOnly: "read-only", notWritable: "accepts no writes", unreadable: "cannot be read" };
+const conditions = { readOnly: "read-only", notWritable: "not writable", unreadable: "unreadable" };
 
 function budgets({ store, memory }) {
   const condition = store.condition && store.condition !== "usable" ? [badge("damaged", conditions[store.condition] ?? store.condition), " "] : "";
   return [
     budget("Store", store.bytes, store.budget, [condition, `${counted(store.responses, "response")}, ${count(store.stale)} stale, ${count(store.pinned)} pinned, ${count(store.damaged)} damaged, ${count(store.evicted)} evicted; counted `, relative("ago", store.countedAt)]),
-    budget("Memory", memory.bytes, memory.budget, `responses kept in memory; the process has ${bytes(memory.processBytes)}`),
+    budget("Memory", memory.bytes, memory.budget, `responses in memory; the process uses ${bytes(memory.processBytes)}`),
   ];
 }
 
@@ -138,11 +138,11 @@ const charts = () => [
       { name: "all", key: "requestsPerSecond", line: "one", area: true },
       { name: "to origins", key: "originRequestsPerSecond", line: "two" },
       { name: "stale", key: "stalePerSecond", line: "three" },
-      { name: "refused", key: "refusedPerSecond", line: "four" },
+      { name: "rejected", key: "refusedPerSecond", line: "four" },
     ],
   }),
   chart({
-    title: "Hits, and answerable without origins",
+    title: "Hit ratio and availability without origins",
     scale: "share",
     format: share,
     tick: (value) => `${Math.round(value * 1000) / 10} %`,
@@ -198,9 +198,9 @@ function curves() {
       isLoading = false;
     }
   }
-  const choice = h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, "Window of the curves"), radio("hour", "Hour"), radio("day", "Day"));
+  const choice = h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, "Time range"), radio("hour", "Hour"), radio("day", "Day"));
   const copies = copyButtons("curves", () => curl("/v1/history", { window }), () => history);
-  const element = h("section", { class: "curves" }, h("div", { class: "panel-head bare" }, h("h2", {}, "Curves"), choice, copies), message, h("div", { class: "charts" }, drawn.map((each) => each.element)));
+  const element = h("section", { class: "curves" }, h("div", { class: "panel-head bare" }, h("h2", {}, "History"), choice, copies), message, h("div", { class: "charts" }, drawn.map((each) => each.element)));
   load();
   return {
     element,
@@ -213,7 +213,7 @@ function curves() {
 
 export function open() {
   const parts = {
-    banner: h("div", { class: "standing" }),
+    banner: h("div", { class: "source" }),
     mode: h("div", {}),
     tiles: h("div", { class: "tiles" }),
     origins: h("div", {}),
@@ -226,8 +226,8 @@ export function open() {
   const content = h(
     "div",
     { class: "overview" },
-    h("section", { class: "panel standing-panel", "aria-label": "How it stands" }, parts.banner, h("div", { class: "standing-mode" }, parts.mode, change)),
-    h("section", { "aria-label": "Figures" }, parts.tiles),
+    h("section", { class: "panel source-panel", "aria-label": "State" }, parts.banner, h("div", { class: "source-mode" }, parts.mode, change)),
+    h("section", { "aria-label": "Metrics" }, parts.tiles),
     h(
       "div",
       { class: "columns" },

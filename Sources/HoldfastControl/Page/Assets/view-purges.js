@@ -13,7 +13,7 @@ const kinds = { urls: "URLs", prefixes: "URLs that begin with", tags: "Tags", ho
 function form(done) {
   const kind = h("select", { id: "kind" }, Object.entries(kinds).map(([value, words]) => h("option", { value }, words)));
   const values = h("textarea", { id: "values", rows: 2, spellcheck: "false", required: true, "aria-describedby": "values-note" });
-  const action = h("select", { id: "action" }, h("option", { value: "expire" }, "expire: keep offline copies"), h("option", { value: "refresh" }, "expire, and fetch again"), h("option", { value: "remove" }, "remove: delete offline copies too"));
+  const action = h("select", { id: "action" }, h("option", { value: "expire" }, "expire: keep offline copies"), h("option", { value: "refresh" }, "expire and fetch again"), h("option", { value: "remove" }, "remove: delete offline copies as well"));
   kind.addEventListener("change", () => {
     values.disabled = kind.value === "all";
     values.required = !values.disabled;
@@ -34,10 +34,10 @@ function form(done) {
       { class: "purge-fields" },
       h("div", {}, h("label", { for: "kind" }, "Select"), kind),
       h("div", { class: "grows" }, h("label", { for: "values" }, "Values"), values),
-      h("div", {}, h("label", { for: "action" }, "And"), action),
-      h("button", { type: "submit", class: "primary" }, "Count, then ask"),
+      h("div", {}, h("label", { for: "action" }, "Action"), action),
+      h("button", { type: "submit", class: "primary" }, "Preview"),
     ),
-    h("p", { class: "muted panel-note", id: "values-note" }, "One value a line. URLs and hosts are those of the origin, as Stored shows them. Nothing changes before you have seen how many it is."),
+    h("p", { class: "muted panel-note", id: "values-note" }, "One value per line. URLs and hosts are the origin's, as the Stored view shows them. Nothing changes until you confirm the preview."),
   );
 }
 
@@ -53,7 +53,7 @@ function historyTable({ since, purges, failed = [], more }) {
   const rows = [...purges, ...failed].sort((one, other) => other.at - one.at);
   return table({
     title: "History",
-    note: `In the memory of this process: complete after sequence ${since}.`,
+    note: `Kept in memory. Complete since sequence ${since}.`,
     columns: [
       { name: "Sequence", kind: "number", cell: (row) => String(row.sequence ?? dash) },
       { name: "When", by: (row) => row.at, cell: (row) => at(row.at, true) },
@@ -66,9 +66,9 @@ function historyTable({ since, purges, failed = [], more }) {
       { name: "Reason", cell: (row) => (row.reason ? shown(row.reason.slice(0, 300)) : dash) },
     ],
     rows,
-    empty: "No purge has been made since the start.",
+    empty: "No purges since startup.",
     command: () => curl("/v1/purges", newest),
-    foot: more && h("p", { class: "more" }, "There are more; the command lists them all."),
+    foot: more && h("p", { class: "more" }, "More purges are not shown; the command lists all of them."),
   });
 }
 
@@ -88,7 +88,7 @@ function refreshTable({ refreshes }) {
       { name: "Skipped", kind: "number", cell: (row) => count(row.skipped) },
     ],
     rows: refreshes,
-    empty: "No purge has asked for its responses to be fetched again.",
+    empty: "No purge has fetched its responses again.",
     command: () => curl("/v1/refreshes"),
   });
 }

@@ -70,25 +70,25 @@ function tags(variant) {
   const list = variant.tags ?? [];
   const content = list.length
     ? h("ul", { class: "tags" }, list.slice(0, 200).map((tag) => h("li", {}, h("a", { href: address({ tag }) }, shown(tag.slice(0, 120))))))
-    : h("p", { class: "empty" }, "No tags. Rules and origins give them.");
+    : h("p", { class: "empty" }, "No tags. Rules and origins set tags.");
   return h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Tags")), content);
 }
 
 const cases = [
-  ["now", "a client asked"],
-  ["unreachable", "the origin could not be reached"],
-  ["failing", "the origin responded with 503"],
-  ["offline", "the mode were 'offline'"],
+  ["now", "a client requests it"],
+  ["unreachable", "the origin is unreachable"],
+  ["failing", "the origin responds with 503"],
+  ["offline", "the mode is 'offline'"],
 ];
 
 function verdict(found) {
   if (!found) return dash;
   const state = found.answer === "stored" ? "done" : "never";
-  const words = { stored: "from the store", validated: "validated", forwarded: "from the origin", refused: "refused" }[found.answer] ?? found.answer;
+  const words = { stored: "from the store", validated: "validated", forwarded: "from the origin", refused: "rejected" }[found.answer] ?? found.answer;
   return h("span", { class: "verdict" }, badge(state, words), h("span", {}, shown(found.summary)));
 }
 
-/** "What would happen if …", for now, and for the times at which that changes. */
+/** "What happens if …", for now, and for the times at which that changes. */
 function explanation({ explanation: all, notes = [] }, variant) {
   const others = variant.selectingFields?.length ? ["for a request without the fields that select variants"] : [];
   const words = [...notes, ...others].join("; ");
@@ -97,7 +97,7 @@ function explanation({ explanation: all, notes = [] }, variant) {
     for (const [key, words] of cases) if (later[key]) rows.push({ when: later.at, words, found: later[key] });
   }
   return table({
-    title: "What would happen if …",
+    title: "What happens if …",
     note: words && plain(words),
     columns: [
       { name: "When", cell: (row) => (row.when ? ["from ", at(row.when, true)] : "now") },
@@ -124,7 +124,7 @@ function explained(variant) {
 function comparison(variant) {
   const place = h("div", { class: "comparison", role: "status" });
   const run = async () => {
-    put(place, h("p", { class: "loading" }, "Asking the origin"));
+    put(place, h("p", { class: "loading" }, "Fetching from the origin"));
     try {
       const [path, json] = [`/v1/responses/${variant.id}/comparison`, { entry: variant.entry }];
       put(place, difference(await change("POST", path, json), () => curlJSON(path, json)));
@@ -136,11 +136,11 @@ function comparison(variant) {
 }
 
 function difference({ status, fields = [], body }, command) {
-  const sizes = `${bytes(body?.stored)} here, ${bytes(body?.origin)} there`;
-  const same = body?.isSame ? "is the same" : body?.isSame === false ? `differs: ${sizes}` : `is too long to be compared: ${sizes}`;
+  const sizes = `${bytes(body?.stored)} stored, ${bytes(body?.origin)} from the origin`;
+  const same = body?.isSame ? "is the same" : body?.isSame === false ? `differs: ${sizes}` : `is too long to compare: ${sizes}`;
   return table({
     title: "Compared with the origin",
-    note: `Status ${status?.stored ?? dash} here, ${status?.origin ?? dash} there. The body ${same}.`,
+    note: `Status ${status?.stored ?? dash} stored, ${status?.origin ?? dash} from the origin. The body ${same}.`,
     columns: [
       { name: "Field", cell: (row) => h("span", { class: "field-name" }, shown(row.name)) },
       { name: "Stored", kind: "wide", cell: (row) => h("span", { class: "field-value" }, row.stored === undefined ? dash : folded(row.stored)) },
@@ -208,6 +208,6 @@ async function variantsOf(id, signal) {
   }
 }
 
-const gone = () => h("div", { class: "panel" }, h("p", { class: "empty" }, "Nothing is stored under this key, or not any more. ", h("a", { href: "#/stored" }, "See what is stored")));
+const gone = () => h("div", { class: "panel" }, h("p", { class: "empty" }, "Nothing is stored under this key, or the response was removed. ", h("a", { href: "#/stored" }, "Show stored responses")));
 
 const longURL = (text) => (text.length > 600 ? folded(text) : url(text));

@@ -12,7 +12,7 @@ const list = (texts) => h("ul", { class: "settings" }, [texts ?? []].flat().map(
 function rulesTable({ since, rules }) {
   return table({
     title: "Rules",
-    note: ["Matches since ", at(since), ", the start or the last reload. Hits are counted one in 64, so small numbers are estimates."],
+    note: ["Matches since ", at(since), ", when the gateway started or last reloaded. Hits are sampled 1 in 64, so small numbers are estimates."],
     columns: [
       { name: "Rule", by: (row) => row.name, cell: (row) => [h("strong", {}, shown(row.name ?? dash)), h("div", { class: "muted" }, `line ${row.line ?? dash}`)] },
       { name: "Matches", kind: "wide", cell: (row) => list(row.match) },
@@ -20,7 +20,7 @@ function rulesTable({ since, rules }) {
       { name: "Matched", kind: "number", by: (row) => row.matched, cell: (row) => (row.matched ? count(row.matched) : badge("never")) },
     ],
     rows: rules,
-    empty: "The configuration has no rules: responses are used as they say themselves.",
+    empty: "The configuration has no rules. Responses are handled by their own fields.",
     command: () => curl("/v1/rules"),
   });
 }

@@ -13,8 +13,8 @@ const pageSize = 50;
 const orders = {
   stored: "stored, oldest first",
   "-stored": "stored, newest first",
-  "-used": "used, latest first",
-  used: "used, longest ago first",
+  "-used": "used, most recent first",
+  used: "used, least recent first",
   expires: "expires, soonest first",
   "-expires": "expires, latest first",
   "-size": "size, largest first",
@@ -94,7 +94,7 @@ function columns(query) {
 function pages(query, answer, number) {
   const first = address({ ...query, after: undefined, page: undefined });
   const next = answer.next && address({ ...query, after: String(answer.next), page: String(number + 1) });
-  const looked = answer.examined > answer.responses.length ? `, of ${count(answer.examined)} looked at` : "";
+  const looked = answer.examined > answer.responses.length ? `, of ${count(answer.examined)} examined` : "";
   return h(
     "nav",
     { class: "pages", "aria-label": "Pages" },
@@ -120,9 +120,9 @@ export function open({ query: given }) {
     (answer) => {
       const select = selection(query);
       const buttons = select && [
-        may("operate") && h("button", { type: "button", on: { click: () => pinDialog({ select, pinned: true, done: reload }) } }, "Pin all that match"),
-        may("purge") && h("button", { type: "button", on: { click: () => purgeDialog({ select, done: reload }) } }, "Expire all that match"),
-        may("purge") && h("button", { type: "button", class: "danger", on: { click: () => purgeDialog({ select, action: "remove", done: reload }) } }, "Remove all that match"),
+        may("operate") && h("button", { type: "button", on: { click: () => pinDialog({ select, pinned: true, done: reload }) } }, "Pin all matches"),
+        may("purge") && h("button", { type: "button", on: { click: () => purgeDialog({ select, done: reload }) } }, "Expire all matches"),
+        may("purge") && h("button", { type: "button", class: "danger", on: { click: () => purgeDialog({ select, action: "remove", done: reload }) } }, "Remove all matches"),
       ];
       const isSearch = filters.some((name) => query[name]);
       return table({
@@ -130,11 +130,11 @@ export function open({ query: given }) {
         columns: columns(query),
         rows: answer.responses,
         empty: answer.next
-          ? `None of the ${count(answer.examined ?? 10_000)} responses that were looked at matches. The next page looks further.`
-          : isSearch ? "Nothing that is stored matches this search." : "Nothing is stored yet. Responses appear here as clients ask for them.",
+          ? `None of the ${count(answer.examined ?? 10_000)} examined responses match. The next page examines more.`
+          : isSearch ? "No stored response matches this search." : "Nothing is stored yet. Responses appear here as clients request them.",
         command: () => curl("/v1/responses", asked),
         json: () => answer,
-        tools: h("span", { class: "tools" }, h("button", { type: "button", class: "quiet", on: { click: reload } }, "Load again"), buttons),
+        tools: h("span", { class: "tools" }, h("button", { type: "button", class: "quiet", on: { click: reload } }, "Refresh list"), buttons),
         foot: pages(query, answer, number),
       });
     },

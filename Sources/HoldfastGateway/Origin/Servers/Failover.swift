@@ -17,7 +17,7 @@ struct Failover: Sendable {
 
     /// A server, as far as it matters here.
     struct Server: Sendable, Hashable {
-        var availability = ServerStanding.Availability.available
+        var availability = ServerHealth.Availability.available
         /// Whether it belongs to another owner.
         var isMirror = false
         /// Whether it gets credentials all the same.
@@ -67,7 +67,7 @@ struct Failover: Sendable {
         /// request that no other server gets once it was sent.
         var shares: Int
         /// Whether the server is set aside, and the client has a response already if this fails:
-        /// then it may take only ``ServerStanding/lastChance``.
+        /// then it may take only ``ServerHealth/lastChance``.
         var isLastChance = false
     }
 
@@ -76,7 +76,7 @@ struct Failover: Sendable {
     /// If a request that only reads is for servers that are set aside, and no mirror gets it, it
     /// fails soon: no breaker opens for it, since the mirrors may respond to others.
     ///
-    /// - Parameter mayTry: see ``ServerStanding/beginLastChance(at:)``.
+    /// - Parameter mayTry: see ``ServerHealth/beginLastChance(at:)``.
     /// - Returns: `nil` if it fails at once.
     mutating func first(_ mayTry: (_ server: Int) -> Bool = { _ in true }) -> Attempt? {
         waiting.isEmpty && isRestricted && request.isSafe ? takeLastChance(mayTry) : take()
@@ -101,7 +101,7 @@ struct Failover: Sendable {
     ///
     /// - Parameters:
     ///   - isTimeOver: whether the time for the whole request has passed.
-    ///   - mayTry: see ``ServerStanding/beginLastChance(at:)``.
+    ///   - mayTry: see ``ServerHealth/beginLastChance(at:)``.
     /// - Returns: `nil` if the client gets the best outcome so far.
     mutating func next(
         after outcome: Outcome,

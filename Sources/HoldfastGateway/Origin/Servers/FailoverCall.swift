@@ -78,7 +78,7 @@ final class FailoverCall: TransportCall {
             return state.failover.first { site.beginLastChance($0, at: start) }
         }
         if let first { return attempt(first, on: eventLoop) }
-        let message = "'\(site.name)' has not responded lately, and its mirrors do not get this request."
+        let message = "'\(site.name)' is not responding, and this request may not be sent to its mirrors."
         let error = TransportError(code: .connectTimeout, message: message)
         (eventLoop ?? transport.group.next()).execute { self.complete(.failure(error)) }
     }
@@ -115,7 +115,7 @@ final class FailoverCall: TransportCall {
             request.headTimeout = .nanoseconds(share)
         }
         if attempt.isLastChance {
-            request.headTimeout = min(request.headTimeout ?? ServerStanding.lastChance, ServerStanding.lastChance)
+            request.headTimeout = min(request.headTimeout ?? ServerHealth.lastChance, ServerHealth.lastChance)
         }
         if let fields = server.mirrorFields {
             request.mayBeRelayed = false
@@ -208,7 +208,7 @@ extension Result<CallbackResponse, any Error> {
         error.leavesServersUnasked = isRestricted
         guard tried > 1 else { return .failure(error) }
         error.message =
-            "None of the \(tried) servers that were tried for '\(site.name)' had a usable response. One of them: \(error.message)"
+            "None of the \(tried) servers tried for '\(site.name)' returned a usable response. One of them: \(error.message)"
         return .failure(error)
     }
 

@@ -29,7 +29,7 @@ final class OriginSite: Sendable {
     }
 
     private struct State {
-        var standing = ServerStanding()
+        var health = ServerHealth()
         var counts = Counts()
     }
 
@@ -93,25 +93,25 @@ final class OriginSite: Sendable {
             for number in servers.indices {
                 candidates.append(
                     Failover.Server(
-                        availability: states[number].standing.availability(for: asked, at: now),
+                        availability: states[number].health.availability(for: asked, at: now),
                         isMirror: number >= firstMirror,
                         takesCredentials: servers[number].takesCredentials
                     )
                 )
             }
-            return (candidates, states.indices.filter { states[$0].standing.beginLook(at: now) })
+            return (candidates, states.indices.filter { states[$0].health.beginLook(at: now) })
         }
         for server in due { look(server) }
         return Failover(candidates, request)
     }
 
-    /// See ``ServerStanding/beginLastChance(at:)``.
+    /// See ``ServerHealth/beginLastChance(at:)``.
     func beginLastChance(_ server: Int, at now: NIODeadline) -> Bool {
-        states.withLock { $0[server].standing.beginLastChance(at: Timestamp(now)) }
+        states.withLock { $0[server].health.beginLastChance(at: Timestamp(now)) }
     }
 
     func endLastChance(_ server: Int) {
-        states.withLock { $0[server].standing.endLastChance() }
+        states.withLock { $0[server].health.endLastChance() }
     }
 
     /// Records how a client's request to a server ended.
@@ -124,13 +124,13 @@ final class OriginSite: Sendable {
             guard case .response = outcome else { return false }
             let step = states.withLock { states in
                 states[server].counts.responses += 1
-                return states[server].standing.succeed(asked, at: now)
+                return states[server].health.succeed(asked, at: now)
             }
             return perform(step, of: server, nil, logger)
         }
         let step = states.withLock { states in
             states[server].counts.failures[reason, default: 0] += 1
-            return states[server].standing.fail(asked(), failure, isSlow: reason.isSlow(outcome), at: now)
+            return states[server].health.fail(asked(), failure, isSlow: reason.isSlow(outcome), at: now)
         }
         return perform(step, of: server, reason.rawValue, logger)
     }
@@ -140,7 +140,7 @@ final class OriginSite: Sendable {
     ///
     /// - Returns: whether the server must be asked once more.
     func noteProbe(of server: Int, _ asked: AskedTarget, isGood: Bool, _ logger: Logger) -> Bool {
-        let step = states.withLock { $0[server].standing.probed(asked, isGood: isGood, at: Timestamp(.now())) }
+        let step = states.withLock { $0[server].health.probed(asked, isGood: isGood, at: Timestamp(.now())) }
         return perform(step, of: server, "probe", logger)
     }
 
@@ -150,12 +150,12 @@ final class OriginSite: Sendable {
     func noteCheck(of server: Int, isGood: Bool, _ logger: Logger) -> Bool {
         let step = states.withLock { states in
             if isGood { states[server].counts.goodChecks += 1 } else { states[server].counts.failedChecks += 1 }
-            return states[server].standing.check(isGood: isGood)
+            return states[server].health.check(isGood: isGood)
         }
         return perform(step, of: server, "check", logger)
     }
 
-    private func perform(_ step: ServerStanding.Step, of server: Int, _ reason: String?, _ logger: Logger) -> Bool {
+    private func perform(_ step: ServerHealth.Step, of server: Int, _ reason: String?, _ logger: Logger) -> Bool {
         switch step {
         case .none: break
         case .ask: return true
@@ -170,9 +170,9 @@ final class OriginSite: Sendable {
         var metadata: Logger.Metadata = ["origin": "\(name)", "origin.server": "\(servers[server].name)"]
         if let reason { metadata["origin.reason"] = "\(reason)" }
         if isAside {
-            logger.notice("Server of an origin is set aside", metadata: metadata)
+            logger.notice("Origin server set aside", metadata: metadata)
         } else {
-            logger.notice("Server of an origin responds again", metadata: metadata)
+            logger.notice("Origin server responds again", metadata: metadata)
         }
     }
 
@@ -190,7 +190,7 @@ final class OriginSite: Sendable {
 
     /// For each server whether it is set aside, and its counts.
     var report: [(server: OriginServer, isAside: Bool, counts: Counts)] {
-        zip(servers, states.withLock { $0 }).map { ($0, $1.standing.isAside, $1.counts) }
+        zip(servers, states.withLock { $0 }).map { ($0, $1.health.isAside, $1.counts) }
     }
 }
 

@@ -1,0 +1,35 @@
+/// A finding about the engine of a fleet, for an operator.
+package struct EngineFinding: Sendable, Hashable {
+    /// The severity.
+    package enum Level: String, Sendable, Hashable, CaseIterable {
+        case ok
+        /// The fleet works, but with weaker guarantees than it could have.
+        case warning
+        /// The fleet does not work.
+        case error
+    }
+
+    package var level: Level
+    /// A word for the part of the engine, such as `memory`.
+    package var subject: String
+    /// The server that the finding is about; `nil` if no server could be reached.
+    package var server: String?
+    /// One or two sentences.
+    package var message: String
+    /// The operator's next step; `nil` if there is nothing to do.
+    package var remedy: String?
+
+    package init(
+        _ level: Level,
+        _ subject: String,
+        server: String? = nil,
+        _ message: String,
+        remedy: String? = nil
+    ) {
+        self.level = level
+        self.subject = subject
+        self.server = server
+        self.message = message
+        self.remedy = remedy
+    }
+}

@@ -1,0 +1,19 @@
+/// An error of a fleet log. It contains no content of an entry.
+package enum FleetLogError: Error, Sendable, Hashable {
+    /// No server is reachable.
+    case unreachable
+    /// The deadline has passed.
+    case timedOut
+    /// The waiting task was cancelled.
+    case cancelled
+    /// The log is not in the epoch that the caller expects, or in no epoch.
+    case wrongEpoch
+    /// The candidate is not above this epoch.
+    case lowEpoch(UInt64)
+    /// The server rejected the operation, with this word, such as `OOM` or `NOPERM`.
+    case refused(String)
+    /// The server's reply is malformed. The text names the part.
+    case malformed(String)
+    /// An argument exceeds a limit. Nothing was sent.
+    case limit(String)
+}

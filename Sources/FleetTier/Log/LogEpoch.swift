@@ -1,0 +1,77 @@
+package import HTTPCache
+
+/// One history of a log: the time during which one server answers for it.
+package struct LogEpoch: Sendable, Hashable {
+    /// Increases with each server that takes over the log.
+    package var number: UInt64
+    /// Distinguishes two epochs that have the same number by mistake.
+    package var name: EpochName
+
+    package init(number: UInt64, name: EpochName) {
+        self.number = number
+        self.name = name
+    }
+}
+
+/// 16 random bytes, chosen by the node that begins the epoch.
+package struct EpochName: Sendable, Hashable, CustomStringConvertible {
+    private let bytes: SixteenBytes
+
+    package init(using generator: inout some RandomNumberGenerator) { bytes = SixteenBytes(using: &generator) }
+
+    /// 32 lower-case hexadecimal digits; `nil` for any other text.
+    package init?(_ text: some StringProtocol) {
+        guard let bytes = SixteenBytes(hex: text.utf8) else { return nil }
+        self.bytes = bytes
+    }
+
+    package var description: String { bytes.hex }
+}
+
+/// A node's offer to begin an epoch.
+package struct EpochOffer: Sendable, Hashable {
+    /// The highest epoch that the node has heard of.
+    package var highestKnown: UInt64
+    /// The new epoch, if one begins.
+    package var candidate: LogEpoch
+
+    package init(highestKnown: UInt64, candidate: LogEpoch) {
+        self.highestKnown = highestKnown
+        self.candidate = candidate
+    }
+
+    /// An offer above an epoch: 44 bits of time and 20 random bits. If two nodes that cannot see
+    /// each other take over two servers at the same moment, the epochs differ.
+    ///
+    /// - Parameter higher: another epoch that the candidate must exceed, such as the epoch in
+    ///   ``FleetLogError/lowEpoch(_:)``.
+    /// - Returns: `nil` if no higher epoch exists, which only a hostile engine can cause.
+    package init?(
+        above highestKnown: UInt64,
+        exceeding higher: UInt64 = 0,
+        at time: EngineTime,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        let floor = max(highestKnown, higher) >> 20
+        let high = max(UInt64(clamping: time.milliseconds), floor + 1)
+        guard high < 1 << 44 else { return nil }
+        let number = high << 20 | generator.next() >> 44
+        self.init(
+            highestKnown: highestKnown,
+            candidate: LogEpoch(number: number, name: EpochName(using: &generator))
+        )
+    }
+}
+
+/// The first entry of an epoch.
+package struct EpochMarker: Sendable, Hashable {
+    package var name: EpochName
+    /// The last entry that the server had when it took over the log; `nil` if the log was lost or
+    /// is new.
+    package var inherited: LogPosition?
+
+    package init(name: EpochName, inherited: LogPosition?) {
+        self.name = name
+        self.inherited = inherited
+    }
+}

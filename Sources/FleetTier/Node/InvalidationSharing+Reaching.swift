@@ -1,0 +1,239 @@
+package import HTTPCache
+
+extension InvalidationSharing {
+    /// The shortest and longest pause between two requests to the log.
+    private static let askingPauses = (first: Duration.milliseconds(10), longest: Duration.milliseconds(100))
+    /// How long the log waits for its replicas in one request.
+    private static let replicaWait = Duration.milliseconds(10)
+
+    /// Waits until everything that this node has journaled so far has reached a level.
+    ///
+    /// Returns the level reached when the time limit passes or the task is cancelled.
+    package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
+        await reach(level, within: limit, on: clock)
+    }
+
+    private func reach<C: Clock>(
+        _ level: PurgeLevel,
+        within limit: Duration,
+        on clock: C
+    ) async -> PurgeReach where C.Duration == Duration {
+        let additions = log.additionCount
+        let end = clock.now.advanced(by: limit)
+        var pause = Self.askingPauses.first
+        // From the last read: the log may lose entries until this node publishes them again.
+        var reach = PurgeReach(level: .queued)
+        while true {
+            let left = clock.now.duration(to: end)
+            let isPublished = (publishedAdditions ?? 0) >= additions && publishedAdditions != nil
+            if level > .queued, isPublished {
+                if level == .published {
+                    reach = PurgeReach(level: .published, position: "\(published)")
+                } else if left > .zero || reach.level == .queued {
+                    reach = await checkReach(level, within: left)
+                }
+            }
+            if reach.level >= level || Task.isCancelled || clock.now >= end { break }
+            let rest = clock.now.duration(to: end)
+            await nextEvent(within: min(isPublished ? pause : Self.askingPauses.longest, rest))
+            if isPublished { pause = min(pause * 2, Self.askingPauses.longest) }
+        }
+        reach.note = note(reach, asked: level)
+        return reach
+    }
+
+    /// Checks once how far the published purges have come.
+    package func checkReach(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
+        var reach = PurgeReach(level: .published, position: "\(published)")
+        guard left > .zero, let epoch = await presentEpoch() else { return reach }
+        let position = published
+        reach.position = "\(position)"
+        if settings.quorum > 0 || level == .replicated {
+            await ask(\.replicasAsked, within: left) { try await self.askReplicas(epoch, $0) }
+        }
+        if let confirmation = reaching.confirmation, confirmation.epoch == epoch, confirmation.position >= position {
+            reach.replicas = confirmation.replicas
+        }
+        guard settings.quorum == 0 || reach.replicas ?? 0 >= settings.quorum else { return reach }
+        reach.level = .replicated
+        guard level == .everywhere else { return reach }
+        await ask(\.nodesAsked, within: left) { try await self.askNodes(epoch, $0) }
+        // Rows of a later epoch may belong to nodes that never read this node's entries.
+        guard let rows = reaching.rows, rows.epoch == epoch, await presentEpoch() == epoch,
+            published == position
+        else { return reach }
+        let progress = NodeProgress(
+            rows.rows,
+            own: identity,
+            position: position,
+            at: rows.time,
+            cutOff: settings.cutOff,
+            lease: settings.lease
+        )
+        reach.nodes = progress.nodes
+        // Nodes that the log has lost are listed again by nodes that remember them, or their lease
+        // has expired.
+        let time = settings.lease * 1.02
+        let isNamed =
+            rows.beganAt.map { $0.adding(time) < rows.time } ?? false
+            || reaching.hasOutlasted(time, before: epoch, at: uptime())
+        if progress.isEverywhere, isNamed { reach.level = .everywhere }
+        return reach
+    }
+
+    /// The epoch that this node follows, if that epoch contains or inherited everything that this
+    /// node must publish.
+    package func presentEpoch() async -> UInt64? {
+        guard let epoch = follower?.epoch?.number, follower?.isFollowing == true,
+            (try? await log.unpublishedCount()) == 0, follower?.epoch?.number == epoch
+        else { return nil }
+        return epoch
+    }
+
+    // MARK: Questions
+
+    /// Asks the log, unless another call is asking the same question or asked it a moment ago.
+    private func ask(
+        _ asked: WritableKeyPath<ReachState, Duration?>,
+        within left: Duration,
+        _ question: (Duration) async throws -> Void
+    ) async {
+        let now = uptime()
+        if let earlier = reaching[keyPath: asked], now - earlier < Self.askingPauses.first { return }
+        let limit = min(settings.timeout, left)
+        // Also while the question is pending.
+        reaching[keyPath: asked] = now + limit
+        // The tasks that follow the log notice if it does not reply.
+        try? await question(limit)
+        reaching[keyPath: asked] = uptime()
+    }
+
+    private func askReplicas(_ epoch: UInt64, _ limit: Duration) async throws {
+        let position = published
+        let replicas = try await engine.confirm(
+            replicas: settings.quorum,
+            in: epoch,
+            wait: settings.quorum == 0 ? .zero : min(Self.replicaWait, limit),
+            within: limit
+        )
+        reaching.confirmation = ReachState.Confirmation(epoch: epoch, position: position, replicas: replicas)
+    }
+
+    private func askNodes(_ epoch: UInt64, _ limit: Duration) async throws {
+        let rows = try await engine.nodes(within: limit)
+        let time = try await engine.time(within: limit)
+        // An epoch's first entry does not change.
+        let marker: LogEntry?
+        if let known = reaching.rows, known.epoch == epoch, known.beganAt != nil {
+            marker = nil
+        } else {
+            marker = try await engine.entry(at: LogPosition(epoch: epoch, number: 1), within: limit)
+        }
+        guard try await engine.epoch(within: limit)?.number == epoch else { throw FleetLogError.wrongEpoch }
+        // Rows that the log has lost are written to it with the next confirmation.
+        _ = roster.note(rows, at: time)
+        let earlier = reaching.rows.flatMap { $0.epoch == epoch ? $0.beganAt : nil }
+        reaching.rows = ReachState.Rows(
+            epoch: epoch,
+            rows: roster.rows,
+            time: time,
+            beganAt: earlier ?? marker?.addedAt
+        )
+    }
+
+    /// Waits for a change, up to a limit.
+    private func nextEvent(within limit: Duration) async {
+        let number = reaching.waiters.makeNumber()
+        let clock = clock
+        let timer = Task {
+            try? await clock.sleep(for: limit, tolerance: nil)
+            self.wake(number)
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { reaching.waiters.add($0, number) }
+        } onCancel: {
+            timer.cancel()
+        }
+        timer.cancel()
+    }
+
+    private func wake(_ number: UInt64) { reaching.waiters.wake(number) }
+
+    // MARK: Words
+
+    private func note(_ reach: PurgeReach, asked level: PurgeLevel) -> String? {
+        if reach.level >= level {
+            guard level >= .replicated, settings.quorum == 0 else { return nil }
+            return "No replica needs to confirm purges ('fleet.quorum' is 0), so a failover may lose it until a node "
+                + "that has it publishes it again."
+        }
+        switch reach.level {
+        case .queued:
+            let why = status.state == .following ? nil : status.problem
+            return "It waits in this node's journal and is published once the fleet log is usable"
+                + (why.map { ": \($0)" } ?? ".")
+        case .published:
+            return settings.quorum == 0
+                ? "The fleet log did not reply in time."
+                : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed it."
+        case .replicated, .everywhere:
+            guard let nodes = reach.nodes else { return "The fleet log did not report which nodes have applied it." }
+            if nodes.behind == 0 {
+                return
+                    "The log was started anew within the last \(settings.lease), so a node that it does not list yet may "
+                    + (settings.cutOff == .validate
+                        ? "serve stored responses until its lease ends." : "serve stored responses.")
+            }
+            let first = nodes.waiting.first
+            let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
+            let unopened = first?.unopened.map {
+                " It cannot open \($0) entries. Set the fleet's secret there ('fleet.secret', 'fleet.next-secret')."
+            }
+            return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."
+                + (unopened ?? "")
+        }
+    }
+
+    // MARK: The fleet
+
+    /// This node, and the others as the log lists them.
+    package func fleet() async -> FleetState {
+        var fleet = FleetState(
+            node: settings.node.text,
+            state: status.state.name,
+            position: status.position,
+            contactSeconds: status.contactAge.map { ($0 / .milliseconds(1)).rounded() / 1000 },
+            waiting: status.waiting,
+            problem: status.state == .following ? nil : status.problem,
+            epochs: status.counts.epochs,
+            gaps: status.counts.gaps
+        )
+        fleet.unopened = status.unopened == 0 ? nil : Int64(clamping: status.unopened)
+        fleet.namesakes = status.namesakes.isEmpty ? nil : status.namesakes
+        guard status.state == .following, let present = try? await engine.nodes(within: settings.timeout),
+            let now = try? await engine.time(within: settings.timeout),
+            let end = try? await engine.bounds(within: settings.timeout)?.last
+        else { return fleet }
+        _ = roster.note(present, at: now)
+        let others = roster.rows.filter { $0.report.identity != identity && !$0.report.hasEnded }
+        fleet.nodes = others.prefix(FleetState.limit).map { FleetState.Node($0, at: now, end: end) }
+        return fleet
+    }
+}
+
+extension FleetState.Node {
+    /// - Parameters:
+    ///   - now: by the clock of the log's server.
+    ///   - end: of the log; `nil` if it is empty.
+    package init(_ row: NodeRow, at now: EngineTime, end: LogPosition?) {
+        self.init(
+            name: row.report.name.text,
+            version: row.report.version,
+            seenSeconds: row.secondsAgo(at: now),
+            behind: end.flatMap { row.report.applied.distance(to: $0) },
+            waiting: Int64(clamping: row.report.unpublished),
+            unopened: row.report.unopened == 0 ? nil : Int64(clamping: row.report.unopened),
+            identity: "\(row.report.identity)"
+        )
+    }
+}

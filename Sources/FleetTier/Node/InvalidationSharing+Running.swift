@@ -1,0 +1,110 @@
+import HTTPCache
+import Logging
+
+extension InvalidationSharing {
+    /// The shortest and longest pause between two attempts to use the engine. An attempt without a
+    /// connection sends nothing; the engine's client paces its connections itself.
+    private static let waits = (first: Duration.milliseconds(50), longest: Duration.milliseconds(250))
+    /// How long a read waits for the next entry, and the pause between two heartbeats.
+    private static let beat = Duration.seconds(1)
+    /// The number of epochs in a row that count as a failure.
+    private static let epochsInARow = 8
+
+    /// Follows the log and publishes waiting invalidations until the task is cancelled. It keeps
+    /// retrying an engine that is unusable, including at the start.
+    package func run() async {
+        var delay = Self.waits.first
+        var epochs = 0
+        begin()
+        while !Task.isCancelled {
+            do {
+                // Before the first check of the journal, so that no addition is missed.
+                let additions = additions()
+                try await connect()
+                while try await read(wait: .zero) > 0 {}
+                try await confirm()
+                try await publish()
+                (delay, epochs) = (Self.waits.first, 0)
+                try await stay(publishing: additions)
+            } catch FleetLogError.wrongEpoch where epochs < Self.epochsInARow {
+                // Another server, or a lost log: its epoch must be begun and read.
+                epochs += 1
+                disconnect(because: FleetLogError.wrongEpoch)
+            } catch {
+                if Task.isCancelled { break }
+                fail(error)
+                try? await pause(delay)
+                delay = min(delay * 2, Self.waits.longest)
+            }
+        }
+        disconnect(because: CancellationError())
+    }
+
+    /// Follows until something fails.
+    private func stay(publishing additions: AsyncStream<Void>) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.follow() }
+            group.addTask { for await _ in additions { try await self.publishPatiently() } }
+            group.addTask { try await self.beat() }
+            let end = await group.nextResult()
+            group.cancelAll()
+            // The next confirmation may take long.
+            try await makeDurable()
+            try end?.get()
+        }
+    }
+
+    private func follow() async throws {
+        var allowance = TimeOutAllowance()
+        while !Task.isCancelled {
+            let count: Int
+            do {
+                count = try await read(wait: Self.beat)
+                allowance.renew()
+            } catch {
+                try note(error, &allowance)
+                continue
+            }
+            // Entries that arrive meanwhile are applied together. After a full batch there is no
+            // pause, because the node is behind.
+            if count > 0, count < Self.batch { try await pause(Self.readingPause) }
+        }
+    }
+
+    /// Publishes waiting invalidations. An entry that may already be in the log is not added again.
+    private func publishPatiently() async throws {
+        var allowance = TimeOutAllowance()
+        while true {
+            do {
+                try await publish()
+                return
+            } catch {
+                try note(error, &allowance)
+            }
+        }
+    }
+
+    private func beat() async throws {
+        var allowance = TimeOutAllowance()
+        var beats = 0
+        while !Task.isCancelled {
+            do {
+                try await confirm()
+                if beats % 10 == 9 { try await measureTime() }
+                if beats % 60 == 59 { try await trim() }
+                allowance.renew()
+            } catch {
+                // Contact is not extended.
+                try note(error, &allowance)
+            }
+            beats += 1
+            try await pause(Self.beat)
+        }
+    }
+
+    /// - Throws: the error, unless the allowance covers it. The error is counted in either case.
+    private func note(_ error: any Error, _ allowance: inout TimeOutAllowance) throws {
+        guard allowance.passes(error) else { throw error }
+        status.countFailure("\(error)")
+    }
+}

@@ -1,0 +1,463 @@
+package import HTTPCache
+import HTTPCacheSemantics
+package import Logging
+
+/// Shares a store's invalidations with the other nodes of a fleet, through a log that all nodes
+/// read and write.
+///
+/// The local store is always the authority. An engine that is unreachable or slow, has lost its
+/// log, or lies can at most cause stored responses to be marked, which are then validated before
+/// their next use. A purge is in force and durable here before the log receives it.
+///
+/// ``run()`` performs its steps until it is cancelled: ``connect()``, ``read(wait:)``,
+/// ``publish()``, ``confirm()``. Tests call them one by one.
+package actor InvalidationSharing {
+    /// How long a purge that removes responses does so at other nodes. Later, their copies may be
+    /// newer than the purge and the only offline copies, so the purge only marks them.
+    static let removalTime = Duration.seconds(60)
+    /// The pause between two reads under load, because each read makes every hot response check its
+    /// conditions again.
+    static let readingPause = Duration.milliseconds(25)
+    /// The number of failures in a row after which one warning is logged.
+    static let failuresUntilWarning = 4
+    /// The number of entries in one read, and of invalidations taken from the journal at a time.
+    static let batch = LogBatch.mostEntries
+    /// The maximum number of bytes published in one call, unless a single entry is longer.
+    static let publishedBytes = 64 << 10
+
+    let log: any InvalidationLog
+    let engine: any FleetLog
+    private let sealer: LogSealer
+    package nonisolated let settings: Settings
+    let clock: any Clock<Duration>
+    private let wall: any WallClock
+    let uptime: @Sendable () -> Duration
+    let logger: Logger
+    package nonisolated let status: SharingStatus
+    /// Decides whether responses of other nodes are current; `nil` if only invalidations are
+    /// shared.
+    private let purges: PurgeView?
+    private var generator: any RandomNumberGenerator & Sendable
+
+    private(set) var follower: Follower?
+    /// Identifies this process; `nil` before the store has joined.
+    package private(set) var identity: NodeIdentity?
+    private let process: UInt64
+    /// The nodes of the fleet as this node has seen them.
+    var roster = NodeRoster()
+    var watch = NodeWatch()
+    /// Whether this node has stopped reporting.
+    var isEnding = false
+    /// When ``run()`` began.
+    private var startedAt: Duration?
+    /// The engine's time minus the node's, in milliseconds, as last measured.
+    private var offset: Int64 = 0
+    /// Whether the log has been followed since the start.
+    private var hasFollowed = false
+    /// The failures in a row.
+    private var failures = 0
+    /// Everything that this node has published is in the log, up to this position.
+    private(set) var published = LogPosition.zero
+    /// How many additions to the journal are published; `nil` before the journal was first checked.
+    private(set) var publishedAdditions: UInt64?
+    /// The position up to which the log has everything that this node has published; `nil` before
+    /// that is known.
+    package var publishedPosition: LogPosition? { publishedAdditions.map { _ in published } }
+    /// The callers that wait for a publication or for the log's confirmation.
+    var reaching = ReachState()
+    /// The last position that is durable in the store. Later entries may be lost in a power cut, so
+    /// other nodes must not rely on them.
+    private var durable: LogPosition?
+
+    package init(
+        log: any InvalidationLog,
+        engine: any FleetLog,
+        sealer: LogSealer,
+        settings: Settings,
+        purges: PurgeView? = nil,
+        clock: any Clock<Duration> = ContinuousClock(),
+        wall: any WallClock = SystemWallClock(),
+        uptime: @escaping @Sendable () -> Duration = InvalidationSharing.systemUptime,
+        generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        logger: Logger = Logger(label: "holdfast.fleet")
+    ) {
+        var generator = generator
+        process = generator.next()
+        self.uptime = uptime
+        self.log = log
+        self.engine = engine
+        self.sealer = sealer
+        self.purges = purges
+        self.settings = settings
+        self.clock = clock
+        self.wall = wall
+        self.generator = generator
+        self.logger = logger
+        status = SharingStatus()
+    }
+
+    private static let start = ContinuousClock.now
+    /// The time since an instant in the past, by a clock that is never set.
+    package static let systemUptime: @Sendable () -> Duration = { ContinuousClock.now - start }
+
+    /// The current time by the engine's clock, as last measured.
+    var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
+
+    func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
+
+    // MARK: Steps
+
+    /// Joins the log, and begins an epoch if the server has none of its own.
+    package func connect() async throws {
+        status.enter(.connecting)
+        status.countConnection()
+        purges?.follow(false)
+        if follower == nil {
+            let place = try await log.join(settings.namespace.text, at: wall.now())
+            follower = Follower(cursor: place.cursor, lease: settings.lease)
+            identity = NodeIdentity(store: place.node, process: process)
+            if roster.rows.isEmpty { roster = NodeRoster(notes: place.notes) }
+            durable = nil
+        }
+        status.setWaiting(try await log.unpublishedCount())
+        try await measureTime()
+        // A copy, because other steps run while the engine is asked.
+        var random = generator
+        let epoch = try await engine.begin(
+            knowing: follower?.highestEpoch ?? 0,
+            using: &random,
+            within: settings.timeout
+        )
+        generator = random
+        follower?.begin(epoch)
+        // Also in the same epoch, because the node must first read what it missed.
+        status.enter(.resyncing)
+    }
+
+    func measureTime() async throws {
+        let start = wall.now().milliseconds
+        let time = try await engine.time(within: settings.timeout)
+        let end = wall.now().milliseconds
+        offset = time.milliseconds - (start + (end - start) / 2)
+        purges?.setOffset(offset)
+    }
+
+    /// Reads the next entries and applies them.
+    ///
+    /// - Parameter wait: how long to wait for the first entry.
+    /// - Returns: the number of entries.
+    @discardableResult
+    package func read(wait: Duration) async throws -> Int {
+        guard let present = follower else { throw FleetLogError.wrongEpoch }
+        if present.cursor.position == .zero, let bounds = try await engine.bounds(within: settings.timeout) {
+            try await apply(present.first(bounds))
+            logger.notice(
+                "joined the fleet log; earlier stored responses are validated before their next use",
+                metadata: ["fleet.namespace": "\(settings.namespace)", "fleet.node": "\(settings.node)"]
+            )
+        }
+        guard let after = follower?.readsAfter else { throw FleetLogError.wrongEpoch }
+        let batch = try await engine.follow(
+            after: after,
+            count: Self.batch,
+            wait: wait,
+            within: settings.timeout
+        )
+        let decision = follower?.decide(batch) { sealed, _ in self.open(sealed) }
+        switch decision {
+        case .apply(let reading):
+            try await apply(reading)
+            status.noteContact()
+            if failures >= Self.failuresUntilWarning {
+                logger.notice(
+                    "the fleet log is usable again",
+                    metadata: ["fleet.namespace": "\(settings.namespace)"]
+                )
+            }
+            failures = 0
+            let isAtEnd = batch.entries.count < Self.batch
+            let isFollowing = follower?.isFollowing == true && isAtEnd
+            if isFollowing { try await readRetained() }
+            purges?.follow(isFollowing)
+            if isFollowing, !hasFollowed {
+                hasFollowed = true
+                logger.notice("following the fleet log", metadata: ["fleet.node": "\(settings.node)"])
+            }
+            status.enter(isFollowing ? .following : .resyncing)
+            return batch.entries.count
+        case .readAgain:
+            status.enter(.resyncing)
+            purges?.follow(false)
+            return try await read(wait: .zero)
+        case .begin, nil:
+            throw FleetLogError.wrongEpoch
+        }
+    }
+
+    private func apply(_ reading: Follower.Reading) async throws {
+        // Before the journal is updated, so that no caller gets a position that is too early.
+        if mayHaveOwn(reading) { published = max(published, reading.cursor.position) }
+        if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
+            let fresh = try await log.append(reading.steps, through: reading.kept, at: wall.now())
+            status.count(reading, fresh: fresh)
+        }
+        if reading.hold != nil, follower?.hold == nil { reportHold(reading) }
+        follower?.commit(reading)
+        purges?.apply(reading)
+        if reading.hasGap, reading.steps != [.distrust] {
+            logger.notice(
+                "purges of other nodes may have been missed; stored responses are validated before their next use",
+                metadata: ["fleet.position": "\(reading.cursor.position)"]
+            )
+        }
+    }
+
+    private func reportHold(_ reading: Follower.Reading) {
+        logger.error(
+            """
+            entries of the fleet log cannot be opened, so purges of other nodes are not in force here; \
+            set the secret of the other nodes here ('fleet.secret', 'fleet.next-secret')
+            """,
+            metadata: [
+                "fleet.position": "\(reading.hold?.first ?? .zero)", "fleet.node": "\(settings.node)",
+                "fleet.entries": "\(reading.hold?.count ?? 0)",
+            ]
+        )
+    }
+
+    /// Whether the reading may include a waiting invalidation of this node: the reply to its
+    /// publication was lost, or another node has published it again.
+    private func mayHaveOwn(_ reading: Follower.Reading) -> Bool {
+        publishedAdditions.map { $0 < log.additionCount } ?? true
+            || reading.steps.contains { if case .republish = $0 { true } else { false } }
+    }
+
+    /// Reads the whole retained log, to decide whether responses of other nodes are current. It was
+    /// already in force here, or everything stored earlier is marked.
+    private func readRetained() async throws {
+        guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
+            let bounds = try await engine.bounds(within: settings.timeout)
+        else { return }
+        var known = KnownPurges(lowWaterMark: bounds.first.previous)
+        var after = LogPosition.zero
+        while after < end {
+            let batch = try await engine.follow(after: after, count: Self.batch, wait: .zero, within: settings.timeout)
+            guard batch.epoch == epoch, let first = batch.entries.first, let last = batch.entries.last else {
+                throw FleetLogError.wrongEpoch
+            }
+            // Some may have been trimmed meanwhile.
+            if after == .zero { known.raiseLowWaterMark(to: first.position.previous) }
+            for entry in batch.entries {
+                switch entry.content {
+                case .marker: break
+                // It may concern any response.
+                case .unreadable: known.note(.all, at: entry.position)
+                case .purge(let sealed):
+                    known.note(open(sealed)?.scope ?? .all, at: entry.position)
+                }
+            }
+            after = last.position
+        }
+        purges.setKnown(known)
+    }
+
+    /// Opens a sealed purge; returns `nil`, and counts it, if it does not belong to this fleet.
+    private func open(_ sealed: [UInt8]) -> FleetInvalidation? {
+        guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
+        var effect = record.effect
+        // By the clocks of the engine and of both nodes, because the engine may lie about its own.
+        let issuedAt = min(EngineOffset(milliseconds: offset).timestamp(record.issuedAt), record.issuedLocally)
+        let oldest = wall.now().adding(.zero - Self.removalTime)
+        if effect == .remove, issuedAt < oldest { effect = .mark(.unspecified) }
+        return FleetInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
+    }
+
+    /// Publishes waiting invalidations in their order.
+    ///
+    /// - Returns: the number of invalidations.
+    @discardableResult
+    package func publish() async throws -> Int {
+        var count = 0
+        while true {
+            guard let epoch = follower?.epoch else { throw FleetLogError.wrongEpoch }
+            let additions = log.additionCount
+            let waiting = try await log.unpublished(limit: Self.batch)
+            let isAll = waiting.count < Self.batch
+            status.setWaiting(isAll ? waiting.count : try await log.unpublishedCount())
+            if waiting.isEmpty {
+                notePublished(additions)
+                return count
+            }
+            var positions: [PurgeID: LogPosition] = [:]
+            var failure: (any Error)?
+            do {
+                while positions.count < waiting.count {
+                    let entries = try seal(waiting[positions.count...])
+                    let places = try await engine.append(entries, in: epoch.number, within: settings.timeout)
+                    guard (1...entries.count).contains(places.count) else {
+                        throw FleetLogError.malformed("positions")
+                    }
+                    for (invalidation, place) in zip(waiting[positions.count...], places) {
+                        // Before it counts as published, so that it is known at every moment.
+                        purges?.note(invalidation.scope, at: place)
+                        positions[invalidation.id] = place
+                    }
+                }
+            } catch {
+                failure = error
+            }
+            if let last = positions.values.max() { published = max(published, last) }
+            // Even if one failed, because the others need not be published again.
+            if !positions.isEmpty { try await log.published(positions) }
+            count += positions.count
+            status.countPublished(positions.count)
+            if let failure { throw failure }
+            // Additions that arrived meanwhile have their own signal.
+            guard isAll else { continue }
+            status.setWaiting(0)
+            notePublished(additions)
+            return count
+        }
+    }
+
+    private func notePublished(_ additions: UInt64) {
+        purges?.notePublished(additions)
+        // The log's positions of purges from before the start are not known yet.
+        guard hasFollowed else { return }
+        publishedAdditions = max(additions, publishedAdditions ?? 0)
+        reaching.waiters.wakeAll()
+    }
+
+    /// Seals as many waiting invalidations as one call publishes.
+    private func seal(_ waiting: ArraySlice<FleetInvalidation>) throws -> [NewEntry] {
+        var entries: [NewEntry] = []
+        var byteCount = 0
+        for invalidation in waiting.prefix(NewEntry.most) {
+            let sealed: [UInt8]
+            do {
+                sealed = try seal(invalidation)
+            } catch {
+                // The entries before it are published first.
+                if entries.isEmpty { throw error }
+                break
+            }
+            byteCount += sealed.count
+            if !entries.isEmpty, byteCount > Self.publishedBytes { break }
+            entries.append(NewEntry(purge: invalidation.id, sealed: sealed))
+        }
+        return entries
+    }
+
+    private func seal(_ invalidation: FleetInvalidation) throws -> [UInt8] {
+        let issuedAt = EngineTime(milliseconds: invalidation.issuedAt.adding(milliseconds: offset).milliseconds)
+        let record = PurgeRecord(
+            id: invalidation.id,
+            node: settings.node,
+            effect: invalidation.effect,
+            selector: ScopeSelector(invalidation.scope),
+            issuedAt: issuedAt,
+            issuedLocally: invalidation.issuedAt
+        )
+        return try sealer.seal(record, using: &generator)
+    }
+
+    /// Reports this node's position to the others, and has the log confirm the earlier writes.
+    package func confirm() async throws {
+        guard let follower, let epoch = follower.epoch, follower.isFollowing, !isEnding else { return }
+        let through = max(follower.cursor.position, published)
+        let start = wall.now()
+        // A clock that is never set and that continues while the process is stopped.
+        let contact = ContinuousClock.now
+        let time = EngineTime(milliseconds: start.milliseconds + offset)
+        reaching.note(following: epoch.number, at: uptime())
+        try await makeDurable()
+        // Before other nodes count this node, because they must learn of every node that it knows.
+        try await tendNodes(in: epoch.number, at: follower)
+        guard let identity else { return }
+        let report = report(follower, as: identity)
+        try await engine.announce(report, in: epoch.number, within: settings.timeout)
+        if settings.quorum > 0 {
+            let replicas = try await engine.confirm(
+                replicas: settings.quorum,
+                in: epoch.number,
+                wait: settings.timeout,
+                within: settings.timeout
+            )
+            guard replicas >= settings.quorum else { return giveUpStart() }
+        }
+        // If the log was read to its end, all purges from before the start are in force, and other
+        // nodes wait for this node from now on.
+        if status.state == .following { settings.contact?.endStart() }
+        // Another epoch may have begun meanwhile, and this confirmation says nothing about it.
+        guard self.follower?.epoch == epoch else { return }
+        self.follower?.confirm(at: time)
+        // A purge that cannot be opened may concern any response.
+        if self.follower?.hold == nil { settings.contact?.extend(from: contact, by: settings.lease) }
+        try await log.settle(
+            through: through,
+            at: start,
+            forgetting: start.adding(milliseconds: -1000 * settings.settledTime)
+        )
+    }
+
+    /// Syncs the entries that this node has applied, if the store has not synced them yet.
+    func makeDurable() async throws {
+        guard let position = follower?.cursor.position, position != durable else { return }
+        try await log.synchronize()
+        durable = position
+    }
+
+    /// Removes old entries of the log, which any node may do.
+    package func trim() async throws {
+        let now = engineTime
+        try await engine.trim(
+            LogRetention(
+                since: now.adding(.zero - settings.retention.time),
+                count: settings.retention.entries,
+                nodesSince: now.adding(.zero - NodeRoster.lifetime)
+            ),
+            within: settings.timeout
+        )
+        // An entry that could not be opened will not come again.
+        guard follower?.hold != nil, let bounds = try await engine.bounds(within: settings.timeout),
+            let reading = follower?.forgotten(before: bounds.first)
+        else { return }
+        try await apply(reading)
+    }
+
+    func additions() -> AsyncStream<Void> { log.additions() }
+
+    /// Waits for the duration, plus or minus up to a fifth, so that the nodes of a fleet do not act
+    /// in step.
+    func pause(_ duration: Duration) async throws {
+        try await clock.sleep(for: duration * Double.random(in: 0.8...1.2, using: &generator), tolerance: nil)
+    }
+
+    func begin() { startedAt = startedAt ?? uptime() }
+
+    /// Lets 'cut-off' decide if the log stays unusable.
+    private func giveUpStart() {
+        if let startedAt, uptime() - startedAt >= settings.startLimit { settings.contact?.endStart() }
+    }
+
+    func fail(_ error: any Error) {
+        status.countFailure("\(error)")
+        disconnect(because: error)
+        giveUpStart()
+        failures += 1
+        // A single failure is not logged: a connection may just be opening, for example.
+        guard failures == Self.failuresUntilWarning else { return }
+        logger.warning(
+            "the fleet log is unusable; this node's purges wait, and purges of other nodes arrive late",
+            metadata: ["error": "\(error)", "fleet.namespace": "\(settings.namespace)"]
+        )
+    }
+
+    /// Notes that the connection was lost. The store keeps its position in the log.
+    package func disconnect(because error: any Error) {
+        if case InvalidationLogError.notJoined = error { follower = nil }
+        follower?.loseContact()
+        purges?.follow(false)
+        status.enter(.cutOff)
+    }
+}

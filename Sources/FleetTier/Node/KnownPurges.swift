@@ -1,0 +1,83 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// The position of the last purge of each scope in the fleet log. It decides whether responses of
+/// other nodes are current.
+///
+/// A response is old if a purge after its fencing position concerns it. No clocks are compared.
+struct KnownPurges: Sendable {
+    /// The number of scopes that are remembered. About 12 MiB
+    static let capacity = 262_144
+    /// The number of prefixes and hosts that are remembered.
+    static let wideCapacity = 64
+
+    /// By the hash of a scope. If two scopes share a hash, a current response may count as old,
+    /// which costs a request.
+    private var last: [Int: LogPosition] = [:]
+    /// Prefixes and hosts, which cannot be looked up from a response.
+    private var wide: [(scope: InvalidationScope, position: LogPosition)] = []
+    private var lastOfAll = LogPosition.zero
+    /// Earlier purges may be unknown, so a response with an earlier fencing position is not
+    /// accepted.
+    private(set) var lowWaterMark: LogPosition
+
+    /// - Parameter lowWaterMark: the position from which all purges will be noted.
+    init(lowWaterMark: LogPosition) { self.lowWaterMark = lowWaterMark }
+
+    mutating func raiseLowWaterMark(to position: LogPosition) { lowWaterMark = max(lowWaterMark, position) }
+
+    mutating func note(_ scope: InvalidationScope, at position: LogPosition) {
+        switch scope {
+        case .all: lastOfAll = max(lastOfAll, position)
+        case .prefix, .host:
+            if let index = wide.firstIndex(where: { $0.scope == scope }) {
+                wide[index].position = max(wide[index].position, position)
+            } else {
+                wide.append((scope, position))
+                if wide.count > Self.wideCapacity { forgetWide() }
+            }
+        case .key, .target, .tag:
+            let hash = scope.hashValue
+            last[hash] = max(last[hash] ?? position, position)
+            if last.count > Self.capacity { forget() }
+        }
+    }
+
+    private mutating func forgetWide() {
+        wide.sort { $0.position < $1.position }
+        raiseLowWaterMark(to: wide.removeFirst().position)
+    }
+
+    /// Forgets the older half, so that this is rarely necessary.
+    private mutating func forget() {
+        let positions = last.values.sorted()
+        raiseLowWaterMark(to: positions[positions.count / 2])
+        last = last.filter { $0.value > lowWaterMark }
+    }
+
+    /// Whether a response is as current as a new one from the origin: no purge after its fencing
+    /// position concerns it, and none can have been missed.
+    func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
+        guard fencingPosition >= lowWaterMark, fencingPosition >= lastOfAll else { return false }
+        func isPurged(_ scope: InvalidationScope) -> Bool {
+            last[scope.hashValue].map { $0 > fencingPosition } ?? false
+        }
+        if isPurged(.key(key)) || isPurged(.target(key.components.target)) { return false }
+        if tags.contains(where: { isPurged(.tag($0)) }) { return false }
+        return !wide.contains { $0.position > fencingPosition && $0.scope.concerns(key, tags: tags) }
+    }
+}
+
+extension InvalidationScope {
+    /// Whether it covers a response.
+    func concerns(_ key: CacheKey, tags: [String]) -> Bool {
+        switch self {
+        case .all: true
+        case .key(let other): other == key
+        case .target(let target): key.components.target == target
+        case .prefix(let prefix): prefix.covers(key)
+        case .host(let host): host.covers(key)
+        case .tag(let tag): tags.contains { Array($0.utf8) == Array(tag.utf8) }
+        }
+    }
+}

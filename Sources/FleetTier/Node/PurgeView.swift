@@ -1,0 +1,95 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// A node's current knowledge of the fleet log. It decides whether responses of other nodes are
+/// current.
+///
+/// ``InvalidationSharing`` writes it, ``ResponseSharing`` reads it.
+package final class PurgeView: Sendable {
+    private struct State {
+        var isFollowing = false
+        var position = LogPosition.zero
+        /// The epochs that were read. A fencing position in any other epoch belongs to a history
+        /// that this node does not know.
+        var epochs: Set<UInt64> = []
+        var known: KnownPurges?
+        var offset = EngineOffset(milliseconds: 0)
+        /// `nil` until the journal has been checked, because purges of an earlier process may be
+        /// waiting.
+        var additionsPublished: UInt64?
+    }
+
+    private let state = Mutex(State())
+    private let following = Atomic(false)
+
+    package init() {}
+
+    // MARK: Reading
+
+    /// Whether all purges of the retained log, up to its end, are known. Costs one atomic read.
+    var isFollowing: Bool { following.load(ordering: .acquiring) }
+
+    /// The position up to which the log is in force here; `nil` while it is not followed.
+    var position: LogPosition? { state.withLock { $0.isFollowing ? $0.position : nil } }
+
+    var offset: EngineOffset { state.withLock { $0.offset } }
+
+    /// See ``KnownPurges/isCurrent(_:tags:fencingPosition:)``.
+    func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
+        state.withLock { state in
+            guard state.isFollowing, state.epochs.contains(fencingPosition.epoch), let known = state.known else {
+                return false
+            }
+            return known.isCurrent(key, tags: tags, fencingPosition: fencingPosition)
+        }
+    }
+
+    /// Whether a purge of this node may be waiting to be published, so that its position is
+    /// unknown.
+    func mayWait(_ log: any InvalidationLog) -> Bool {
+        state.withLock { $0.additionsPublished } != log.additionCount
+    }
+
+    // MARK: Writing
+
+    /// Whether the retained log must be read before responses of other nodes can be used.
+    var needsLog: Bool { state.withLock { $0.known == nil } }
+
+    /// Notes that the retained log has been read.
+    func setKnown(_ known: KnownPurges) { state.withLock { $0.known = known } }
+
+    func note(_ scope: InvalidationScope, at position: LogPosition) {
+        state.withLock { $0.known?.note(scope, at: position) }
+    }
+
+    /// Notes that entries of the log are in force here.
+    func apply(_ reading: Follower.Reading) {
+        state.withLock { state in
+            for case .apply(let invalidation, let position) in reading.steps {
+                state.known?.note(invalidation.scope, at: position)
+            }
+            // They may concern any response.
+            for position in reading.unopened { state.known?.note(.all, at: position) }
+            // Some were missed, so the log must be read again from its first entry.
+            if reading.hasGap { state.known = nil }
+            state.position = reading.cursor.position
+            state.epochs = Set(reading.cursor.epochs.keys)
+            if state.known == nil { state.isFollowing = false }
+            following.store(state.isFollowing, ordering: .releasing)
+        }
+    }
+
+    /// Notes whether the log has been read to its end.
+    func follow(_ isFollowing: Bool) {
+        state.withLock { state in
+            state.isFollowing = isFollowing && state.known != nil
+            following.store(state.isFollowing, ordering: .releasing)
+        }
+    }
+
+    func setOffset(_ milliseconds: Int64) { state.withLock { $0.offset = EngineOffset(milliseconds: milliseconds) } }
+
+    /// Notes that the first additions to the journal, up to a count, are published.
+    func notePublished(_ additions: UInt64) { state.withLock { $0.additionsPublished = additions } }
+}

@@ -1,0 +1,69 @@
+import HTTPCache
+
+/// The log's latest confirmations, and the calls that wait for the next ones.
+///
+/// All calls share one request to the log at a time, so many waiting purges do not load it.
+struct ReachState {
+    /// Replicas that have everything up to a position.
+    struct Confirmation {
+        var epoch: UInt64
+        var position: LogPosition
+        var replicas: Int
+    }
+
+    /// The rows of all nodes, including rows that the log has lost. The log was still in the epoch
+    /// after they were read.
+    struct Rows {
+        var epoch: UInt64
+        var rows: [NodeRow]
+        var time: EngineTime
+        /// When the epoch began; `nil` if its first entry was removed.
+        var beganAt: EngineTime?
+    }
+
+    var waiters = Waiters()
+    var confirmation: Confirmation?
+    var rows: Rows?
+    /// When the log was last asked about its replicas, or the deadline of a pending request.
+    var replicasAsked: Duration?
+    /// The same for nodes.
+    var nodesAsked: Duration?
+    /// The epoch that this node follows, and since when.
+    private var followed: (epoch: UInt64, since: Duration)?
+
+    mutating func note(following epoch: UInt64, at now: Duration) {
+        if followed?.epoch != epoch { followed = (epoch, now) }
+    }
+
+    /// Whether a contact that was made before `epoch`, and counts for `contact`, has expired.
+    ///
+    /// The rows of nodes cannot tell: a lost log has none, and another server has a different
+    /// clock.
+    func hasOutlasted(_ contact: Duration, before epoch: UInt64, at now: Duration) -> Bool {
+        guard let followed, followed.epoch == epoch else { return false }
+        return now - followed.since > contact
+    }
+}
+
+/// Tasks that wait for an event.
+struct Waiters {
+    private var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var next: UInt64 = 0
+
+    mutating func makeNumber() -> UInt64 {
+        next += 1
+        return next
+    }
+
+    mutating func add(_ continuation: CheckedContinuation<Void, Never>, _ number: UInt64) {
+        continuations[number] = continuation
+    }
+
+    mutating func wake(_ number: UInt64) { continuations.removeValue(forKey: number)?.resume() }
+
+    mutating func wakeAll() {
+        let woken = continuations
+        continuations = [:]
+        for continuation in woken.values { continuation.resume() }
+    }
+}

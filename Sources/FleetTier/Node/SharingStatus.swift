@@ -1,0 +1,127 @@
+package import HTTPCache
+import Synchronization
+
+/// A node's view of its fleet log, for metrics, health and the control plane.
+package final class SharingStatus: Sendable {
+    /// The values of `holdfast_fleet_state`.
+    package enum State: Int, Sendable, CaseIterable {
+        case off = 0
+        /// It connects to the engine or begins an epoch.
+        case connecting = 1
+        /// It reads the entries that arrived while it was away.
+        case resyncing = 2
+        case following = 3
+        case cutOff = 4
+
+        /// The state in words.
+        package var name: String {
+            switch self {
+            case .off: "off"
+            case .connecting: "connecting"
+            case .resyncing: "resyncing"
+            case .following: "following"
+            case .cutOff: "cut off"
+            }
+        }
+    }
+
+    /// Counts since the start.
+    package struct Counts: Sendable, Hashable {
+        /// Invalidations of other nodes that were applied.
+        package var applied = 0
+        package var published = 0
+        package var gaps = 0
+        package var epochs = 0
+        /// Entries that do not belong to this fleet, or are damaged.
+        package var unreadable = 0
+        /// How often the engine was unusable.
+        package var failures = 0
+        /// How often the node connected and began to follow.
+        package var connections = 0
+    }
+
+    private struct Content {
+        var state = State.off
+        var counts = Counts()
+        var waiting = 0
+        var position: String?
+        var contact: ContinuousClock.Instant?
+        var problem: String?
+        var unopened: UInt64 = 0
+        var namesakes: [String] = []
+    }
+
+    private let content = Mutex(Content())
+
+    package init() {}
+
+    package var state: State { content.withLock { $0.state } }
+    package var counts: Counts { content.withLock { $0.counts } }
+    /// The number of invalidations waiting to be published, as last counted.
+    package var waiting: Int { content.withLock { $0.waiting } }
+    /// The position up to which the log was read.
+    package var position: String? { content.withLock { $0.position } }
+    /// How long ago the engine last answered; `nil` if it never did.
+    package var contactAge: Duration? { content.withLock { $0.contact }.map { .now - $0 } }
+    /// Why the engine is unusable now; `nil` if it is usable.
+    package var problem: String? { content.withLock { $0.problem } }
+
+    /// The number of entries that are not in force here because they could not be opened.
+    package var unopened: UInt64 { content.withLock { $0.unopened } }
+    /// The identities of living nodes with this node's name.
+    package var namesakes: [String] { content.withLock { $0.namesakes } }
+
+    /// The state in words, for operators.
+    package var condition: FleetCondition {
+        let content = content.withLock { $0 }
+        let (state, waiting) = (content.state, content.waiting)
+        var words = state == .following ? "following purges of other nodes" : state.name
+        if state != .following, let problem = content.problem { words += ": \(problem)" }
+        if content.unopened > 0 {
+            words += "; \(content.unopened) entries of the log cannot be opened because they use a different secret"
+        }
+        if !content.namesakes.isEmpty { words += "; another node has the same name" }
+        if waiting > 0 { words += "; \(waiting) purges of this node are waiting" }
+        return FleetCondition(
+            isFollowing: state == .following && content.unopened == 0,
+            detail: words
+        )
+    }
+
+    func enter(_ state: State) {
+        content.withLock {
+            $0.state = state
+            if state == .following { $0.problem = nil }
+        }
+    }
+
+    func countConnection() { content.withLock { $0.counts.connections += 1 } }
+
+    func setNamesakes(_ identities: [String]) { content.withLock { $0.namesakes = identities } }
+
+    func setWaiting(_ count: Int) { content.withLock { $0.waiting = count } }
+
+    func countPublished(_ count: Int) {
+        content.withLock { $0.counts.published += count }
+    }
+
+    func count(_ reading: Follower.Reading, fresh: Int) {
+        content.withLock {
+            $0.counts.applied += fresh
+            $0.counts.gaps += reading.hasGap ? 1 : 0
+            $0.counts.epochs += reading.markers
+            $0.counts.unreadable += reading.unopened.count
+            $0.unopened = reading.hold?.count ?? 0
+            $0.position = "\(reading.cursor.position)"
+        }
+    }
+
+    func noteContact() { content.withLock { $0.contact = .now } }
+
+    func countFailure(_ problem: String) {
+        content.withLock {
+            $0.counts.failures += 1
+            $0.problem = problem
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Crypto
+
+/// The keys of a fleet, derived from the secret that its nodes share (HKDF-SHA-256, RFC 5869). Each
+/// key has one purpose. The description reveals nothing about the secret.
+package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The shortest secret, in bytes.
+    package static let shortestSecret = 32
+
+    /// The keys of one secret.
+    struct Keys: Sendable {
+        /// Identifies the secret, so that only the right one is tried.
+        let id: UInt8
+        /// Seals entries of the log.
+        let log: SymmetricKey
+        /// Seals responses, and chunks of their bodies.
+        let responses: SymmetricKey
+        /// Derives the names of responses.
+        let names: SymmetricKey
+    }
+
+    /// Seals and opens.
+    let present: Keys
+    /// Only opens, until all nodes have the new secret and the log has no old record.
+    let previous: Keys?
+    /// Only opens, so that no node seals data that another node cannot open while the secret is
+    /// being replaced.
+    let next: Keys?
+
+    /// - Parameters:
+    ///   - previous: the secret that was replaced.
+    ///   - next: the secret that will replace it.
+    /// - Returns: `nil` if a secret is shorter than ``shortestSecret``.
+    package init?(secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil) {
+        guard [secret, previous ?? secret, next ?? secret].allSatisfy({ $0.count >= Self.shortestSecret }) else {
+            return nil
+        }
+        present = Keys(secret)
+        self.previous = previous.map { Keys($0) }
+        self.next = next.map { Keys($0) }
+    }
+
+    /// The keys that seal for one purpose.
+    func sealing(_ purpose: KeyPath<Keys, SymmetricKey>) -> SealingKeys {
+        SealingKeys(
+            present: SealingKeys.Key(key: present[keyPath: purpose], id: present.id),
+            others: [previous, next].compactMap { $0 }.map {
+                SealingKeys.Key(key: $0[keyPath: purpose], id: $0.id)
+            }
+        )
+    }
+
+    package var description: String { "keys of a fleet" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension FleetKeys.Keys {
+    fileprivate init(_ secret: [UInt8]) {
+        let material = SymmetricKey(data: secret)
+        func derive(_ purpose: String, _ length: Int) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: material,
+                salt: Array("holdfast fleet 1".utf8),
+                info: Array(purpose.utf8),
+                outputByteCount: length
+            )
+        }
+        id = derive("id", 1).withUnsafeBytes { $0.first ?? 0 }
+        log = derive("seal log", 32)
+        responses = derive("seal responses", 32)
+        names = derive("name", 32)
+    }
+}

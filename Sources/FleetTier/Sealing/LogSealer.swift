@@ -1,0 +1,74 @@
+package import HTTPCache
+
+/// Seals purges for a log whose engine is not trusted, and opens them: AES-256-GCM (NIST SP
+/// 800-38D). The engine sees no URL, tag or key, and cannot create or change a record.
+///
+/// ```
+/// 1  version    1  key id    16  purge id    12  nonce    content    16  tag
+/// ```
+/// The bytes before the nonce and the fleet's namespace are authenticated with the content, so a
+/// record of another fleet with the same secret cannot be opened.
+package struct LogSealer: Sendable {
+    package typealias Fault = SealFault
+
+    private let keys: SealingKeys
+    private let namespace: FleetNamespace
+
+    package init(keys: FleetKeys, namespace: FleetNamespace) {
+        self.keys = keys.sealing(\.log)
+        self.namespace = namespace
+    }
+
+    /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
+    /// - Throws: ``FleetLogError/limit(_:)`` for a selector of more than
+    ///   ``HTTPCache/ScopeSelector/longest`` bytes.
+    package func seal(
+        _ record: PurgeRecord,
+        using generator: inout some RandomNumberGenerator
+    ) throws(FleetLogError) -> [UInt8] {
+        guard record.selector.bytes.count <= ScopeSelector.longest else { throw .limit("selector") }
+        let header = [SealedPurge.version, keys.present.id] + record.id.bytes
+        let authenticated = authenticated(header[...])
+        let box = try record.content.withUnsafeBytes {
+            keys.seal($0, authenticating: authenticated, using: &generator)
+        }
+        .get()
+        return header + box.nonce + box.content + box.tag
+    }
+
+    package func open(_ sealed: [UInt8]) throws(Fault) -> PurgeRecord {
+        guard let id = SealedPurge.id(of: sealed) else { throw .malformed }
+        let header = authenticated(sealed[..<SealedPurge.headerLength])
+        let content = try sealed[SealedPurge.headerLength...].withUnsafeBytes {
+            keys.open($0, keyID: sealed[1], authenticating: header)
+        }
+        .get()
+        // Only a newer version of this program seals content that does not decode.
+        guard let record = PurgeRecord(id: id, content: content) else { throw .malformed }
+        return record
+    }
+
+    private func authenticated(_ header: ArraySlice<UInt8>) -> [UInt8] {
+        Array("holdfast log\0\(namespace)\0".utf8) + header
+    }
+}
+
+/// The form of a sealed record.
+package enum SealedPurge {
+    static let version: UInt8 = 1
+    static let headerLength = 18
+    /// Kind, scope, two times, and a one-byte name with its length.
+    static let shortestContent = 20
+
+    /// The longest record, in bytes.
+    package static let longest =
+        headerLength + SealingKeys.overhead + shortestContent + 63 + ScopeSelector.longest
+
+    /// The purge ID that a record claims, unverified; `nil` if it is not a record.
+    package static func id(of sealed: [UInt8]) -> PurgeID? {
+        guard sealed.count >= headerLength + SealingKeys.overhead + shortestContent, sealed.count <= longest,
+            sealed[0] == version
+        else { return nil }
+        return PurgeID(sealed[2..<headerLength])
+    }
+}

@@ -1,0 +1,34 @@
+package import HTTPCacheSemantics
+
+/// How far an engine's clock is ahead of a node's. All instants in a shared response are on the
+/// engine's clock, so the nodes' clocks need not agree.
+package struct EngineOffset: Sendable, Hashable {
+    /// Negative if the engine is behind.
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// - Parameters:
+    ///   - engine: the engine's time at an instant.
+    ///   - node: the node's time at the same instant.
+    package init(engine: EngineTime, node: Timestamp) {
+        milliseconds = Timestamp(milliseconds: engine.milliseconds).milliseconds(since: node)
+    }
+
+    /// Converts an instant from the node's clock to the engine's. The minimum and maximum instants
+    /// stay unchanged.
+    package func engineTime(_ instant: Timestamp) -> EngineTime {
+        EngineTime(milliseconds: moved(instant, by: milliseconds).milliseconds)
+    }
+
+    /// Converts an instant from the engine's clock to the node's. The minimum and maximum instants
+    /// stay unchanged.
+    package func timestamp(_ instant: EngineTime) -> Timestamp {
+        let (opposite, isTooLarge) = (0 as Int64).subtractingReportingOverflow(milliseconds)
+        return moved(Timestamp(milliseconds: instant.milliseconds), by: isTooLarge ? .max : opposite)
+    }
+
+    private func moved(_ instant: Timestamp, by delta: Int64) -> Timestamp {
+        instant == .distantFuture || instant == .distantPast ? instant : instant.adding(milliseconds: delta)
+    }
+}

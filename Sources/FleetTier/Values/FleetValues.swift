@@ -1,0 +1,76 @@
+package import NIOCore
+
+/// The sealed responses that the nodes of a fleet share, on an engine that may forget any of them
+/// at any time.
+///
+/// A value is bytes under a ``ValueName``, with a lifetime. Correctness does not depend on a
+/// value's presence, and its bytes are not trusted: see ``EnvelopeSealer``. `FleetValuesContract`
+/// (HoldfastTesting) has the rules for all implementations.
+///
+/// Every call has a deadline and never waits longer. After ``FleetLogError/timedOut`` or
+/// ``FleetLogError/unreachable``, a write may have taken effect. Lifetimes are in whole
+/// milliseconds; a lifetime below a millisecond is rejected with ``FleetLogError/limit(_:)``.
+package protocol FleetValues: FetchLeases {
+    /// Returns the values under the given names in one round trip, with `nil` for missing values.
+    ///
+    /// - Parameter names: at most ``ValueLimits/mostNames``, all of one cache key.
+    func values(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?]
+
+    /// Replaces an earlier value, and releases a lease in the same step.
+    ///
+    /// A value is earlier if its header (``ValueHeader``) has an earlier or the same response time,
+    /// if it has no header, or if its response time is more than a minute ahead of the engine's
+    /// clock. A later value stays.
+    ///
+    /// - Parameters:
+    ///   - value: at most ``ValueLimits/longestValue`` bytes, with a header.
+    ///   - lease: released if it is still held with this token, even if the value was not put.
+    /// - Returns: whether the value was put.
+    func put(
+        _ value: ByteBuffer,
+        as name: ValueName,
+        for lifetime: Duration,
+        releasing lease: FetchLease?,
+        within limit: Duration
+    ) async throws(FleetLogError) -> Bool
+
+    /// Returns chunks of a body over a separate connection, so that no value waits for them, with
+    /// `nil` for missing chunks.
+    ///
+    /// - Parameter names: at most ``ValueLimits/mostChunks``, all of one cache key.
+    func chunks(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?]
+
+    /// Puts chunks of a body, over the same connection as ``chunks(_:within:)``.
+    ///
+    /// - Parameter chunks: at most ``ValueLimits/mostChunks`` of at most
+    ///   ``ValueLimits/longestChunk`` bytes, all of one cache key.
+    /// - Throws: also if only some of the chunks were put.
+    func putChunks(_ chunks: [SealedChunk], for lifetime: Duration, within limit: Duration) async throws(FleetLogError)
+
+    /// Sets a new lifetime for values and chunks, from now. It may be shorter than the old one.
+    ///
+    /// - Parameter names: at most ``ValueLimits/mostExtended``, all of one cache key.
+    /// - Returns: whether all of them existed.
+    func extend(
+        _ names: [ValueName],
+        for lifetime: Duration,
+        within limit: Duration
+    ) async throws(FleetLogError) -> Bool
+}
+
+/// The limits on what a fleet shares.
+package enum ValueLimits {
+    /// The maximum number of names in one call.
+    package static let mostNames = 32
+    /// The maximum number of chunks in one call. More would delay the chunks of other bodies.
+    package static let mostChunks = 8
+    /// The maximum number of names in one call that sets a new lifetime.
+    package static let mostExtended = 256
+    /// The bytes of a body in one chunk, and the longest body in an envelope.
+    package static let chunkLength = 64 << 10
+    /// The longest sealed chunk.
+    package static let longestChunk = chunkLength + ChunkSealer.overhead
+    /// The longest value: an envelope in which every part has its maximum length. An engine's
+    /// client must accept a value of this length.
+    package static let longestValue = EnvelopeSealer.longest
+}

@@ -1,0 +1,123 @@
+package import HTTPCache
+package import HTTPCacheSemantics
+package import NIOCore
+
+/// A response as nodes share it: a ``HTTPCache/ResponseDraft`` without its pin, and the body or a
+/// reference to its chunks.
+///
+/// Its instants are on the engine's clock. ``draft(at:_:)`` converts them to the node's clock.
+package struct ResponseEnvelope: Sendable {
+    /// The body of a shared response.
+    package enum Body: Sendable, Hashable {
+        /// At most ``ValueLimits/chunkLength`` bytes.
+        case inline(ByteBuffer)
+        /// A longer one.
+        case chunks(ChunkedBody)
+    }
+
+    /// The position up to which the node had applied the log before it asked the origin. Later
+    /// purges apply to this response.
+    package let fencingPosition: LogPosition
+    package let body: Body
+    /// With instants on the engine's clock.
+    let content: ResponseDraft
+    /// When the response was received, by the clock of the node that sealed it. An engine that lies
+    /// about its time cannot make the response younger.
+    let receivedLocally: Timestamp
+
+    /// - Parameters:
+    ///   - draft: with instants on the node's clock.
+    ///   - fencingPosition: the position that was applied before the request was sent.
+    package init(_ draft: ResponseDraft, fencingPosition: LogPosition, body: Body, _ offset: EngineOffset) {
+        var content = draft
+        content.move { Timestamp(milliseconds: offset.engineTime($0).milliseconds) }
+        self.init(
+            content: content,
+            receivedLocally: draft.head.responseTime,
+            fencingPosition: fencingPosition,
+            body: body
+        )
+    }
+
+    /// - Parameter content: with instants on the engine's clock.
+    init(content: ResponseDraft, receivedLocally: Timestamp, fencingPosition: LogPosition, body: Body) {
+        self.receivedLocally = receivedLocally
+        var content = content
+        content.expectedLength = StatedLength(clamping: body.length)
+        content.isPinned = false
+        self.content = content
+        self.fencingPosition = fencingPosition
+        self.body = body
+    }
+
+    package var key: CacheKey { content.key }
+    package var tags: [String] { content.tags }
+    /// When the response was received, or last freshened.
+    package var respondedAt: EngineTime { EngineTime(milliseconds: content.head.responseTime.milliseconds) }
+
+    /// The response with instants on a node's clock, ready to store there.
+    ///
+    /// The offset is an estimate, and the engine may lie about its clock. So the age is the greater
+    /// of the age by the engine's clock and the age by both nodes' clocks, and never negative. All
+    /// instants shift by the same amount, so intervals do not change.
+    package func draft(at now: Timestamp, _ offset: EngineOffset) -> ResponseDraft {
+        let latest = min(now, receivedLocally)
+        let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: latest))
+        var draft = content
+        draft.move {
+            let moved = offset.timestamp(EngineTime(milliseconds: $0.milliseconds))
+            return moved == .distantFuture || moved == .distantPast ? moved : moved.adding(milliseconds: -ahead)
+        }
+        draft.head.responseTime = min(draft.head.responseTime, now)
+        draft.head.requestTime = min(draft.head.requestTime, draft.head.responseTime)
+        draft.storedAt = min(draft.storedAt, now)
+        return draft
+    }
+}
+
+extension ResponseEnvelope.Body {
+    /// In bytes.
+    package var length: Int {
+        switch self {
+        case .inline(let bytes): bytes.readableBytes
+        case .chunks(let body): body.length
+        }
+    }
+}
+
+extension ResponseDraft {
+    fileprivate mutating func move(_ translate: (Timestamp) -> Timestamp) {
+        head.requestTime = translate(head.requestTime)
+        head.responseTime = translate(head.responseTime)
+        head.explicitExpiry = head.explicitExpiry.map(translate)
+        freshUntil = translate(freshUntil)
+        storedAt = translate(storedAt)
+    }
+}
+
+/// A body in chunks of ``ValueLimits/chunkLength`` bytes, of which the last may be shorter.
+package struct ChunkedBody: Sendable, Hashable {
+    package var id: BodyID
+    /// In bytes.
+    package var length: Int
+    /// The digest over the sealed chunks, so that no other chunk fits this body: see
+    /// ``ChunkSealer``.
+    package var digest: [UInt8]
+
+    package init(id: BodyID, length: Int, digest: [UInt8]) {
+        self.id = id
+        self.length = length
+        self.digest = digest
+    }
+
+    /// The number of chunks.
+    package var count: Int { Self.count(length) }
+
+    /// The number of chunks of a body of a given length.
+    package static func count(_ length: Int) -> Int { (length + ValueLimits.chunkLength - 1) / ValueLimits.chunkLength }
+
+    /// The bytes of a chunk.
+    func length(of index: Int) -> Int {
+        min(ValueLimits.chunkLength, length - index * ValueLimits.chunkLength)
+    }
+}

@@ -1,0 +1,123 @@
+import HTTPCacheSemantics
+import HTTPTypes
+package import NIOCore
+
+/// A stored response whose content is in memory, served without anything to wait for.
+///
+/// ``CacheEngine/respond(to:)`` would serve the same at the same moment.
+///
+/// A class, because it is large and is passed through several functions.
+package final class ImmediateHit: Sendable {
+    package let response: CacheResponse
+    /// The response's content in one piece; empty if it has none.
+    package let content: ByteBuffer
+    /// The conditions under which another request of the same bytes gets the same response; `nil`
+    /// if they are not known, or the response is not fresh.
+    package let conditions: Conditions?
+
+    init(response: CacheResponse, content: ByteBuffer, conditions: Conditions?) {
+        self.response = response
+        self.content = content
+        self.conditions = conditions
+    }
+
+    /// The facts, beside the request, on which a hit depends: the responses stored under its keys,
+    /// mode, rules, and time.
+    package struct Conditions: Sendable {
+        let status: Int
+        let method: HTTPRequest.Method
+        let found: FoundResponses
+        let sequence: InvalidationSequence
+        /// See ``CacheEngine/settingsVersion``.
+        package let settings: UInt64
+        /// When it was decided. Before that instant another variant may be the best.
+        let since: Timestamp
+        let responseTime: Timestamp
+        /// Milliseconds: `corrected_initial_age`. RFC 9111 §4.2.3
+        let initialAge: Int64
+        /// Milliseconds of age from which the conditions do not hold.
+        let ageLimit: Int64
+        /// Milliseconds for which the response is fresh, from when it was made at the origin.
+        package let lifetime: Int64
+
+        /// The longest lifetime there is, in milliseconds: 2³¹ seconds. RFC 9111 §1.2.2
+        static let lifetimeLimit: Int64 = (1 << 31) * 1000
+
+        /// The response's age in milliseconds, RFC 9111 §4.2.3; `nil` if the time is over, or the
+        /// clock was set back.
+        func age(at now: Timestamp) -> Int64? {
+            guard now >= since else { return nil }
+            let age = initialAge + max(0, now.milliseconds(since: responseTime))
+            return age < ageLimit ? age : nil
+        }
+    }
+}
+
+extension ImmediateHit.Conditions {
+    /// Whether a store still has the same responses. It counts as a use of them.
+    func hold(in store: any ResponseStore) -> Bool {
+        guard store.invalidationSequence == sequence else { return false }
+        return found.own.isPresent(in: store) && found.common?.isPresent(in: store) ?? true
+    }
+}
+
+extension FoundResponses.UnderKey {
+    /// Whether memory still has the same.
+    fileprivate func isPresent(in store: any ResponseStore) -> Bool {
+        guard let present = store.resident(key), present.count == responses.count else { return false }
+        for index in responses.indices where !present[index].isSame(as: responses[index]) { return false }
+        return true
+    }
+}
+
+extension StoredResponse {
+    /// Whether it is unchanged: every change of its head brings a new ``content``, or another time.
+    fileprivate func isSame(as other: StoredResponse) -> Bool {
+        id == other.id && content === other.content && head.responseTime == other.head.responseTime
+            && head.invalidation == other.head.invalidation
+    }
+}
+
+extension ExchangeFlow {
+    /// The conditions of a hit; `nil` if it is not plainly fresh, or if the request, a rule or a
+    /// caller makes it depend on time in another way.
+    ///
+    /// - Parameters:
+    ///   - found: all responses stored under the request's keys.
+    ///   - sequence: as it was before the lookup.
+    func conditions(
+        of serve: Serve,
+        _ response: CacheResponse,
+        _ found: FoundResponses,
+        _ sequence: InvalidationSequence
+    ) -> ImmediateHit.Conditions? {
+        let fields = prepared.request.head.headerFields
+        let (stored, freshness) = (serve.stored, serve.freshness)
+        guard prepared.contact == .lasting, serve.outcome.isHit, serve.outcome.detail == nil, freshness.isFresh,
+            !stored.head.isInvalidated,
+            !fields.contains(.cacheControl), !fields.contains(where: { $0.name.canonicalName == "pragma" }),
+            !prepared.request.hasRareParts, stored.head.explicitExpiry == nil,
+            freshness.lifetime.milliseconds <= ImmediateHit.Conditions.lifetimeLimit,
+            prepared.settings(for: stored.head.fields)?.responseFields.mayTouchTime != true
+        else { return nil }
+        return ImmediateHit.Conditions(
+            status: response.head.status.code,
+            method: prepared.method,
+            found: found,
+            sequence: sequence,
+            settings: prepared.settingsVersion,
+            since: now,
+            responseTime: stored.head.responseTime,
+            initialAge: freshness.age.correctedInitialAge,
+            ageLimit: machine.changingAge(stored, freshness),
+            lifetime: freshness.lifetime.milliseconds
+        )
+    }
+}
+
+extension FieldEdits {
+    /// Whether they change a field that says how old the response is.
+    fileprivate var mayTouchTime: Bool {
+        [HTTPField.Name.age, .date].contains { removed.contains($0) || set.contains($0) }
+    }
+}

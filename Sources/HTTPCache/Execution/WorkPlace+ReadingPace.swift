@@ -1,0 +1,40 @@
+import NIOCore
+import Synchronization
+
+extension ExecutionContext {
+    /// Whether callers' threads may read from a disk: as long as a read takes microseconds, as it
+    /// does if the system has cached the bytes.
+    ///
+    /// After a read that took long no thread reads for a hundred times as long, so that callers'
+    /// threads wait for a disk one hundredth of the time at most. Other reads run on threads where
+    /// they block nothing. That costs a change of threads, which does not matter compared with
+    /// waiting for a disk.
+    final class ReadingPace: Sendable {
+        /// A read that takes longer waited for a disk.
+        private static let patience = TimeAmount.milliseconds(1)
+        private static let pause: Int64 = 100
+
+        /// Uptime in nanoseconds from which on reads are allowed again.
+        private let resumes = Atomic<UInt64>(0)
+        private let now: @Sendable () -> NIODeadline
+
+        init(now: @escaping @Sendable () -> NIODeadline = { .now() }) {
+            self.now = now
+        }
+
+        /// Reads if reads are allowed now; `nil` otherwise.
+        func read<Value>(_ body: () -> Value?) -> Value? {
+            let start = now()
+            guard start.uptimeNanoseconds >= resumes.load(ordering: .relaxed) else { return nil }
+            defer {
+                let end = now()
+                let time = end - start
+                if time > Self.patience {
+                    let resumption = end + .nanoseconds(time.nanoseconds * Self.pause)
+                    resumes.store(resumption.uptimeNanoseconds, ordering: .relaxed)
+                }
+            }
+            return body()
+        }
+    }
+}

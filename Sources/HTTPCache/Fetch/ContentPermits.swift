@@ -1,0 +1,140 @@
+import Synchronization
+
+/// The memory for stored content of responses under way: one permit for each response, for one
+/// chunk of its content. A client that reads nothing keeps its response's permit, and costs no
+/// more.
+///
+/// A response that finds no permit waits for its turn. Clients share the permits as they share
+/// those at an origin: one client alone never gets the last quarter. docs/decisions/0025
+package final class ContentPermits: Sendable {
+    /// The bytes of one permit: a chunk of the store. 64 KiB
+    package static let permitLength = 64 << 10
+
+    private struct State {
+        var permits = OriginPermits()
+        var limit: Int
+        var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var nextWaiter: UInt64 = 0
+        /// The most permits that were taken since ``takePeak()``.
+        var peak = 0
+
+        /// Takes a permit if one is free for the client.
+        mutating func enterIfFree(_ client: RequestClient) -> Bool {
+            let isEntered = permits.enterIfFree(client, limit: limit)
+            peak = max(peak, permits.count)
+            return isEntered
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter bytes: the memory for all permits together.
+    package init(bytes: Int) { state = Mutex(State(limit: Self.limit(bytes))) }
+
+    private static func limit(_ bytes: Int) -> Int { max(1, bytes / permitLength) }
+
+    /// The permits that are taken.
+    package var count: Int { state.withLock { $0.permits.count } }
+
+    /// The responses that wait for a permit.
+    package var waitingCount: Int { state.withLock { $0.permits.waitingCount } }
+
+    /// The most permits that were taken since this was called last.
+    package func takePeak() -> Int {
+        state.withLock { state in
+            defer { state.peak = state.permits.count }
+            return state.peak
+        }
+    }
+
+    /// Replaces the memory for all permits. With more of it, waiting responses continue at once.
+    func reconfigure(bytes: Int) {
+        let admitted = state.withLock { state in
+            state.limit = Self.limit(bytes)
+            return state.permits.admit(limit: state.limit).compactMap { state.waiting.removeValue(forKey: $0) }
+        }
+        for waiter in admitted { waiter.resume(returning: true) }
+    }
+
+    /// Takes a permit; waits if the client may have none now.
+    ///
+    /// - Returns: `nil` if the task was cancelled.
+    package func enter(_ client: RequestClient) async -> Permit? {
+        if state.withLock({ $0.enterIfFree(client) }) { return Permit(self, client) }
+        let id = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
+        }
+        let isEntered = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isEntered: Bool? = state.withLock { state in
+                    if Task.isCancelled { return false }
+                    switch state.permits.enter(id, client, limit: state.limit, waitingLimit: .max) {
+                    case .entered: return true
+                    case .full: return false
+                    case .waits:
+                        state.waiting[id] = continuation
+                        return nil
+                    }
+                }
+                if let isEntered { continuation.resume(returning: isEntered) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.permits.giveUp(id) ? $0.waiting.removeValue(forKey: id) : nil }
+            waiter?.resume(returning: false)
+        }
+        return isEntered ? Permit(self, client) : nil
+    }
+
+    private func leave(_ client: RequestClient) {
+        let admitted = state.withLock { state in
+            state.permits.leave(client, limit: state.limit).compactMap { state.waiting.removeValue(forKey: $0) }
+        }
+        for waiter in admitted { waiter.resume(returning: true) }
+    }
+
+    /// One permit. It is free again when nothing refers to it.
+    package final class Permit: Sendable {
+        fileprivate let permits: ContentPermits
+        fileprivate let client: RequestClient
+
+        fileprivate init(_ permits: ContentPermits, _ client: RequestClient) {
+            self.permits = permits
+            self.client = client
+        }
+
+        deinit { permits.leave(client) }
+    }
+}
+
+/// Takes turns for a permit: it gives its own back between two chunks.
+struct ContentTurn: Sendable {
+    private let permits: ContentPermits
+    private let client: RequestClient
+    private var permit: ContentPermits.Permit?
+
+    init(_ permit: ContentPermits.Permit) {
+        permits = permit.permits
+        client = permit.client
+        self.permit = permit
+    }
+
+    /// The same turn without a permit: for another reader.
+    var another: ContentTurn {
+        var turn = self
+        turn.permit = nil
+        return turn
+    }
+
+    /// Gives the permit back, because its chunk has left, and waits for the next one.
+    ///
+    /// - Throws: `CancellationError`
+    mutating func next() async throws {
+        permit = nil
+        permit = await permits.enter(client)
+        if permit == nil { throw CancellationError() }
+    }
+
+    /// Gives the permit back.
+    mutating func end() { permit = nil }
+}

@@ -1,0 +1,421 @@
+package import HTTPCacheSemantics
+package import HTTPTypes
+
+/// How an in-flight fetch treats the head that the origin sent. Pure: request, stored response and
+/// head in, decision out.
+package enum FetchDecision: Sendable {
+    /// A 304 about the stored response: it has this head now.
+    case freshen(StoredResponse, head: StoredResponseHead)
+    /// The same, but the fields of the 304 must not be stored. The caller whose request it was gets
+    /// the response under this head; the store keeps the old head.
+    case confirm(StoredResponse, head: StoredResponseHead)
+    /// A 304 about another response: ask again without validators.
+    case askAgain
+    /// Store it under this draft, and share it.
+    case store(ResponseDraft)
+    /// The rest of a stored part: both together are served, and stored. RFC 9111 §3.4
+    case complete(StoredResponse, CombinedResponse, ResponseDraft)
+    /// A part: its own caller is served it as it is, and it is stored combined with the stored
+    /// bytes.
+    case combine(StoredResponse, CombinedResponse, ResponseDraft)
+    /// Only the caller whose request this was may have it, and it is not stored.
+    case passThrough(StorageRefusal)
+    /// It looks wrong compared with the stored response, which is served instead.
+    case refuse(replacing: StoredResponse)
+}
+
+/// The facts that an in-flight fetch knows of its request.
+package struct FetchContext: Sendable {
+    let prepared: PreparedRequest
+    let key: CacheKey
+    var fetch: ReuseMachine.Fetch
+    var known: FetchPlan.Known
+    let requestTime: Timestamp
+    var options: EngineOptions
+    /// Up to where the fleet log was applied before the request; `nil` if other nodes get nothing.
+    var fencingPosition: LogPosition?
+    /// Secrets of the request that no stored response may show.
+    private var secretValues: [String] = []
+    /// Whether the request has secrets.
+    private var hasSecrets = false
+
+    init(
+        _ prepared: PreparedRequest,
+        key: CacheKey,
+        _ plan: FetchPlan,
+        requestTime: Timestamp,
+        options: EngineOptions
+    ) {
+        self.prepared = prepared
+        self.key = key
+        fetch = plan.fetch
+        known = plan.known
+        self.requestTime = requestTime
+        self.options = options
+        let request = prepared.request
+        if let secrets = request.secrets {
+            hasSecrets = secrets.occur(in: request.head, ignoring: prepared.settings?.ignoredFields ?? [])
+            secretValues = secrets.values(in: request.head)
+        }
+    }
+
+    /// The request as its caller presented it, without the cache's validators.
+    private var presented: CacheRequest { prepared.request }
+    /// The presented head by which variants are selected, with its credentials replaced.
+    private var selecting: HTTPRequest { prepared.selecting }
+    /// Whether the response would be stored for its principal alone.
+    private var isPerPrincipal: Bool { prepared.isPerPrincipal }
+    /// The rules for the request, and for the responses to it.
+    private var rules: RequestRules? { prepared.rules }
+    private var policy: CachePolicy { prepared.policy }
+
+    package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FetchDecision {
+        // The rest was asked for, and the whole came: the representation has changed.
+        if fetch.completing != nil, response.status != .partialContent, response.status.kind != .successful {
+            return .askAgain
+        }
+        if response.status == .notModified, let validating = fetch.validating {
+            return freshen(validating, by: response, at: responseTime)
+        }
+        if let completing = fetch.completing, response.status == .partialContent {
+            return complete(completing, with: response, at: responseTime)
+        }
+        // This is decided before storability: a captive portal forbids storing its page.
+        if fetch.mayStandIn, presented.head.method == .get, let storedSuccess = known.success,
+            let guarding = prepared.goodDataGuard(for: storedSuccess, options),
+            guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
+        {
+            return .refuse(replacing: storedSuccess)
+        }
+        let partition: CacheKey
+        switch storability(of: response) {
+        case .forbidden(let refusal): return .passThrough(refusal)
+        case .common: partition = isPerPrincipal ? key : key.inPartition(.common)
+        case .principal: partition = key
+        }
+        // An error whose `Vary` differs from theirs would be selected in place of other variants'
+        // successes.
+        if response.status.code >= 400,
+            known.variants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
+        {
+            return .passThrough(.storedSuccess)
+        }
+        // A stream of events has no end that a later reader could wait for.
+        if response.isEndless { return .passThrough(.endless) }
+        if !known.isWhole, response.status.code >= 400 { return .passThrough(.store) }
+        if let storedSuccess = known.success {
+            // An error never replaces a stored success.
+            if response.status.code >= 400 { return .passThrough(.storedSuccess) }
+            let length = response.contentLength
+            let guarding = prepared.goodDataGuard(for: storedSuccess, options)
+            if guarding?.refuses(response, length: length, replacing: storedSuccess) == true {
+                return fetch.mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(.guarded)
+            }
+            if response.status == .partialContent {
+                return combine(storedSuccess, with: response, in: partition, at: responseTime)
+            }
+        }
+        let head = head(of: response, in: partition, at: responseTime)
+        guard keepsTags(head, of: response.headerFields) else { return .passThrough(.tags) }
+        return .store(draft(head, in: partition, response.contentLength, at: responseTime))
+    }
+
+    /// Decides about a 304 for the cache's own condition. RFC 9111 §4.3.4
+    private func freshen(
+        _ validating: StoredResponse,
+        by response: HTTPResponse,
+        at responseTime: Timestamp
+    ) -> FetchDecision {
+        guard
+            var head = policy.freshened(
+                validating.head,
+                by: response,
+                requestTime: requestTime,
+                responseTime: responseTime,
+                request: selecting,
+                // In a private cache a common partition's response is other principals' too.
+                isForOthers: policy.kind == .private && validating.key != key
+            )
+        else {
+            // It may be about an entity tag of the caller's own, who then has what it needs.
+            return policy.confirmsCallersCopy(response, to: presented.head)
+                ? .passThrough(.statusAboutRequest) : .askAgain
+        }
+        // A 304 to a request without credentials says that the response is for such requests too,
+        // if it states the directives that a 200 would have (RFC 9110 §15.4.5). One of a mirror,
+        // which gets no credentials, states none.
+        let basis = sharingBasis(in: validating.key)
+        if basis == .directives || response.headerFields.contains(.cacheControl) {
+            head.sharingBasis = basis
+        } else if policy.isWithheld(validating.head) {
+            return .askAgain
+        }
+        let updated = withCallersExpiry(head)
+        guard keepsTags(updated, of: response.headerFields, validating.head.fields) else {
+            return .confirm(validating, head: updated)
+        }
+        switch audience(of: updated) {
+        case .common: return .freshen(validating, head: updated)
+        // A principal's own copy is another stored response: asked for as such.
+        case .principal: return validating.isCommon ? .askAgain : .freshen(validating, head: updated)
+        case .forbidden: return .confirm(validating, head: updated)
+        }
+    }
+
+    private var hasCredentials: Bool {
+        if isPerPrincipal || presented.principal != nil || hasSecrets { return true }
+        guard prepared.hasCredentialFields, let ignored = rules?.settings.ignoredFields, !ignored.isEmpty else {
+            return prepared.hasCredentialFields
+        }
+        return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
+    }
+
+    /// The basis on which a response to this request is served to others. RFC 9111 §3.5
+    private func sharingBasis(in partition: CacheKey) -> SharingBasis {
+        guard partition.isCommon, hasCredentials || presented.head.headerFields.contains(.authorization) else {
+            return .noCredentials
+        }
+        return .directives
+    }
+
+    /// A stored head that fields of a response to this request were added to.
+    private func withBasis(_ head: StoredResponseHead, in partition: CacheKey) -> StoredResponseHead {
+        var head = head
+        if sharingBasis(in: partition) == .directives { head.sharingBasis = .directives }
+        return head
+    }
+
+    /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC
+    /// 9111 §3, §4.3.4
+    ///
+    /// `no-store` forbids storing any part of the response, and so does `private` in a shared
+    /// cache.
+    func audience(of head: StoredResponseHead) -> Storability {
+        let status: HTTPResponse.Status = head.status == .partialContent ? .ok : head.status
+        return storability(of: HTTPResponse(status: status, headerFields: head.fields), isStored: true)
+    }
+
+    /// Whether a HEAD's fields may be stored with the stored response to GET.
+    /// - Returns: the head to store; `nil` if they may not.
+    package func updating(_ stored: StoredResponse, to head: StoredResponseHead) -> StoredResponseHead? {
+        guard keepsTags(head, of: stored.head.fields) else { return nil }
+        switch audience(of: head) {
+        case .common: break
+        case .principal: if stored.isCommon { return nil }
+        case .forbidden: return nil
+        }
+        return withBasis(head, in: stored.key)
+    }
+
+    /// - Parameter isStored: it is stored already, as a response to GET: a missing lifetime is no
+    ///   reason against it.
+    private func storability(of response: HTTPResponse, isStored: Bool = false) -> Storability {
+        // It may repeat a secret, for example in a redirection to the request's own target.
+        let showsSecret = { (field: HTTPField) in secretValues.contains { field.value.contains($0) } }
+        if !secretValues.isEmpty, response.headerFields.contains(where: showsSecret) {
+            return .forbidden(.authorization)
+        }
+        var request = presented.head
+        if isStored, request.method == .head { request.method = .get }
+        let isExpiring = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
+        if response.status == .partialContent {
+            return policy.partialStorability(
+                of: response,
+                to: request,
+                hasCredentials: hasCredentials,
+                hasExplicitExpiry: isExpiring
+            )
+        }
+        return policy.storability(
+            of: response,
+            to: request,
+            hasCredentials: hasCredentials,
+            methodIsKeyed: presented.isContentKeyed,
+            hasExplicitExpiry: isExpiring,
+            isStored: isStored
+        )
+    }
+
+    private func head(
+        of response: HTTPResponse,
+        in partition: CacheKey,
+        at responseTime: Timestamp
+    ) -> StoredResponseHead {
+        var head = StoredResponseHead(
+            requestMethod: presented.head.method,
+            selectingFields: policy.selectingFields(of: selecting, for: response),
+            status: response.status,
+            fields: policy.storedFields(of: response),
+            requestTime: requestTime,
+            responseTime: responseTime,
+            explicitExpiry: response.status.kind == .successful ? explicitExpiry(at: responseTime) : nil
+        )
+        head.sharingBasis = sharingBasis(in: partition)
+        return head
+    }
+
+    func draft(
+        _ head: StoredResponseHead,
+        in partition: CacheKey,
+        _ length: StatedLength?,
+        at responseTime: Timestamp
+    ) -> ResponseDraft {
+        let settings = rules?.settings(for: head.fields)
+        return ResponseDraft(
+            key: partition,
+            head: head,
+            freshUntil: policy.freshUntil(head),
+            isUsableStale: policy.isUsableStale(head),
+            expectedLength: length,
+            storedAt: responseTime,
+            tags: tags(of: head.fields, settings),
+            isPinned: settings?.isPinned ?? false
+        )
+    }
+
+    /// The draft of a stored response under a new head.
+    package func draft(_ head: StoredResponseHead, replacing stored: StoredResponse) -> ResponseDraft {
+        draft(head, in: stored.key, StatedLength(clamping: stored.bodyLength), at: stored.storedAt)
+    }
+
+    // MARK: Partial content
+
+    /// Decides about the response to a request for the rest of a stored part: the whole is served
+    /// if both combine. Anything else but a whole new response is asked for again.
+    private func complete(
+        _ stored: StoredResponse,
+        with response: HTTPResponse,
+        at responseTime: Timestamp
+    ) -> FetchDecision {
+        var whole = response
+        whole.status = .ok
+        guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
+            return .askAgain
+        }
+        // A rest that must not be stored is not combined with stored bytes, nor a principal's with
+        // a common response.
+        switch storability(of: whole) {
+        case .common: break
+        case .principal: if stored.isCommon { return .askAgain }
+        case .forbidden: return .askAgain
+        }
+        let head = withBasis(withCallersExpiry(combined.head), in: stored.key)
+        return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
+    }
+
+    /// Decides about a part if another part, or all, is stored.
+    private func combine(
+        _ stored: StoredResponse,
+        with response: HTTPResponse,
+        in partition: CacheKey,
+        at responseTime: Timestamp
+    ) -> FetchDecision {
+        if stored.key == partition, let combined = combined(stored, with: response, at: responseTime) {
+            let head = withBasis(withCallersExpiry(combined.head), in: partition)
+            return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
+        }
+        // A part never replaces the whole; of two parts that cannot be combined the newer one
+        // stays.
+        guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
+        let head = head(of: response, in: partition, at: responseTime)
+        return .store(draft(head, in: partition, response.partLength, at: responseTime))
+    }
+
+    private func combined(
+        _ stored: StoredResponse,
+        with response: HTTPResponse,
+        at responseTime: Timestamp
+    ) -> CombinedResponse? {
+        let combined = policy.combined(
+            stored.head,
+            bodyLength: stored.bodyLength,
+            with: response,
+            requestTime: requestTime,
+            responseTime: responseTime,
+            request: selecting
+        )
+        guard let combined, keepsTags(combined.head, of: response.headerFields, stored.head.fields) else { return nil }
+        return combined
+    }
+
+    // MARK: Tags
+
+    /// Whether a head has the fields with tags that the response had. A response may forbid that a
+    /// field is stored (`private="surrogate-key"`). Stored without its tags, a purge by one of them
+    /// would not reach it.
+    private func keepsTags(_ head: StoredResponseHead, of sources: HTTPFields...) -> Bool {
+        let named = rules?.settings(for: head.fields).tagFields ?? []
+        return named.allSatisfy { field in
+            head.fields.contains(field.name) || !sources.contains { $0.contains(field.name) }
+        }
+    }
+
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path if equivalent
+    /// queries share it, the tags of the rules, those of the fields that the rules name, and the
+    /// tags of the request.
+    private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
+        var tags: [String] = []
+        if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
+        if options.usesNoVarySearch, !NoVarySearch(fields).isDefault, let tag = key.components.target.searchTag {
+            tags.append(tag)
+        }
+        for tag in settings?.tags ?? [] where !tags.containsBytes(of: tag) { tags.append(tag) }
+        for field in settings?.tagFields ?? [] {
+            field.forEachTag(in: fields) { tag in
+                if !tags.containsBytes(of: tag) { tags.append(tag) }
+                // One too many keeps the response out of the store. An origin must not make this
+                // compare thousands with each other.
+                return tags.count <= ResponseDraft.maximumTagCount
+            }
+        }
+        for tag in presented.tags where !tags.containsBytes(of: tag) { tags.append(tag) }
+        return tags
+    }
+
+    private func explicitExpiry(at now: Timestamp) -> Timestamp? {
+        guard case .expiring(let expiry) = presented.storage else { return nil }
+        return expiry.instant(storedAt: now)
+    }
+
+    private func withCallersExpiry(_ head: StoredResponseHead) -> StoredResponseHead {
+        var head = head
+        head.explicitExpiry = explicitExpiry(at: head.responseTime)
+        return head
+    }
+}
+
+extension StoredResponse {
+    /// Whether it may be served to every principal.
+    fileprivate var isCommon: Bool { key == key.inPartition(.common) }
+}
+
+extension TargetURI {
+    /// Cache groups as tags of the store. A group belongs to one origin, so its origin is part of
+    /// the tag. RFC 9875 §2.1
+    func tags(ofGroups groups: [String]) -> [String] {
+        groups.map { "group \(scheme)://\(host):\(port) \($0)" }
+    }
+}
+
+extension CachePolicy {
+    /// Whether it may be served, however stale, when the origin is unreachable: nothing forbids it,
+    /// and it is no error. An old error is never served for an unreachable origin.
+    func isUsableStale(_ head: StoredResponseHead) -> Bool {
+        staleUse(of: head) == .allowed && head.status.code < 400
+    }
+}
+
+extension HTTPResponse {
+    /// Whether its media type has content that continues for as long as a client listens.
+    fileprivate var isEndless: Bool {
+        guard let type = headerFields[.contentType]?.lowercased() else { return false }
+        return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
+    }
+
+    /// Bytes in the part that a 206 says it holds.
+    var partLength: StatedLength? { ContentRange(headerFields)?.range.length }
+
+    /// `Content-Length`, if it is one valid number (if it is repeated, all must be the same). RFC
+    /// 9110 §8.6
+    var contentLength: StatedLength? { ContentLength(headerFields).bytes }
+}

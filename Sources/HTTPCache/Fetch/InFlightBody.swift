@@ -1,0 +1,361 @@
+import HTTPCacheSemantics
+import NIOCore
+import Synchronization
+
+/// A body on its way from the origin, read by any number of callers, each at its own pace, while it
+/// is stored.
+///
+/// The bytes that have arrived stay in a window in memory. A chunk may leave the window once it is
+/// on disk, where a reader that fell behind gets it, or once some reader has passed it and another
+/// chunk needs its room. So the disk paces a stored body, the fastest reader paces one that is not
+/// stored (any more), and the slowest reader paces none; and memory is bounded. If a body is not
+/// stored, a reader that fell behind gets an error. When the last reader leaves, a body that is not
+/// stored ends, and one that is stored continues for a limited time: see ``UnreadLimit``.
+final class InFlightBody: Sendable {
+    fileprivate struct Reader {
+        var offset: Int64 = 0
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    fileprivate enum End {
+        case complete
+        case failed(any Error)
+    }
+
+    /// A stored body that continues without a reader, for a limited time.
+    fileprivate struct Unread {
+        var entry: UnreadWatch.Entry
+        /// Bytes that had come when the last reader left.
+        var start: Int64
+        var isExtended = false
+    }
+
+    fileprivate struct State {
+        var window = BodyWindow()
+        var writer: (any ResponseWriter)?
+        var isStoring = false
+        var readers: [Int: Reader] = [:]
+        var nextReader = 0
+        var end: End?
+        /// All of it has come, and is being stored.
+        var isWhole = false
+        var unread: Unread?
+        /// How often it has been without a reader: an expired time may belong to an earlier one.
+        var unreadCount = 0
+        /// Given up because it had no reader: no reader can come any more.
+        var isAbandoned = false
+        var producer: CheckedContinuation<Void, Never>?
+    }
+
+    /// Bytes the window holds before chunks have to leave it. One chunk more may be in it.
+    static let windowLimit: Int64 = 1 << 20
+
+    /// Bytes in the whole body, if the origin announced them.
+    let length: StatedLength?
+    private let state: Mutex<State>
+    /// See ``ResponseStore/suspendsWhileWriting``.
+    private let writesInPlace: Bool
+    private let unreadLimit: UnreadLimit
+    private let watch: UnreadWatch?
+    private let onAbandoned: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - writesInPlace: the writer may be used where the body comes in.
+    ///   - unread: whether it continues when it is stored and the last reader leaves. By default it
+    ///     is that of a fetch in the background.
+    ///   - watch: enforces that limit.
+    ///   - onAbandoned: called when it is given up because it has no reader.
+    init(
+        length: StatedLength?,
+        writer: (any ResponseWriter)?,
+        writesInPlace: Bool = false,
+        unread: UnreadLimit? = nil,
+        watch: UnreadWatch? = nil,
+        onAbandoned: @escaping @Sendable () -> Void
+    ) {
+        self.length = length
+        self.writesInPlace = writesInPlace
+        self.unreadLimit = unread ?? UnreadLimit(length: length, isBackground: true)
+        self.watch = watch
+        self.state = Mutex(State(writer: writer, isStoring: writer != nil))
+        self.onAbandoned = onAbandoned
+    }
+
+    // MARK: Producing (one task)
+
+    /// Takes the next bytes, wakes readers, stores, and waits if the window is full.
+    ///
+    /// - Returns: `false` if there is no reader and nothing is stored: the fetch has no use any
+    ///   more.
+    func append(_ chunk: ByteBuffer) async -> Bool {
+        guard chunk.readableBytes > 0 else { return true }
+        let (writer, waiting) = state.withLock { state in
+            state.window.append(chunk)
+            return (state.isStoring ? state.writer : nil, state.takeWaitingReaders())
+        }
+        for reader in waiting { reader.resume() }
+        if let writer { await store(chunk, in: writer) }
+        return await waitForRoom()
+    }
+
+    private func store(_ chunk: ByteBuffer, in writer: any ResponseWriter) async {
+        do {
+            let readable = try await ExecutionContext.system.perform(suspends: writesInPlace) {
+                try await writer.append(chunk)
+                return await writer.readableLength
+            }
+            state.withLock { $0.window.persisted = readable }
+        } catch {
+            // A failing store never fails a response: the callers continue, and the bytes that are
+            // on disk already can still be read back.
+            state.withLock { $0.isStoring = false }
+            await writer.abandon()
+        }
+    }
+
+    private func waitForRoom() async -> Bool {
+        while true {
+            if let proceed = state.withLock({ mayProceed(&$0) }) { return proceed && !Task.isCancelled }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let resumeNow = state.withLock { state in
+                        if Task.isCancelled || mayProceed(&state) != nil { return true }
+                        state.producer = continuation
+                        return false
+                    }
+                    if resumeNow { continuation.resume() }
+                }
+            } onCancel: {
+                state.withLock { $0.producer.take() }?.resume()
+            }
+            if Task.isCancelled { return false }
+        }
+    }
+
+    /// Whether the body is still being stored; the in-flight fetch asks before it commits.
+    var isStoring: Bool { state.withLock { $0.isStoring } }
+
+    /// All of it has come: storing it ends soon, with or without a reader.
+    func receivedAll() {
+        state.withLock { state in
+            state.isWhole = true
+            endUnread(&state)
+        }
+    }
+
+    /// The whole body, for a check before it is stored: from the window, and from the store the
+    /// bytes that have left the window.
+    ///
+    /// Only the producer calls this, after the last byte.
+    func content() async throws -> ByteBuffer {
+        let (writer, start, window) = state.withLock { ($0.writer, Int($0.window.start), $0.window.chunks) }
+        // Usually it came in one piece, which is not copied.
+        if start == 0, window.count <= 1 { return window.first ?? ByteBuffer() }
+        var content = ByteBuffer()
+        while content.readableBytes < start, let writer {
+            let offset = content.readableBytes
+            let chunk = try await ExecutionContext.system.perform { try await writer.readBack(from: Int64(offset)) }
+            guard chunk.readableBytes > 0 else { throw BodyStreamError.fellBehind }
+            content.writeBytes(chunk.readableBytesView.prefix(start - offset))
+        }
+        for chunk in window { content.writeImmutableBuffer(chunk) }
+        return content
+    }
+
+    /// Ends the body: it is complete, or broke off. Readers see the end after the bytes before it.
+    func finish(throwing error: (any Error)? = nil) {
+        let waiting = state.withLock { state in
+            endUnread(&state)
+            state.end = error.map { .failed($0) } ?? .complete
+            return state.takeWaitingReaders()
+        }
+        for reader in waiting { reader.resume() }
+    }
+
+    // MARK: Reading
+
+    /// A new reader at the beginning; `nil` if the beginning is gone, or the body has been given up
+    /// or broke off.
+    ///
+    /// - Parameter evenIfBroken: a body that broke off is read as far as it came.
+    func makeReader(evenIfBroken: Bool = false) -> InFlightBodyReader? {
+        let id: Int? = state.withLock { state in
+            guard state.window.start <= state.window.persisted, !state.isAbandoned else { return nil }
+            if case .failed = state.end, !evenIfBroken { return nil }
+            endUnread(&state)
+            defer { state.nextReader += 1 }
+            state.readers[state.nextReader] = Reader()
+            return state.nextReader
+        }
+        return id.map { InFlightBodyReader(body: self, id: $0) }
+    }
+
+    fileprivate func next(_ id: Int) async throws -> ByteBuffer? {
+        enum Step {
+            case chunk(ByteBuffer, producer: CheckedContinuation<Void, Never>?)
+            case readBack(any ResponseWriter, from: Int64)
+            case end(End)
+            case fellBehind
+            case wait
+        }
+        while true {
+            try Task.checkCancellation()
+            let step: Step = state.withLock { state in
+                let offset = state.readers[id]?.offset ?? 0
+                if offset < state.window.start {
+                    guard let writer = state.writer, offset < state.window.persisted else { return .fellBehind }
+                    return .readBack(writer, from: offset)
+                }
+                if let chunk = state.window.chunk(at: offset) {
+                    return .chunk(chunk, producer: state.advance(id, by: chunk.readableBytes))
+                }
+                return state.end.map { .end($0) } ?? .wait
+            }
+            switch step {
+            case .chunk(let chunk, let producer):
+                producer?.resume()
+                return chunk
+            case .readBack(let writer, let offset):
+                let chunk = try await ExecutionContext.system.perform { try await writer.readBack(from: offset) }
+                state.withLock { state in state.advance(id, by: chunk.readableBytes) }?.resume()
+                return chunk
+            case .fellBehind: throw BodyStreamError.fellBehind
+            case .end(.complete): return nil
+            case .end(.failed(let error)): throw error
+            case .wait: await waitForChunk(id)
+            }
+        }
+    }
+
+    private func waitForChunk(_ id: Int) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let resumeNow = state.withLock { state in
+                    let offset = state.readers[id]?.offset ?? 0
+                    // Checked again under the lock: the producer may have come in between.
+                    guard offset >= state.window.end, state.end == nil, !Task.isCancelled else { return true }
+                    state.readers[id]?.waiting = continuation
+                    return false
+                }
+                if resumeNow { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.readers[id]?.waiting.take() }?.resume()
+        }
+    }
+
+    fileprivate func remove(_ id: Int) {
+        let (producer, isAbandoned) = state.withLock { state in
+            state.readers[id] = nil
+            if state.readers.isEmpty, state.end == nil { state.isAbandoned = !continueUnread(&state) }
+            return (state.producer.take(), state.isAbandoned)
+        }
+        producer?.resume()
+        if isAbandoned { onAbandoned() }
+    }
+
+    // MARK: Without a reader
+
+    /// Whether the body continues after the last reader has left.
+    private func continueUnread(_ state: inout State) -> Bool {
+        guard state.isStoring else { return false }
+        state.unreadCount += 1
+        let count = state.unreadCount
+        switch unreadLimit.allowance(at: state.window.end) {
+        case .end: return state.isWhole
+        case .goOn(let time) where !state.isWhole:
+            guard let watch else { return true }
+            let entry = watch.begin(
+                time,
+                expire: { [weak self] in self?.expire(count) },
+                end: { [weak self] in self?.giveUp { $0.unreadCount == count } }
+            )
+            state.unread = entry.map { Unread(entry: $0, start: state.window.end) }
+            return entry != nil
+        case .goOn, .goOnToTheEnd: return true
+        }
+    }
+
+    private func expire(_ count: Int) {
+        giveUp { state in
+            guard state.unreadCount == count, let unread = state.unread else { return false }
+            guard !unread.isExtended else { return true }
+            switch unreadLimit.allowance(at: state.window.end, since: unread.start) {
+            case .end: return true
+            case .goOnToTheEnd: return false
+            case .goOn(let time):
+                state.unread?.isExtended = true
+                if let entry = watch?.extend(unread.entry, time, expire: { [weak self] in self?.expire(count) }) {
+                    state.unread?.entry = entry
+                }
+                return false
+            }
+        }
+    }
+
+    /// Ends the fetch, unless the body has a reader again, or has come.
+    private func giveUp(where isDue: (inout State) -> Bool) {
+        let producer: CheckedContinuation<Void, Never>?? = state.withLock { state in
+            guard state.readers.isEmpty, state.end == nil, !state.isWhole, isDue(&state) else { return nil }
+            state.isAbandoned = true
+            endUnread(&state)
+            return .some(state.producer.take())
+        }
+        guard let producer else { return }
+        producer?.resume()
+        onAbandoned()
+    }
+
+    private func endUnread(_ state: inout State) {
+        guard let unread = state.unread.take() else { return }
+        watch?.end(unread.entry)
+    }
+
+    /// `nil`: wait for a reader.
+    private func mayProceed(_ state: inout State) -> Bool? {
+        // Chunks may leave that are on disk, or, if nothing is stored, that the fastest reader has
+        // passed.
+        let passed = state.isStoring ? 0 : state.readers.values.map(\.offset).max() ?? state.window.end
+        state.window.trim(to: Self.windowLimit, passed: passed)
+        guard state.readers.isEmpty else {
+            return state.isStoring || state.window.length <= Self.windowLimit ? true : nil
+        }
+        return state.isStoring && !state.isAbandoned && unreadLimit.allowance(at: state.window.end) != .end
+    }
+}
+
+extension InFlightBody.State {
+    fileprivate mutating func takeWaitingReaders() -> [CheckedContinuation<Void, Never>] {
+        readers.keys.compactMap { readers[$0]?.waiting.take() }
+    }
+
+    /// - Returns: the producer, if it waits for this.
+    fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
+        readers[id]?.offset += Int64(count)
+        return producer.take()
+    }
+}
+
+/// One caller's place in a ``InFlightBody``. The caller leaves by releasing it.
+final class InFlightBodyReader: Sendable {
+    private let body: InFlightBody
+    private let id: Int
+    private let isStarted = Atomic(false)
+
+    fileprivate init(body: InFlightBody, id: Int) {
+        self.body = body
+        self.id = id
+    }
+
+    deinit { body.remove(id) }
+
+    var stream: BodyStream {
+        BodyStream(length: body.length) {
+            let isFirst = self.isStarted.exchange(true, ordering: .relaxed) == false
+            return {
+                guard isFirst else { throw BodyStreamError.alreadyRead }
+                return try await self.body.next(self.id)
+            }
+        }
+    }
+}

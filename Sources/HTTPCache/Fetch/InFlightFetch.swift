@@ -1,0 +1,336 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Synchronization
+
+/// One fetch, shared by every caller that asks for the same key while it is under way.
+///
+/// It belongs to no caller. A caller that gives up leaves; the fetch ends only when the last one
+/// has left and nothing is being stored. A response that may not be shared goes only to the caller
+/// whose request brought it; the others are released at once and ask on their own.
+final class InFlightFetch: Sendable {
+    /// The result of the fetch for one caller.
+    enum Delivery: Sendable {
+        /// The response, to be read from ``InFlightBody`` while it arrives, and why it is not being
+        /// stored, if it is not.
+        case shared(StoredResponseHead, HTTPResponse, InFlightBodyReader, notStored: StorageRefusal?)
+        /// The response, for the caller whose request brought it.
+        case exclusive(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal?)
+        /// The response is not for this caller; this is the status it had.
+        case released(HTTPResponse.Status)
+        /// The origin responded with 304; this is the stored response now.
+        case validated(StoredResponse)
+        /// The origin's response looks wrong compared with this stored response.
+        case refused(StoredResponse)
+    }
+
+    /// The result of the fetch.
+    enum Publication: Sendable {
+        /// - Parameter notStored: why the body has no writer, if it has none.
+        case shared(StoredResponseHead, HTTPResponse, InFlightBody, notStored: StorageRefusal? = nil)
+        case unshared(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal? = nil)
+        /// An unshared response whose caller has received it, or has gone.
+        case taken(HTTPResponse.Status)
+        case validated(StoredResponse, isForAll: Bool)
+        case refused(StoredResponse)
+        case failed(any Error)
+    }
+
+    fileprivate struct Waiter {
+        var id: Int
+        var isLeader: Bool
+        var continuation: CheckedContinuation<Delivery, any Error>
+    }
+
+    fileprivate struct State {
+        var publication: Publication?
+        /// In the order in which they came. There is nearly always one.
+        var waiting: [Waiter] = []
+        var nextWaiter = 0
+        /// Callers between ``InFlightFetch/join()`` and the end of
+        /// ``InFlightFetch/waitForHead(isLeader:)``.
+        var memberCount = 0
+        var isCancelled = false
+        /// The caller whose request is under way has its response, or has gone.
+        var hasLeaderLeft = false
+        /// The fetch continues even if no caller waits.
+        var isBackground = false
+        /// A reader that reads nothing. It keeps a body from being given up while members are about
+        /// to read it.
+        var heldReader: InFlightBodyReader?
+        var work: Work?
+        /// The interim responses so far, for callers that share the final response.
+        var interims: [HTTPResponse] = []
+        /// The callers' checks, which a response must pass before it replaces a stored one.
+        var checks: [ContentCheck] = []
+        /// The checks are running, so another check would come too late.
+        var isExamined = false
+    }
+
+    /// The task or the call that carries the fetch.
+    fileprivate enum Work: Sendable {
+        case task(Task<Void, Never>)
+        case call(any TransportCall)
+
+        func cancel() {
+            switch self {
+            case .task(let task): task.cancel()
+            case .call(let call): call.cancel()
+            }
+        }
+    }
+
+    /// ``ResponseStore/invalidationSequence`` before the request was sent.
+    let fencingNumber: InvalidationSequence
+    /// Its place in the order in which in-flight fetches began.
+    let number: UInt64
+    /// The rules under which it began; `nil` without any.
+    let rules: ObjectIdentifier?
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - check: that of the request that is sent.
+    ///   - isBackground: no caller waits for it from the beginning, and it continues anyway.
+    init(
+        fencingNumber: InvalidationSequence,
+        number: UInt64 = 0,
+        rules: ObjectIdentifier? = nil,
+        check: ContentCheck? = nil,
+        isBackground: Bool = false
+    ) {
+        self.fencingNumber = fencingNumber
+        self.rules = rules
+        self.number = number
+        // No caller leads a fetch in the background.
+        state = Mutex(
+            State(hasLeaderLeft: isBackground, isBackground: isBackground, checks: check.map { [$0] } ?? [])
+        )
+    }
+
+    /// Lets the fetch continue from now on when the last caller leaves: a caller was served another
+    /// response, and wants this one stored.
+    func keepGoing() {
+        state.withLock { $0.isBackground = true }
+    }
+
+    /// Whether it continues even if no caller waits.
+    var isBackground: Bool { state.withLock { $0.isBackground } }
+
+    /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
+    ///
+    /// - Parameter executor: where it runs; see ``ExecutionContext``.
+    func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (InFlightFetch) async -> Void) {
+        let task = Task(executorPreference: executor) { await fetch(self) }
+        let isCancelled = state.withLock { state in
+            state.work = .task(task)
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Attaches the fetch to a call that carries it until a task takes over, unless something
+    /// carries it already.
+    func attach(to call: any TransportCall) {
+        let isCancelled = state.withLock { state in
+            if state.work == nil, state.publication == nil { state.work = .call(call) }
+            return state.isCancelled
+        }
+        if isCancelled { call.cancel() }
+    }
+
+    /// Ends the fetch; no caller can join it any more.
+    func cancel() {
+        state.withLock { state in
+            state.isCancelled = true
+            return state.work
+        }?.cancel()
+    }
+
+    /// Whether it was given up: then its error belongs to no caller.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Adds a caller; call ``waitForHead(isLeader:)`` once for it.
+    ///
+    /// - Parameters:
+    ///   - check: this caller's, which a response must also pass before it is stored.
+    ///   - mayReuse: whether a response that came before this caller may serve it all the same. A
+    ///     response that is still awaited may. RFC 9111 §4
+    /// - Returns: `false` if the fetch has been given up, the body's beginning is gone, the
+    ///   response may not be reused, or the check comes too late: ask anew.
+    func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
+        state.withLock { state in
+            if state.isCancelled { return false }
+            let isCovered = check?.isCovered(by: state.checks) ?? true
+            if !isCovered, state.isExamined { return false }
+            if case .shared(let head, _, _, _)? = state.publication, !mayReuse(head) { return false }
+            if case .shared(_, _, let body, _)? = state.publication, state.heldReader == nil {
+                guard let reader = body.makeReader() else { return false }
+                state.heldReader = reader
+            }
+            if let check, !isCovered { state.checks.append(check) }
+            state.memberCount += 1
+            return true
+        }
+    }
+
+    /// Whether one of its callers brought a check.
+    var hasChecks: Bool { state.withLock { !$0.checks.isEmpty } }
+
+    /// The callers' checks. From now on a caller can join only if its own check is among them.
+    func takeChecks() -> [ContentCheck] {
+        state.withLock { state in
+            state.isExamined = true
+            return state.checks
+        }
+    }
+
+    /// Callers between joining and their result.
+    var memberCount: Int { state.withLock { $0.memberCount } }
+
+    /// Waits for the head.
+    ///
+    /// - Parameter isLeader: the request that is under way is this caller's own.
+    func waitForHead(isLeader: Bool) async throws -> Delivery {
+        let id = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
+        }
+        defer { leave(isLeader: isLeader) }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let ready: Result<Delivery, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if state.publication != nil { return state.delivery(isLeader: isLeader) }
+                    state.waiting.append(Waiter(id: id, isLeader: isLeader, continuation: continuation))
+                    return nil
+                }
+                if let ready { continuation.resume(with: ready) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Publishes that only the leader gets the response, and releases the other callers.
+    ///
+    /// - Returns: whether the leader is still there; it is no member any more.
+    func release(_ status: HTTPResponse.Status) -> Bool {
+        let (waiting, hasLeader) = state.withLock { state in
+            state.publication = .taken(status)
+            // The call is over, and holds a reference that leads back here.
+            state.work = nil
+            let hasLeader = !state.hasLeaderLeft
+            if hasLeader { state.memberCount -= 1 }
+            state.hasLeaderLeft = true
+            defer { state.waiting = [] }
+            return (state.waiting, hasLeader)
+        }
+        for waiter in waiting { waiter.continuation.resume(returning: .released(status)) }
+        return hasLeader
+    }
+
+    /// The request that is sent. Interim responses go to the caller whose request it is, for as
+    /// long as it waits. They are kept for callers that share the final response: see ``interims``.
+    func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
+        var request = request
+        let inform = presented.onInformational
+        // A strong reference: the sender of the request holds the in-flight fetch anyway, and a
+        // weak reference makes each count of it slow.
+        request.onInformational = { interim in
+            if self.keep(interim) { inform?(interim) }
+        }
+        return request
+    }
+
+    /// Interim responses that are kept for others; the transport bounds how many come at all.
+    private static let interimLimit = 16
+
+    /// - Returns: whether the caller whose request it is waits for its head.
+    private func keep(_ interim: HTTPResponse) -> Bool {
+        state.withLock { state in
+            if state.interims.count < Self.interimLimit { state.interims.append(interim) }
+            return !state.hasLeaderLeft
+        }
+    }
+
+    /// The interim responses that came before the final one, for a caller that shares the final
+    /// one. RFC 9110 §15.2
+    ///
+    /// They are passed on only once it is known that the final one is shared: until then they may
+    /// be meant for one client alone. A cookie is never for others.
+    var interims: [HTTPResponse] {
+        state.withLock { $0.interims }.map { interim in
+            var interim = interim
+            interim.headerFields[.setCookie] = nil
+            return interim
+        }
+    }
+
+    /// Removes a member, whether or not it got its result.
+    func leave(isLeader: Bool) {
+        // Releasing these values ends other things, which must not happen under the lock.
+        let (work, _, _) = state.withLock { state -> (Work?, InFlightBodyReader?, Publication?) in
+            state.memberCount -= 1
+            if isLeader { state.hasLeaderLeft = true }
+            var dropped: Publication?
+            if isLeader, case .unshared(let response, _, _)? = state.publication {
+                dropped = state.publication
+                state.publication = .taken(response.head.status)
+            }
+            guard state.memberCount == 0 else { return (nil, nil, dropped) }
+            guard state.publication != nil || state.isBackground else {
+                state.isCancelled = true
+                return (state.work, nil, dropped)
+            }
+            return (nil, state.heldReader.take(), dropped)
+        }
+        work?.cancel()
+    }
+
+    /// Hands the head to all callers that wait, in the order in which they came.
+    func publish(_ publication: Publication) {
+        let (deliveries, _) = state.withLock { state in
+            state.publication = publication
+            // No caller would take it.
+            if state.hasLeaderLeft, case .unshared(let response, _, _) = publication {
+                state.publication = .taken(response.head.status)
+            }
+            if case .shared(_, _, let body, _) = publication, state.memberCount > 0 {
+                state.heldReader = body.makeReader()
+            }
+            let waiting = state.waiting
+            state.waiting = []
+            let deliveries = waiting.map { ($0.continuation, state.delivery(isLeader: $0.isLeader)) }
+            return (deliveries, publication)
+        }
+        for (waiter, delivery) in deliveries { waiter.resume(with: delivery) }
+    }
+}
+
+extension InFlightFetch.State {
+    fileprivate mutating func delivery(isLeader: Bool) -> Result<InFlightFetch.Delivery, any Error> {
+        switch publication {
+        case .shared(let head, let response, let body, let notStored):
+            // A caller that comes when the body's beginning is gone asks on its own. The leader is
+            // served the bytes that came, even if the body broke off before the leader woke up.
+            guard let reader = body.makeReader(evenIfBroken: isLeader) else {
+                return .success(.released(response.status))
+            }
+            // Without a reason it had a writer, and that writer failed.
+            let refusal = body.isStoring ? nil : notStored ?? .store
+            return .success(.shared(head, response, reader, notStored: refusal))
+        case .unshared(let response, let responseTime, let notStored):
+            guard isLeader else { return .success(.released(response.head.status)) }
+            publication = .taken(response.head.status)
+            return .success(.exclusive(response, responseTime: responseTime, notStored: notStored))
+        case .taken(let status): return .success(.released(status))
+        case .validated(let stored, let isForAll):
+            return .success(isForAll || isLeader ? .validated(stored) : .released(.notModified))
+        case .refused(let stored): return .success(.refused(stored))
+        case .failed(let error): return .failure(error)
+        case nil: return .failure(CancellationError())
+        }
+    }
+}

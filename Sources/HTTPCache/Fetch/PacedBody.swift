@@ -1,0 +1,73 @@
+import HTTPCacheSemantics
+import NIOCore
+import Synchronization
+
+extension BodyStream {
+    /// The same body, read without blocking an event loop, one chunk at a time: each of them is
+    /// asked for when the one before has left the process.
+    ///
+    /// - Parameters:
+    ///   - permit: the response's, for its first chunk.
+    ///   - readsFirst: whether the caller reads the first chunk now.
+    func paced(in permit: ContentPermits.Permit, readsFirst: Bool = true) async throws -> BodyStream {
+        let turn = ContentTurn(permit)
+        let begun = PacedBody(self, turn)
+        if readsFirst { try await begun.readFirst() }
+        // The first iterator takes them over.
+        let unused = Mutex<PacedBody?>(begun)
+        let another = turn.another
+        return BodyStream(length: length) {
+            let chunks = unused.withLock { $0.take() } ?? PacedBody(self, another)
+            return { try await chunks.next() }
+        }
+    }
+}
+
+/// A body's chunks, one of them in memory and no more: a slow client costs one chunk.
+///
+/// `@unchecked`: one task reads the body. One task at a time reads a chunk for it, and the reader
+/// waits for that task's end before it touches anything.
+private final class PacedBody: @unchecked Sendable {
+    private var iterator: BodyStream.AsyncIterator
+    /// Bytes that have not been read yet, if the length is known: after the last byte the body is
+    /// not asked for more.
+    private var rest: StatedLength?
+    private var first: ByteBuffer?
+    private var turn: ContentTurn
+
+    init(_ body: BodyStream, _ turn: ContentTurn) {
+        iterator = body.makeAsyncIterator()
+        rest = body.length
+        self.turn = turn
+    }
+
+    func readFirst() async throws {
+        first = try await read()
+    }
+
+    func next() async throws -> ByteBuffer? {
+        if let chunk = first.take() { return chunk }
+        guard rest != 0 else {
+            turn.end()
+            return nil
+        }
+        try await turn.next()
+        // On the system's threads.
+        let task = Task { try await self.read() }
+        let chunk = try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        if chunk == nil { turn.end() }
+        return chunk
+    }
+
+    /// Reads a chunk; `nil` if there is none.
+    private func read() async throws -> ByteBuffer? {
+        guard rest != 0 else { return nil }
+        let chunk = try await iterator.next()
+        if let chunk { rest = rest.map { $0.subtracting(chunk.readableBytes) ?? 0 } }
+        return chunk
+    }
+}

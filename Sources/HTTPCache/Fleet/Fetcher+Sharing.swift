@@ -1,0 +1,164 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Responses of other nodes: taken before an origin is asked, and offered when one has answered.
+extension Fetcher {
+    /// Looks for a response of another node that is of use, and stores it here.
+    ///
+    /// - Parameters:
+    ///   - commonKey: in the partition that all principals share.
+    ///   - patience: how long to wait for another node's request.
+    ///   - find: takes the lease if nothing was found.
+    /// - Returns: whether it is stored.
+    func accept(_ commonKey: CacheKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
+        guard let responses = engine.finder?.responses else { return false }
+        let now = engine.clock.now()
+        let context = FetchContext(prepared, key: key, plan, requestTime: now, options: engine.options)
+        let query = PeerQuery(
+            key: commonKey,
+            patience: patience,
+            selecting: { [prepared] in prepared.policy.selectingFields(of: prepared.selecting, named: $0) },
+            accepts: { context.mayAccept($0, at: now) }
+        )
+        switch await responses.find(query) {
+        case .nothing(let lease):
+            if let lease { find.put(HeldLease(lease, of: responses)) }
+            return false
+        case .found(let found):
+            return await store(found, as: context.accepted(found.draft))
+        }
+    }
+
+    /// Stores a response of another node, unless a purge came meanwhile, or a newer response.
+    private func store(_ found: PeerResponse, as draft: ResponseDraft) async -> Bool {
+        // Its place among the fetches of this node: one that begins from now on brings a newer
+        // response.
+        let admission = engine.inFlightFetches.admit(draft.key, as: .alone, fencingNumber: plan.known.fencingNumber)
+        guard case .lead(let place) = admission else { return false }
+        defer { engine.inFlightFetches.end(place, draft.key) }
+        guard let writer = await writer(for: draft).writer else { return false }
+        do {
+            for try await chunk in found.body { try await writer.append(chunk) }
+        } catch {
+            // A part is gone, or is another's. The origin is asked.
+            await writer.abandon()
+            return false
+        }
+        guard engine.inFlightFetches.claimStoring(place, draft.key, draft.head) else {
+            await writer.abandon()
+            return false
+        }
+        return (await engine.recovering("finish") { try await writer.finish() } ?? nil) != nil
+    }
+
+    /// Offers a stored response to other nodes.
+    ///
+    /// - Parameter fencingPosition: up to where the fleet log was applied here before the origin
+    ///   was asked; `nil` if this node did not follow it.
+    func offer(_ response: StoredResponse, _ draft: ResponseDraft, fencingPosition: LogPosition?) {
+        guard let fencingPosition, let responses = engine.finder?.responses else { return }
+        guard isForOthers(draft), let names = prepared.policy.selectingNames(of: draft.head.fields) else {
+            return keepFromOthers()
+        }
+        responses.offer(
+            FleetOffer(
+                response: response,
+                draft: draft,
+                selectingNames: names,
+                fencingPosition: fencingPosition,
+                lease: lease?.take()
+            )
+        )
+    }
+
+    /// Tells other nodes not to wait for responses to this key.
+    func keepFromOthers() {
+        guard let responses = engine.finder?.responses, let shared = prepared.fleetKey else { return }
+        responses.release(lease?.take(), of: shared, isForOthers: false)
+    }
+
+    /// Whether a response may be another node's, and be of use there: no principal's, no error, not
+    /// a part, and without a cookie.
+    private func isForOthers(_ draft: ResponseDraft) -> Bool {
+        let head = draft.head
+        return draft.key.isCommon && prepared.fleetKey != nil && head.status.code < 400
+            && head.status != .partialContent && !head.fields.contains(.setCookie) && head.explicitExpiry == nil
+            && !head.isInvalidated && !CredentialPartition.hasCredentials(head.selectingFields)
+            && isForSharedCaches(head)
+    }
+
+    /// Whether a shared cache may store it. A private one, whose responses these may be, stores
+    /// more.
+    private func isForSharedCaches(_ head: StoredResponseHead) -> Bool {
+        if prepared.policy.kind == .shared { return true }
+        let storability = CachePolicy(kind: .shared).storability(
+            of: HTTPResponse(status: head.status, headerFields: head.fields),
+            to: prepared.request.head,
+            hasCredentials: prepared.hasCredentialFields || prepared.request.principal != nil
+        )
+        return storability == .common
+    }
+}
+
+extension FetchContext {
+    /// Whether a response of another node is of use here: the rules of this node store it for all
+    /// principals, the request selects it, and it is newer than the stored response, and better.
+    func mayAccept(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
+        let head = draft.head
+        guard head.status.code < 400, audience(of: head) == .common, !prepared.policy.isWithheld(head),
+            prepared.policy.matchesVariant(head, prepared.selecting), draft.hasAcceptableTags,
+            accepted(draft).hasAcceptableTags
+        else { return false }
+        guard let stored = known.success else { return known.isWhole }
+        // A stale one is no better than the stale one that is here.
+        return head.responseTime > stored.head.responseTime
+            && prepared.policy.freshness(of: head, at: max(now, head.responseTime)).isFresh
+            && prepared.goodDataGuard(for: stored, options)?.refuses(
+                HTTPResponse(status: head.status, headerFields: head.fields),
+                length: draft.expectedLength,
+                replacing: stored
+            ) != true
+    }
+
+    /// The draft of a response of another node, under the rules of this one. It keeps the tags that
+    /// it has there.
+    func accepted(_ draft: ResponseDraft) -> ResponseDraft {
+        var accepted = self.draft(draft.head, in: draft.key, draft.expectedLength, at: draft.storedAt)
+        for tag in draft.tags where !accepted.tags.containsBytes(of: tag) { accepted.tags.append(tag) }
+        return accepted
+    }
+}
+
+extension PreparedRequest {
+    /// The key under which responses of other nodes are of use to this request, and its responses
+    /// to them; `nil` if a rule says so, if it is a principal's, has a secret, or its caller
+    /// decides about storing.
+    var fleetKey: CacheKey? {
+        guard let key, settings?.isForFleet != false, request.body == nil, !request.isProbe,
+            request.contentCheck == nil,
+            case .byResponse = request.storage,
+            request.secrets?.occur(in: request.head, ignoring: settings?.ignoredFields ?? []) != true
+        else { return nil }
+        return key.isCommon ? key : commonLookupKey
+    }
+}
+
+extension CacheOutcome.ForwardReason {
+    /// Whether a response of another node may be as good as the origin's.
+    var mayBeMetByPeer: Bool {
+        switch self {
+        case .uriMiss, .varyMiss, .miss, .stale, .partial: true
+        case .bypass, .method, .request: false
+        }
+    }
+}
+
+extension StorageRefusal {
+    /// Whether the next response to the same request may be stored all the same.
+    var isOfThisMoment: Bool {
+        switch self {
+        case .store, .storedSuccess, .guarded, .unclearEnd, .bypass: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package import HTTPCacheSemantics
+
+/// An invalidation in the form in which other nodes hear of it.
+package struct FleetInvalidation: Hashable, Sendable {
+    package var id: PurgeID
+    package var scope: InvalidationScope
+    package var effect: InvalidationEffect
+    /// When it came into force at the node where it began.
+    package var issuedAt: Timestamp
+
+    package init(id: PurgeID, scope: InvalidationScope, effect: InvalidationEffect, issuedAt: Timestamp) {
+        self.id = id
+        self.scope = scope
+        self.effect = effect
+        self.issuedAt = issuedAt
+    }
+}
+
+/// A scope in a form that lasts: in a store's journal, and sealed in the log.
+package struct ScopeSelector: Hashable, Sendable {
+    /// The numbers are on disk and in the log, and never change their meaning.
+    package enum Kind: UInt8, Sendable {
+        case all = 0
+        case target = 1
+        case key = 2
+        case tag = 3
+        case prefix = 4
+        case host = 5
+    }
+
+    package var kind: Kind
+    package var bytes: [UInt8]
+
+    /// The longest, in bytes: a cache key with the longest target and its other parts.
+    package static let longest = 80 << 10
+
+    package init(kind: Kind, bytes: [UInt8]) {
+        self.kind = kind
+        self.bytes = bytes
+    }
+
+    package init(_ scope: InvalidationScope) {
+        switch scope {
+        case .all: self.init(kind: .all, bytes: [])
+        case .target(let target):
+            // A URI that would be read differently is sent as a prefix, which covers it.
+            if target.parsesUnchanged {
+                self.init(kind: .target, bytes: Array(target.uri.utf8))
+            } else {
+                self.init(kind: .prefix, bytes: TargetPrefix(target).canonicalBytes)
+            }
+        case .key(let key): self.init(kind: .key, bytes: key.bytes)
+        case .tag(let name): self.init(kind: .tag, bytes: Array(name.utf8))
+        case .prefix(let prefix): self.init(kind: .prefix, bytes: prefix.canonicalBytes)
+        case .host(let host): self.init(kind: .host, bytes: Array(host.name.utf8))
+        }
+    }
+
+    /// The scope; `nil` if the bytes are none of the kind.
+    package var scope: InvalidationScope? {
+        switch kind {
+        case .all: bytes.isEmpty ? .all : nil
+        case .target: text.flatMap { try? TargetURI($0) }.map(InvalidationScope.target)
+        case .key: CacheKey(bytes: bytes).map(InvalidationScope.key)
+        case .tag: text.map(InvalidationScope.tag)
+        case .prefix: TargetPrefix(canonicalBytes: bytes).map(InvalidationScope.prefix)
+        case .host: text.flatMap { try? TargetHost($0) }.map(InvalidationScope.host)
+        }
+    }
+
+    private var text: String? { String(validating: bytes, as: UTF8.self) }
+}
+
+extension InvalidationEffect {
+    /// The number of the effect, on disk and in the log: 0 is a removal, and a mark is 1 and its
+    /// cause.
+    package var number: UInt8 {
+        switch self {
+        case .remove: 0
+        case .mark(let cause): 1 + UInt8(clamping: cause.rawValue)
+        }
+    }
+
+    /// `nil` if no effect has the number.
+    package init?(number: UInt8) {
+        if number == 0 {
+            self = .remove
+        } else if let cause = InvalidationCause(rawValue: .init(number - 1)) {
+            self = .mark(cause)
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,187 @@
+package import FleetTier
+package import HTTPCache
+package import HoldfastConfiguration
+package import Logging
+package import OfflineStore
+import RedisTier
+import Synchronization
+
+/// A store's membership in a fleet: what its configuration's `fleet` describes, put together.
+///
+/// The engine needs not be there: everything that is shared comes later then.
+package final class FleetMember: SharingOperations {
+    private let log: RedisLog
+    private let sharing: InvalidationSharing
+    private let values: RedisValues?
+    private let responses: ResponseSharing?
+    /// The level for which a purge waits that names none.
+    package let acknowledgedLevel: PurgeLevel
+
+    /// The responses of other nodes, for the engine; `nil` if only invalidations are shared.
+    package var fleetResponses: (any FleetResponses)? { responses }
+    /// The results of looks and offers; `nil` if only invalidations are shared.
+    package var valueCounts: FleetValueCounts? { responses?.counts }
+
+    /// From when on, and for how long the engine may serve what is fresh.
+    package let contact: ContactLease
+
+    /// The state, for metrics and health.
+    package var status: SharingStatus { sharing.status }
+
+    /// The state for health reports.
+    package var condition: FleetCondition {
+        var condition = status.condition
+        condition.isStarting = contact.isStarting
+        return condition
+    }
+
+    /// - Parameters:
+    ///   - environment: the variables that may hold secrets.
+    ///   - version: the program's, for other nodes to see.
+    /// - Returns: `nil` if nothing is shared.
+    /// - Throws: `ConfigurationError`: a secret is missing or too short, the address is not valid,
+    ///   or a file of TLS cannot be used. Nothing was connected.
+    package init?(
+        _ file: HoldfastConfiguration.Configuration,
+        store: CacheManager,
+        environment: [String: String],
+        version: String,
+        logger: Logger
+    ) throws {
+        guard let parts = try FleetParts(file, environment: environment) else { return nil }
+        let (namespace, node) = (parts.namespace, parts.node)
+        acknowledgedLevel = file.fleet.acknowledge
+        let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
+        // A node hears of purges within a second after its server has returned.
+        var policy = SupervisorPolicy()
+        policy.longestPause = .milliseconds(500)
+        let news = FailureNews(logger)
+        let contact = ContactLease(file.fleet.cutOff == .validate ? .whileConfirmed : .fromStart)
+        self.contact = contact
+        log = RedisLog(
+            connector,
+            namespace: namespace,
+            policy: policy,
+            clock: ContinuousClock(),
+            random: { Double.random(in: 0..<1) },
+            onFailure: { error in
+                news.report(error)
+                // A node that starts does not wait for a server that is not there.
+                contact.endStart()
+            }
+        )
+        let purges = file.fleet.share == .responses ? PurgeView() : nil
+        let values = purges.map { _ in
+            RedisValues(
+                connector,
+                policy: policy,
+                clock: ContinuousClock(),
+                random: { Double.random(in: 0..<1) },
+                onFailure: { news.report($0) }
+            )
+        }
+        self.values = values
+        responses = purges.flatMap { purges in
+            values.map { values in
+                ResponseSharing(
+                    values: values,
+                    purges: purges,
+                    log: store.invalidationLog,
+                    store: store.responses,
+                    keys: parts.keys,
+                    namespace: namespace,
+                    settings: ResponseSharing.Settings(file.fleet),
+                    logger: logger
+                )
+            }
+        }
+        sharing = InvalidationSharing(
+            log: store.invalidationLog,
+            engine: log,
+            sealer: LogSealer(keys: parts.keys, namespace: namespace),
+            settings: Self.settings(file.fleet, parts, version, contact),
+            purges: purges,
+            logger: logger
+        )
+    }
+
+    private static func settings(
+        _ fleet: HoldfastConfiguration.Configuration.Fleet,
+        _ parts: FleetParts,
+        _ version: String,
+        _ contact: ContactLease
+    ) -> InvalidationSharing.Settings {
+        var settings = InvalidationSharing.Settings(
+            namespace: parts.namespace,
+            node: parts.node,
+            version: version,
+            timeout: fleet.timeout,
+            quorum: fleet.quorum,
+            retention: (fleet.retentionTime, fleet.retentionEntries)
+        )
+        settings.lease = fleet.lease
+        settings.contact = contact
+        settings.cutOff = fleet.cutOff == .validate ? .validate : .serve
+        return settings
+    }
+
+    /// Shares until the task is cancelled. Call it once.
+    package func run() async {
+        await withTaskGroup { group in
+            group.addTask { await self.log.run() }
+            group.addTask { await self.sharing.run() }
+            if let values = self.values { group.addTask { await values.run() } }
+            if let responses = self.responses { group.addTask { await responses.run() } }
+        }
+    }
+
+    /// Ends the membership in order. Call it before the store is closed.
+    package func end() async { await sharing.end() }
+
+    /// Waits until what was purged here has come as far as a level.
+    package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
+        await sharing.reach(level, within: limit)
+    }
+
+    /// This node and the others.
+    package func fleet() async -> FleetState { await sharing.fleet() }
+
+    /// Reads what a membership needs, and connects to nothing.
+    ///
+    /// - Throws: as ``init(_:store:environment:version:logger:)``.
+    package static func check(
+        _ file: HoldfastConfiguration.Configuration,
+        environment: [String: String]
+    ) throws {
+        _ = try FleetParts(file, environment: environment)
+    }
+}
+
+/// Logs why the server cannot be reached, each reason once: attempts continue until one succeeds,
+/// and mostly fail for one reason.
+private final class FailureNews: Sendable {
+    private let last = Mutex<String?>(nil)
+    private let logger: Logger
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func report(_ error: RedisTierError) {
+        let reason = "\(error)"
+        let isNews = last.withLock { last in
+            defer { last = reason }
+            return last != reason
+        }
+        if isNews { logger.warning("the fleet log is unreachable: \(reason)") }
+    }
+}
+
+extension ResponseSharing.Settings {
+    fileprivate init(_ fleet: HoldfastConfiguration.Configuration.Fleet) {
+        self.init()
+        timeout = fleet.timeout
+        largestBody = Int(clamping: fleet.largestBody)
+        longest = fleet.longest
+        wait = fleet.collapseWait
+        lease = fleet.collapseLease
+    }
+}

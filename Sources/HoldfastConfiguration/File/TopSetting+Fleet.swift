@@ -1,0 +1,226 @@
+import HTTPCache
+
+/// The settings of what the nodes of a fleet share.
+extension TopSetting {
+    static let fleet = [
+        TopSetting(
+            "fleet.url",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.url = value.isOff ? nil : try address(value)
+            },
+            written: { $0.fleet.url }
+        ),
+        TopSetting(
+            "fleet.password",
+            read: { (value, configuration) throws(Refusal) in configuration.fleet.password = try secret(value) },
+            written: { $0.fleet.password.map(written) }
+        ),
+        TopSetting(
+            "fleet.tls",
+            read: { (value, configuration) throws(Refusal) in configuration.fleet.tls = try tls(value) },
+            written: { written($0.fleet.tls) }
+        ),
+        TopSetting(
+            "fleet.namespace",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.namespace = try name(value, "-._")
+            },
+            written: { $0.fleet.namespace }
+        ),
+        TopSetting(
+            "fleet.node",
+            read: { (value, configuration) throws(Refusal) in configuration.fleet.node = try name(value, "-._:") },
+            written: { $0.fleet.node }
+        ),
+        TopSetting(
+            "fleet.secret",
+            read: { (value, configuration) throws(Refusal) in configuration.fleet.secret = try secret(value) },
+            written: { $0.fleet.secret.map(written) }
+        ),
+        TopSetting(
+            "fleet.previous-secret",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.previousSecret = try secret(value)
+            },
+            written: { $0.fleet.previousSecret.map(written) }
+        ),
+        TopSetting(
+            "fleet.next-secret",
+            read: { (value, configuration) throws(Refusal) in configuration.fleet.nextSecret = try secret(value) },
+            written: { $0.fleet.nextSecret.map(written) }
+        ),
+        TopSetting(
+            "fleet.share",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.share = try value.word(
+                    Configuration.Fleet.Share.allCases.map { ($0.rawValue, $0) }
+                )
+            },
+            written: { $0.fleet.url == nil ? nil : $0.fleet.share.rawValue }
+        ),
+        duration("fleet.timeout", \.fleet.timeout),
+        TopSetting(
+            "fleet.largest-body",
+            read: { (value, configuration) throws(Refusal) in
+                let bytes = try Readers.size(value)
+                guard (1...(256 << 20)).contains(bytes) else {
+                    throw Refusal("\(value.shown) must be from 1B to 256MiB.")
+                }
+                configuration.fleet.largestBody = bytes
+            },
+            written: { Quantity.written(bytes: $0.fleet.largestBody) }
+        ),
+        duration("fleet.longest", \.fleet.longest),
+        TopSetting(
+            "fleet.collapse",
+            read: { (value, configuration) throws(Refusal) in
+                if value.isOff {
+                    configuration.fleet.collapseWait = .zero
+                    return
+                }
+                for entry in try value.entries("'wait' and 'lease', or 'off'") {
+                    switch entry.key {
+                    case "wait": configuration.fleet.collapseWait = try Readers.duration(entry.value)
+                    case "lease":
+                        let lease = try Readers.duration(entry.value)
+                        guard (.milliseconds(500)...(.seconds(60))).contains(lease) else {
+                            throw Refusal("\(entry.value.shown) must be from 500ms to 1m.", line: entry.line)
+                        }
+                        configuration.fleet.collapseLease = lease
+                    default: throw Readers.unknown(entry, of: ["wait", "lease"])
+                    }
+                }
+            },
+            written: {
+                $0.fleet.collapseWait == .zero
+                    ? "off"
+                    : "{wait: \(Quantity.written($0.fleet.collapseWait)), lease: \(Quantity.written($0.fleet.collapseLease))}"
+            }
+        ),
+        TopSetting(
+            "fleet.cut-off",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.cutOff = try value.word(
+                    Configuration.Fleet.CutOff.allCases.map { ($0.rawValue, $0) }
+                )
+            },
+            written: { $0.fleet.url == nil ? nil : $0.fleet.cutOff.rawValue }
+        ),
+        // A heartbeat comes each second, and may be late.
+        duration("fleet.lease", \.fleet.lease, least: .seconds(2)),
+        TopSetting(
+            "fleet.quorum",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.quorum = try value.integer(0...16)
+            },
+            written: { "\($0.fleet.quorum)" }
+        ),
+        TopSetting(
+            "fleet.acknowledge",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.fleet.acknowledge = try value.word(PurgeLevel.allCases.map { ($0.rawValue, $0) })
+            },
+            written: { $0.fleet.url == nil ? nil : $0.fleet.acknowledge.rawValue }
+        ),
+        TopSetting(
+            "fleet.retention",
+            read: { (value, configuration) throws(Refusal) in
+                for entry in try value.entries("'time' and 'entries'") {
+                    switch entry.key {
+                    case "time":
+                        let time = try Readers.duration(entry.value)
+                        guard time >= .seconds(60) else {
+                            throw Refusal("\(entry.value.shown) is too short. The minimum is 1m.", line: entry.line)
+                        }
+                        configuration.fleet.retentionTime = time
+                    case "entries":
+                        configuration.fleet.retentionEntries = try entry.value.integer(1000...100_000_000)
+                    default: throw Readers.unknown(entry, of: ["time", "entries"])
+                    }
+                }
+            },
+            written: {
+                "{time: \(Quantity.written($0.fleet.retentionTime)), entries: \($0.fleet.retentionEntries)}"
+            }
+        ),
+    ]
+
+    private static let schemes = [
+        "redis://", "rediss://", "valkey://", "valkeys://", "redis+sentinel://", "rediss+sentinel://",
+        "valkey+sentinel://", "valkeys+sentinel://", "redis+cluster://", "rediss+cluster://", "valkey+cluster://",
+        "valkeys+cluster://",
+    ]
+
+    private static func address(_ value: FileValue) throws(Refusal) -> String {
+        let text = try value.text("an address such as 'redis://cache.internal:6379', or 'off'")
+        // The rest may be a password, and is not repeated.
+        guard schemes.contains(where: { text.lowercased().hasPrefix($0) }) else {
+            throw Refusal(
+                "It must begin with 'redis://', 'redis+sentinel://' or 'redis+cluster://', or with 'rediss' for TLS. "
+                    + "Write an address such as 'redis://cache.internal:6379'."
+            )
+        }
+        let authority = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard authority.count < 2 || !authority[0].drop(while: { $0 != "/" }).contains(":") else {
+            throw Refusal(
+                "It contains a password, which must not be in this file. Use 'fleet.password: {file: PATH}' or '{env: NAME}'."
+            )
+        }
+        return text
+    }
+
+    private static func secret(_ value: FileValue) throws(Refusal) -> Configuration.Fleet.Secret {
+        switch value {
+        case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "env":
+            return .environment(try sources[0].value.text("the name of a variable"))
+        case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "file":
+            return .file(try sources[0].value.text("the path of a file"))
+        default:
+            // The value may be the secret.
+            throw Refusal("A secret must not be in this file. Write '{env: NAME}' or '{file: PATH}'.")
+        }
+    }
+
+    private static func written(_ secret: Configuration.Fleet.Secret) -> String {
+        switch secret {
+        case .environment(let name): "(from the environment: \(name))"
+        case .file(let path): "(from the file: \(path))"
+        }
+    }
+
+    private static func tls(_ value: FileValue) throws(Refusal) -> Configuration.Fleet.TLS {
+        var tls = Configuration.Fleet.TLS()
+        for entry in try value.entries("'ca', 'certificate', 'key' and 'server-name'") {
+            switch entry.key {
+            case "ca": tls.roots = try entry.value.text("the path of a PEM file")
+            case "certificate": tls.certificate = try entry.value.text("the path of a PEM file")
+            case "key": tls.key = try entry.value.text("the path of a PEM file")
+            case "server-name": tls.serverName = try entry.value.text("a host")
+            default: throw Readers.unknown(entry, of: ["ca", "certificate", "key", "server-name"])
+            }
+        }
+        return tls
+    }
+
+    private static func written(_ tls: Configuration.Fleet.TLS) -> String? {
+        let parts = [
+            ("ca", tls.roots), ("certificate", tls.certificate), ("key", tls.key), ("server-name", tls.serverName),
+        ].compactMap { name, value in value.map { "\(name): \($0)" } }
+        return parts.isEmpty ? nil : "{\(parts.joined(separator: ", "))}"
+    }
+
+    private static func name(_ value: FileValue, _ others: String) throws(Refusal) -> String {
+        let name = try value.text("a name")
+        let isPlain = name.utf8.allSatisfy { byte in
+            (byte < 0x80 && Character(UnicodeScalar(byte)).isLetter) || (0x30...0x39).contains(byte)
+                || others.utf8.contains(byte)
+        }
+        guard isPlain, (1...64).contains(name.utf8.count) else {
+            throw Refusal(
+                "\(value.shown) is not a name. A name has 1 to 64 letters, digits and '\(others)'.",
+                line: value.line
+            )
+        }
+        return name
+    }
+}

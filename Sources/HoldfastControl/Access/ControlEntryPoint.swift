@@ -1,0 +1,119 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// The way by which requests come to the control plane. It decides who a client is.
+enum ControlEntryPoint: Sendable {
+    /// The Unix socket: the permissions of its file decide, and no token is needed.
+    case socket
+    /// A port: a token decides.
+    case network(NetworkEntryPoint)
+    /// A port of this machine, on which there are metrics alone: no token is needed.
+    case metrics(BrowserGuard)
+
+    /// Checks a request before anything of it is looked at.
+    ///
+    /// - Throws: ``ControlProblem``, ``TokenVerifier/Wait``
+    func admit(_ head: HTTPRequest, from channel: any Channel) async throws -> ControlClient {
+        switch self {
+        case .socket:
+            try Self.socketGuard.check(head)
+            return ControlClient(name: await PeerIdentity.name(of: channel), scope: .operate)
+        case .metrics(let browsers):
+            try browsers.check(head)
+            return ControlClient(name: "metrics", scope: .read)
+        case .network(let entryPoint):
+            return try entryPoint.admit(head, from: channel.remoteAddress?.ipAddress ?? "")
+        }
+    }
+}
+
+extension ControlEntryPoint {
+    /// Checks a request that needs no token.
+    ///
+    /// - Throws: ``ControlProblem``
+    func admitWithoutToken(_ head: HTTPRequest) throws(ControlProblem) {
+        switch self {
+        case .socket: try Self.socketGuard.check(head)
+        case .metrics(let browsers): try browsers.check(head)
+        case .network(let entryPoint): try entryPoint.browsers.check(head)
+        }
+    }
+
+    /// Whether a request with these credentials is opened, so that its connection keeps its permit.
+    /// A wrong token is not a failed attempt: the request itself is judged later.
+    ///
+    /// - Parameter credentials: the values of the request's `Authorization` fields.
+    func opens(presenting credentials: [String]) -> Bool {
+        switch self {
+        case .socket: true
+        case .network(let entryPoint): entryPoint.tokens.knows(credentials, or: entryPoint.sessions)
+        case .metrics: false
+        }
+    }
+
+    private static let socketGuard = BrowserGuard(hosts: AllowedHosts(), permitsOwnOrigin: false)
+
+    /// Begins a page's session.
+    ///
+    /// - Throws: ``ControlProblem``
+    func beginSession(_ code: String) throws(ControlProblem) -> PageSessions.Session {
+        guard case .network(let entryPoint) = self else {
+            throw ControlProblem(
+                .invalidRequest,
+                "No session is needed here, and its token would not be accepted. Exchange the code on the port of 'control.listen'.",
+                field: "code"
+            )
+        }
+        return try entryPoint.beginSession(code)
+    }
+
+    /// Whether a client that was admitted still has its token.
+    func stillAdmits(_ head: HTTPRequest) -> Bool {
+        guard case .network = self else { return true }
+        return opens(presenting: head.headerFields[values: .authorization])
+    }
+
+    /// The end of the session whose token a request presents; `nil` if there is none.
+    func sessionEnd(presenting credentials: [String]) -> Timestamp? {
+        guard case .network(let entryPoint) = self, let text = TokenVerifier.bearer(in: credentials) else { return nil }
+        return entryPoint.sessions.end(ofToken: text)
+    }
+
+    /// Ends the session whose token a request presents.
+    ///
+    /// - Returns: whether there was one.
+    func endSession(presenting credentials: [String]) -> Bool {
+        guard case .network(let entryPoint) = self, let text = TokenVerifier.bearer(in: credentials) else {
+            return false
+        }
+        return entryPoint.sessions.end(token: text)
+    }
+}
+
+/// The control plane's port.
+struct NetworkEntryPoint: Sendable {
+    fileprivate let browsers: BrowserGuard
+    fileprivate let tokens: TokenVerifier
+    fileprivate let sessions: PageSessions
+
+    init(_ network: ControlNetwork, _ sessions: PageSessions = PageSessions()) {
+        browsers = BrowserGuard(
+            hosts: network.allowedHosts,
+            permitsOwnOrigin: true,
+            proxiedHosts: network.proxiedHosts
+        )
+        tokens = network.tokens
+        self.sessions = sessions
+    }
+
+    func admit(_ head: HTTPRequest, from address: String) throws -> ControlClient {
+        try browsers.check(head)
+        return try tokens.client(presenting: head.headerFields[values: .authorization], from: address, or: sessions)
+    }
+
+    /// Begins a page's session.
+    func beginSession(_ code: String) throws(ControlProblem) -> PageSessions.Session {
+        try sessions.session(for: code)
+    }
+}

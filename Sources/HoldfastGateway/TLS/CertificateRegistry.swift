@@ -1,0 +1,77 @@
+import HoldfastConfiguration
+import HoldfastMetrics
+import Logging
+import Synchronization
+
+/// The certificates of all listeners of a gateway.
+final class CertificateRegistry: MetricsCollector {
+    private let listeners = Mutex<[ListenerTLS]>([])
+    private let logger: Logger
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// Whether no listener has TLS.
+    var isEmpty: Bool { listeners.withLock { $0.isEmpty } }
+
+    /// Reads the files of a listener.
+    ///
+    /// - Throws: ``CertificateRefusal``
+    func open(_ settings: Configuration.TLS) throws(CertificateRefusal) -> ListenerTLS {
+        let listener = try ListenerTLS(settings)
+        listeners.withLock { $0.append(listener) }
+        return listener
+    }
+
+    /// Reads files again, and logs what came of it.
+    func reload(_ selection: CertificateSelection) {
+        // Two listeners may have the same files.
+        var logged: Set<String> = []
+        for reading in listeners.withLock({ $0 }).flatMap({ $0.reload(selection) }) {
+            guard logged.insert("\(reading.certificate ?? "") \(reading.file)").inserted else { continue }
+            Self.log(reading, logger)
+        }
+    }
+
+    static func log(_ reading: ListenerTLS.Reading, _ logger: Logger) {
+        var metadata: Logger.Metadata = ["tls.file": "\(reading.file)"]
+        if let certificate = reading.certificate { metadata["tls.certificate"] = "\(certificate)" }
+        if let refusal = reading.refusal {
+            metadata["tls.reason"] = "\(refusal.reason)"
+            logger.error("Certificate rejected; the previous one stays in use", metadata: metadata)
+        } else {
+            logger.info("Certificate read", metadata: metadata)
+        }
+    }
+
+    // MARK: Metrics
+
+    func families() -> [MetricFamily] {
+        var series: [String: (expiry: Int64, isCurrent: Bool)] = [:]
+        for state in listeners.withLock({ $0 }).flatMap(\.state) {
+            // Of the same files in two listeners the worse one.
+            let other = series[state.name]
+            series[state.name] = (
+                min(state.expiry, other?.expiry ?? .max), state.isCurrent && other?.isCurrent ?? true
+            )
+        }
+        let sorted = series.sorted { $0.key < $1.key }
+        return [
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_tls_certificate_expiry_timestamp_seconds",
+                    .gauge,
+                    "Expiry of the certificate that clients get, in seconds since 1970."
+                ),
+                sorted.map { MetricSeries([.init("certificate", $0.key)], .integer($0.value.expiry)) }
+            ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_tls_certificate_last_reload_successful",
+                    .gauge,
+                    "1 if the certificate's files were usable when they were last read, else 0."
+                ),
+                sorted.map { MetricSeries([.init("certificate", $0.key)], .integer($0.value.isCurrent ? 1 : 0)) }
+            ),
+        ]
+    }
+}

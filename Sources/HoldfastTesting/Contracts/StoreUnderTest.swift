@@ -1,0 +1,168 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// A store under test, with the operations that most rules need.
+struct StoreUnderTest: Sendable {
+    let store: any ResponseStore
+    let findings: Findings
+    let seed: UInt64
+    let reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)?
+
+    /// 2026-01-01T00:00:00Z.
+    static let now = Timestamp(seconds: 1_767_225_600)
+    /// More than a store is likely to take in one piece.
+    static let large = 1_500_001
+
+    var sequence: InvalidationSequence { store.invalidationSequence }
+
+    /// The same thing under test with the store closed and opened again.
+    func reopened() async throws -> StoreUnderTest {
+        guard let reopen else { throw CheckEnded() }
+        return StoreUnderTest(store: try await reopen(store), findings: findings, seed: seed, reopen: reopen)
+    }
+
+    func key(
+        _ path: String,
+        _ partition: CacheKey.Partition = .common,
+        method: HTTPRequest.Method = .get,
+        content: CacheKey.Content? = nil
+    ) throws -> CacheKey {
+        CacheKey(partition: partition, method: method, target: try target(path), content: content)
+    }
+
+    func target(_ path: String) throws -> TargetURI { try TargetURI("https://store.example" + path) }
+
+    func prefix(_ requestTarget: String) throws -> TargetPrefix {
+        try TargetPrefix("https://store.example" + requestTarget)
+    }
+
+    func draft(
+        _ key: CacheKey,
+        fields: HTTPFields = [.contentType: "text/plain"],
+        selecting: HTTPFields = [:],
+        tags: [String] = []
+    ) -> ResponseDraft {
+        ResponseDraft(
+            key: key,
+            head: StoredResponseHead(
+                requestMethod: key.components.method,
+                selectingFields: selecting,
+                status: .ok,
+                fields: fields,
+                requestTime: Self.now,
+                responseTime: Self.now
+            ),
+            freshUntil: Self.now.adding(.seconds(60)),
+            isUsableStale: true,
+            storedAt: Self.now,
+            tags: tags
+        )
+    }
+
+    func body(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
+
+    /// Bytes that are the same for the same length and salt; no two stretches of 4 KiB are alike.
+    func noise(_ length: Int, _ salt: UInt64 = 0) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(length + 4096)
+        var stamp = SeededRandom(seed: seed &+ salt &* 7_919 &+ UInt64(length))
+        while buffer.readableBytes < length {
+            buffer.writeInteger(stamp.next())
+            buffer.writeBytes(Self.page)
+        }
+        return buffer.getSlice(at: 0, length: length) ?? buffer
+    }
+
+    private static let page: [UInt8] = {
+        var random = SeededRandom(seed: 7)
+        return (0..<4088).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    }()
+
+    func begin(_ draft: ResponseDraft, _ fencingNumber: InvalidationSequence? = nil) async throws -> any ResponseWriter
+    {
+        try findings.unwrap(
+            try await store.beginWrite(draft, fencingNumber: fencingNumber ?? sequence),
+            "an empty store declined to store a small response"
+        )
+    }
+
+    /// Stores a whole response; `nil` if the store reports that it did not.
+    @discardableResult
+    func put(_ draft: ResponseDraft, _ body: ByteBuffer, _ fencingNumber: InvalidationSequence? = nil) async throws
+        -> StoredResponse?
+    {
+        guard let writer = try await store.beginWrite(draft, fencingNumber: fencingNumber ?? sequence) else {
+            return nil
+        }
+        if body.readableBytes > 0 { try await writer.append(body) }
+        return try await writer.finish()
+    }
+
+    /// Stores a response that must be stored.
+    @discardableResult
+    func mustPut(_ draft: ResponseDraft, _ body: ByteBuffer) async throws -> StoredResponse {
+        try findings.unwrap(
+            try await put(draft, body),
+            "a small response was not stored, though nothing was invalidated"
+        )
+    }
+
+    /// The body of a response; `nil` when it is gone.
+    func read(_ response: StoredResponse, _ range: Range<Int64>? = nil) async throws -> ByteBuffer? {
+        try await store.openBody(of: response, range: range)?.collect(upTo: 1 << 30)
+    }
+
+    func text(_ response: StoredResponse) async throws -> String? {
+        try await read(response).map { String(buffer: $0) }
+    }
+
+    /// The texts of all responses of a key, sorted.
+    func texts(_ key: CacheKey) async throws -> [String?] {
+        var texts: [String?] = []
+        for response in try await store.lookup(key) { texts.append(try await text(response)) }
+        return texts.sorted { ($0 ?? "") < ($1 ?? "") }
+    }
+
+    /// Whether the response is marked; `nil` if there is none.
+    func mark(_ key: CacheKey) async throws -> Bool? {
+        try await store.lookup(key).first?.head.isInvalidated
+    }
+
+    /// Why the first response of a key was invalidated; `nil` if it was not, or does not exist.
+    func cause(_ key: CacheKey) async throws -> InvalidationCause? {
+        try await store.lookup(key).first?.head.invalidation
+    }
+
+    @discardableResult
+    func invalidate(_ scope: InvalidationScope, soft: Bool) async throws -> InvalidationSequence {
+        try await store.invalidate(scope, keepingForOffline: soft, at: Self.now)
+    }
+
+    /// The renewal that a 304 produces for a response.
+    func renewal(_ response: StoredResponse, fields: HTTPFields? = nil, tags: [String] = []) -> ResponseDraft {
+        var draft = draft(response.key, tags: tags)
+        draft.head = response.head
+        draft.head.isInvalidated = false
+        draft.head.responseTime = Self.now.adding(.seconds(10))
+        if let fields { draft.head.fields = fields }
+        return draft
+    }
+
+    func random(_ salt: UInt64) -> SeededRandom { SeededRandom(seed: seed &* 31 &+ salt) }
+}
+
+/// A scope's name in a finding.
+extension InvalidationScope {
+    var word: String {
+        switch self {
+        case .all: "all"
+        case .host: "host"
+        case .key: "key"
+        case .prefix: "prefix"
+        case .tag: "tag"
+        case .target: "target"
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import HTTPCacheSemantics
+
+/// The numbers of an entry's row and its body.
+struct EntryRows {
+    var id: Int64
+    var bodyID: Int64
+    var bodyLength: Int64
+
+    init(id: Int64, bodyID: Int64, bodyLength: Int64) {
+        self.id = id
+        self.bodyID = bodyID
+        self.bodyLength = bodyLength
+    }
+
+    /// Reads the place from the first three columns of a row.
+    init(_ statement: SQLStatement) {
+        self.init(id: statement.integer(0), bodyID: statement.integer(1), bodyLength: statement.integer(2))
+    }
+}
+
+/// The kind of an entry, as the table stores it.
+package enum EntryKind: Int64, Sendable {
+    case response = 0
+    case object = 1
+}
+
+/// An entry that is about to be inserted.
+///
+/// All expensive work is done here, outside the writer's transaction.
+struct EntryDraft: Sendable {
+    var id: Int64
+    var kind: EntryKind
+    var keyHash: Int64
+    var key: [UInt8]
+    var variant: [UInt8]
+    var targetHash: Int64?
+    var invalidation: InvalidationCause?
+    var isUsableStale: Bool
+    /// Whether to pin the entry. `false` removes no existing pin.
+    var isPinned = false
+    var storedAt: Int64
+    var expiresAt: Int64
+    var bodyLength: Int64
+    /// The head with its checksum.
+    var head: [UInt8]
+    var tags: [TagName] = []
+    /// Makes the copy for the memory tier, from the number of the last invalidation. It is used if
+    /// the entry becomes the only one of its key.
+    var memoryEntry: (@Sendable (Int64) -> MemoryEntry)?
+
+    /// The bytes that the entry takes from the budget.
+    var size: Int64 {
+        Int64(key.count + variant.count + head.count) + bodyLength + StoreLimits.entryOverhead
+            + Int64(tags.count) * StoreLimits.tagOverhead
+    }
+}

@@ -1,0 +1,121 @@
+package import HTTPCache
+package import HTTPCacheSemantics
+
+/// The state of a store towards the log that it shares with other nodes, as it is on disk.
+package struct FleetJournal: Sendable, Hashable {
+    /// An invalidation of the journal that the log has not confirmed.
+    package struct Entry: Sendable, Hashable {
+        package var invalidation: FleetInvalidation
+        /// Its place in the log; `nil` if it waits to be published.
+        package var position: LogPosition?
+    }
+
+    /// The most entries that are listed of each kind.
+    package static let limit = 1000
+
+    /// The name of the fleet log.
+    package var name: String
+    /// The name of the store among its nodes.
+    package var node: PurgeID
+    /// How far the log was read.
+    package var cursor: LogCursor
+    /// The number of the last invalidation in this store.
+    package var sequence: Int64
+    /// Responses that were stored before this invalidation are validated before use.
+    package var lowWaterMark: Int64
+    /// How many invalidations wait to be published.
+    package var unpublishedCount = 0
+    /// How many are in the log, which has not confirmed that it keeps them.
+    package var unsettledCount = 0
+    /// How many the log keeps. They are forgotten soon.
+    package var settledCount = 0
+    /// When the log last confirmed something that this store had not known to be kept; `nil` if
+    /// nothing of that is in the journal.
+    package var settledAt: Timestamp?
+    /// The first of those that wait, in their order.
+    package var unpublished: [Entry] = []
+    /// The first of those that are not confirmed, in the log's order.
+    package var unsettled: [Entry] = []
+}
+
+extension CacheManager {
+    /// Reads where the store stands in a fleet log; `nil` if it never joined one.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    package func fleetJournal() async throws -> FleetJournal? {
+        try core.read { connection, database in
+            // Its first version has no such tables.
+            guard try connection.integer("PRAGMA user_version") ?? 0 >= Self.fleetSchemaVersion else { return nil }
+            // One snapshot for all of them.
+            let snapshot = try connection.prepare("SELECT count(*) FROM shared_log")
+            defer { snapshot.reset() }
+            guard try snapshot.step(), snapshot.integer(0) > 0 else { return nil }
+            return try connection.fleetJournal()
+        }
+    }
+
+    /// The first schema with a journal.
+    private static let fleetSchemaVersion: Int64 = 5
+}
+
+extension Connection {
+    fileprivate func fleetJournal() throws -> FleetJournal? {
+        let row = try prepare("SELECT name, node, epoch, number FROM shared_log")
+        defer { row.reset() }
+        guard try row.step(), let node = PurgeID(row.bytes(1)) else { return nil }
+        var cursor = LogCursor(position: position(row, 2))
+        let epochs = try prepare("SELECT epoch, last FROM shared_epoch")
+        defer { epochs.reset() }
+        while try epochs.step() {
+            cursor.epochs[UInt64(bitPattern: epochs.integer(0))] = UInt64(bitPattern: epochs.integer(1))
+        }
+        var journal = FleetJournal(
+            name: row.text(0),
+            node: node,
+            cursor: cursor,
+            sequence: try integer("SELECT sequence FROM store WHERE id = 1") ?? 0,
+            lowWaterMark: try integer("SELECT response_floor FROM store WHERE id = 1") ?? 0
+        )
+        let counts = try prepare(
+            "SELECT epoch IS NULL, settled_at IS NULL, count(*), max(settled_at) FROM shared_invalidation GROUP BY 1, 2"
+        )
+        defer { counts.reset() }
+        while try counts.step() {
+            let count = Int(counts.integer(2))
+            switch (counts.flag(0), counts.flag(1)) {
+            case (true, _): journal.unpublishedCount += count
+            case (false, true): journal.unsettledCount = count
+            case (false, false):
+                journal.settledCount = count
+                journal.settledAt = Timestamp(milliseconds: counts.integer(3))
+            }
+        }
+        journal.unpublished = try entries("epoch IS NULL ORDER BY id")
+        journal.unsettled = try entries("epoch IS NOT NULL AND settled_at IS NULL ORDER BY epoch, number")
+        return journal
+    }
+
+    private func position(_ row: SQLStatement, _ column: Int32) -> LogPosition {
+        LogPosition(
+            epoch: UInt64(bitPattern: row.integer(column)),
+            number: UInt64(bitPattern: row.integer(column + 1))
+        )
+    }
+
+    private func entries(_ condition: String) throws -> [FleetJournal.Entry] {
+        let statement = try prepare(
+            """
+            SELECT name, kind, selector, effect, issued_at, epoch IS NULL, epoch, number FROM shared_invalidation
+            WHERE \(condition) LIMIT \(FleetJournal.limit)
+            """
+        )
+        defer { statement.reset() }
+        var entries: [FleetJournal.Entry] = []
+        while try statement.step() {
+            let position = statement.flag(5) ? nil : position(statement, 6)
+            entries.append(FleetJournal.Entry(invalidation: try journaledInvalidation(statement), position: position))
+        }
+        return entries
+    }
+}

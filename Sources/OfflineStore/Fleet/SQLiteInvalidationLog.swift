@@ -1,0 +1,114 @@
+package import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// The invalidation log of a store on disk.
+final class SQLiteInvalidationLog: InvalidationLog {
+    private let core: StoreCore
+
+    init(core: StoreCore) {
+        self.core = core
+    }
+
+    var current: InvalidationSequence { InvalidationSequence(core.sequence.load(ordering: .acquiring)) }
+
+    var additionCount: UInt64 { core.journalAdditions.count }
+
+    func additions() -> AsyncStream<Void> { core.journalAdditions.listen() }
+
+    func join(_ name: String, at now: Timestamp) async throws -> LogStart {
+        let database = try core.database()
+        let replacesAnother = database.number > 1
+        let (node, notes) = try NodeFile(core.folder).make()
+        var place = try await core.write(to: database, isDurable: true) {
+            try $0.join(name, as: node, replacesAnother: replacesAnother, at: now)
+        }
+        place.notes = notes
+        return place
+    }
+
+    func remember(_ notes: [UInt8]) async throws { try NodeFile(core.folder).write(notes: notes) }
+
+    func renewNode() async throws -> PurgeID {
+        let node = try NodeFile(core.folder).renew()
+        try await write(mayRunHere: true) { try $0.setNode(node) }
+        return node
+    }
+
+    func unpublished(limit: Int) async throws -> [FleetInvalidation] {
+        let waiting = try core.read { connection, _ in
+            let waiting = try connection.waiting(limit: limit)
+            // A database that replaced a damaged one knows of nothing that waits.
+            return try !waiting.isEmpty || connection.hasJoined() ? waiting : nil
+        }
+        guard let waiting else { throw InvalidationLogError.notJoined }
+        return waiting
+    }
+
+    func unpublishedCount() async throws -> Int {
+        try core.read { connection, _ in try connection.waitingCount() }
+    }
+
+    func since(_ position: LogPosition, limit: Int) async throws -> [FleetInvalidation] {
+        try core.read { connection, _ in try connection.journaled(after: position, limit: limit) }
+    }
+
+    @discardableResult
+    func append(_ steps: [LogStep], through cursor: LogCursor, at now: Timestamp) async throws -> Int {
+        // If it is lost, so is the place: the node reads the log again from where it was.
+        let (fresh, count) = try await write(mayRunHere: steps.count <= Self.fewSteps) { context in
+            var fresh: [InvalidationScope] = []
+            var count = 0
+            for step in steps {
+                switch step {
+                case .apply(let invalidation, let position):
+                    guard try context.apply(invalidation, at: position, now: now) else { continue }
+                    fresh.append(invalidation.scope)
+                    count += 1
+                case .republish(let after, let before): try context.republish(after: after, before: before)
+                case .distrust:
+                    _ = try context.invalidateAll(.mark(.unspecified), at: now)
+                    fresh.append(.all)
+                }
+            }
+            try context.move(to: cursor)
+            return (fresh, count)
+        }
+        for scope in fresh { core.changes.publish(StoreChange(.invalidated, scope)) }
+        return count
+    }
+
+    func published(_ positions: [PurgeID: LogPosition]) async throws {
+        // If it is lost, they are published again, which adds nothing to the log.
+        try await write(mayRunHere: positions.count <= Self.fewSteps) { context in
+            for (id, position) in positions { try context.notePosition(position, of: id) }
+        }
+    }
+
+    func settle(through position: LogPosition, at now: Timestamp, forgetting earlier: Timestamp) async throws {
+        // If it is lost in a crash, it is done again.
+        try await core.write { try $0.settle(through: position, at: now, forgetting: earlier) }
+    }
+
+    func synchronize() async throws { try await core.synchronize() }
+
+    /// As many are written on the calling thread. They take less time than two thread switches.
+    private static let fewSteps = 64
+
+    /// Writes, unless another database has replaced the one that has joined.
+    private func write<Result: Sendable>(
+        mayRunHere: Bool,
+        _ operation: @escaping @Sendable (WriteContext) throws -> Result
+    ) async throws -> Result {
+        let result = try await core.write(mayRunHere: mayRunHere) { context in
+            try context.memory.isInFleet ? operation(context) : nil
+        }
+        guard let result else { throw InvalidationLogError.notJoined }
+        return result
+    }
+}
+
+extension CacheManager {
+    /// The log of its invalidations, for a node that shares them with others.
+    package var invalidationLog: any InvalidationLog { SQLiteInvalidationLog(core: core) }
+}

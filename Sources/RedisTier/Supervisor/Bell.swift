@@ -1,0 +1,40 @@
+import Synchronization
+
+/// Wakes one waiting task. A ring without a waiting task is kept for the next task.
+final class Bell: Sendable {
+    private struct State {
+        var isRung = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func ring() {
+        let waiter = state.withLock { state in
+            state.isRung = state.waiter == nil
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// Returns after a ring or when the task is cancelled. One task may wait at a time.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.isRung {
+                        state.isRung = false
+                        return true
+                    }
+                    // Under the lock, because the cancellation handler takes it too.
+                    if Task.isCancelled { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiter.take() }?.resume()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import CommandLineSupport
+import Foundation
+import HTTPCacheExplaining
+import Holdfast
+import HoldfastControl
+
+/// The state of one node some time after a purge.
+struct AuditReport: Encodable, Sendable {
+    let seconds: Int
+    let node: String
+    /// `nil` if the node did not say.
+    var clean: Bool?
+    var fresh: Int?
+    var first: String?
+    var problem: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case seconds, node, clean, fresh, first, problem
+    }
+
+    /// Writes all keys, `null` if there is no value.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(seconds, forKey: .seconds)
+        try container.encode(node, forKey: .node)
+        try container.encode(clean, forKey: .clean)
+        try container.encode(fresh, forKey: .fresh)
+        try container.encode(first, forKey: .first)
+        try container.encode(problem, forKey: .problem)
+    }
+
+    /// One line for people.
+    var text: String {
+        let words: String
+        switch clean {
+        case true?: words = "clean"
+        case false?: words = "\(fresh ?? 0) still fresh, such as \(first ?? "")"
+        case nil: words = "unknown: \(problem ?? "")"
+        }
+        return "\("\(seconds) s".padded(7))\(node)  \(words)".printable
+    }
+}
+
+/// Asks a node for what is fresh there and should not be.
+struct AuditedNode: Sendable {
+    let client: ControlClient
+    let selection: PurgeRequest.Selection
+    /// When the purge was made, by this machine's clock.
+    let since: Timestamp
+
+    /// The most responses of a node that are looked at more closely.
+    private static let closeLooks = 200
+
+    private struct Page: Decodable {
+        var responses: [Entry]
+        var next: Int64?
+    }
+
+    private struct Entry: Decodable {
+        var entry: Int64
+        var url: String?
+        var partition: String?
+        var storedAt: String
+    }
+
+    private struct Explained: Decodable {
+        var explanation: Explanation
+    }
+
+    func report(seconds: Int) async -> AuditReport {
+        var report = AuditReport(seconds: seconds, node: client.name)
+        do {
+            // A selector that cannot be read selects nothing, and nothing would be clean.
+            let queries = try queries()
+            let instant = try await nodeTime()
+            var looks = Self.closeLooks
+            var found: [Int64: String] = [:]
+            for query in queries {
+                for entry in try await entries(query.parameters) {
+                    // Without its URL, it may be one of them.
+                    guard entry.url.flatMap({ TargetURI(verbatim: $0) }).map(query.covers) ?? true else { continue }
+                    if try await isFromBefore(instant, entry, &looks) { found[entry.entry] = shown(entry.url) }
+                }
+            }
+            report.fresh = found.count
+            report.clean = found.isEmpty
+            report.first = found.min { $0.key < $1.key }?.value
+        } catch {
+            report.problem = "\(error)"
+        }
+        return report
+    }
+
+    /// The time of the purge by the node's clock.
+    private func nodeTime() async throws -> Timestamp {
+        let start = SystemWallClock().now()
+        let explained: Explained = try await client.get("/v1/explain?url=\(Self.encoded("http://localhost/"))")
+        let end = SystemWallClock().now()
+        let middle = start.adding(milliseconds: end.milliseconds(since: start) / 2)
+        return since.adding(milliseconds: explained.explanation.at.milliseconds(since: middle))
+    }
+
+    // MARK: Responses that the purge covers
+
+    /// A listing, and those of it that the purge covers.
+    private struct Query {
+        var parameters = ""
+        var covers: (TargetURI) -> Bool = { _ in true }
+    }
+
+    /// - Throws: `ControlProblem` if a selector is not valid.
+    private func queries() throws -> [Query] {
+        _ = try PurgeRequest(selection).scopes()
+        if selection.all { return [Query()] }
+        let hosts = try selection.hosts.map { try TargetHost($0).name }
+        return try selection.tags.map { Query(parameters: "&tag=\(Self.encoded($0))") }
+            + selection.prefixes.flatMap { try TargetURI.readings(of: $0) }.map {
+                Query(parameters: "&prefix=\(Self.encoded($0.uri))")
+            }
+            + selection.urls.flatMap { try TargetURI.readings(of: $0) }.map { wanted in
+                Query(parameters: "&prefix=\(Self.encoded(wanted.uri))") { $0 == wanted }
+            }
+            // No listing knows hosts.
+            + (hosts.isEmpty ? [] : [Query(covers: { hosts.contains($0.host) })])
+    }
+
+    private func entries(_ query: String) async throws -> [Entry] {
+        var entries: [Entry] = []
+        var after: Int64? = 0
+        while let start = after {
+            let page: Page = try await client.get("/v1/responses?state=fresh&limit=1000&after=\(start)\(query)")
+            entries += page.responses
+            after = page.next
+        }
+        return entries
+    }
+
+    /// Whether a fresh response came from the origin before an instant, and was not validated
+    /// since.
+    private func isFromBefore(_ instant: Timestamp, _ entry: Entry, _ looks: inout Int) async throws -> Bool {
+        let storedAt = EndTime.instant(entry.storedAt) ?? .distantPast
+        // A response of another node may have been stored later than it came from the origin.
+        if looks > 0, let url = entry.url {
+            looks -= 1
+            let explained: Explained = try await client.get("/v1/explain?url=\(Self.encoded(url))")
+            if let variant = explained.explanation.variants.first(where: { $0.id == entry.entry }) {
+                return variant.receivedAt < instant && !variant.isInvalidated
+            }
+        }
+        return storedAt < instant
+    }
+
+    private func shown(_ url: String?) -> String { url.flatMap { TargetURI(verbatim: $0)?.redacted } ?? "a response" }
+
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import CommandLineSupport
+import FleetTier
+import Holdfast
+
+/// `holdfast fleet forget NODE --config FILE`
+struct FleetForget: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Removes a node that is gone for good, so that purges stop waiting for it.",
+        discussion: """
+            A purge is everywhere when every node of the last seven days has it. If a node never comes back, because its store is gone, purges wait for it for seven days. \
+            This command marks its rows at the server of 'fleet.url' as ended: those with the name, or the identity that 'holdfast fleet status' and 'holdfast fleet check' show, that have not reported for 10 s. \
+            If the node reports again, it counts again. Do not forget a node that is only cut off: it may serve what was purged.
+
+            The exit status is 0 if a node was forgotten, 1 if none was or the server cannot be used, 64 if the command line is invalid.
+
+            Examples:
+              holdfast fleet forget gw-5 --config holdfast.yaml
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Name or identity of the node.", valueName: "node"))
+    var node: String
+
+    @OptionGroup var options: FleetOptions
+
+    /// For one call of the server.
+    private static let callLimit = Duration.seconds(5)
+
+    /// A row as it is written.
+    private struct Report: Encodable {
+        let node: String
+        let identity: String
+        let seenSeconds: Int64
+    }
+
+    func run() async throws {
+        let fleet = try options.inspection()
+        do {
+            let reports = try await fleet.withLog { try await forget($0) }
+            let lines = ReportLines(format: options.format)
+            for report in reports {
+                let words = "Forgot '\(report.node)', \(report.identity), seen \(report.seenSeconds) s ago."
+                do { try lines.write(report, words.printable) } catch is StandardStream.Closed {}
+            }
+        } catch let error as FleetLogError {
+            throw CommandFailure(error.words)
+        } catch let failure as FleetInspection.Failure {
+            throw CommandFailure(failure.description)
+        }
+    }
+
+    private func forget(_ log: any FleetLog) async throws -> [Report] {
+        let now = try await log.time(within: Self.callLimit)
+        let rows = try await log.nodes(within: Self.callLimit).filter { row in
+            !row.report.hasEnded && (row.report.name.text == node || "\(row.report.identity)" == node)
+        }
+        guard !rows.isEmpty else {
+            throw CommandFailure(
+                "No node has the name or identity '\(node)'. 'holdfast fleet status' lists the nodes."
+            )
+        }
+        let silent = rows.filter { $0.secondsAgo(at: now) >= FleetReport.silentSeconds }
+        guard !silent.isEmpty else {
+            throw CommandFailure(
+                "The node '\(node)' reported within the last \(FleetReport.silentSeconds) s. Stop it first."
+            )
+        }
+        guard let epoch = try await log.epoch(within: Self.callLimit)?.number else {
+            throw CommandFailure(
+                "No node has started the log at this server. Repeat the command when a node follows the log."
+            )
+        }
+        for row in silent {
+            var ended = row
+            ended.report.hasEnded = true
+            try await log.amend([NodeRowChange(ended, insteadOf: row)], in: epoch, within: Self.callLimit)
+        }
+        return silent.map { row in
+            Report(
+                node: row.report.name.text,
+                identity: "\(row.report.identity)",
+                seenSeconds: row.secondsAgo(at: now)
+            )
+        }
+    }
+}

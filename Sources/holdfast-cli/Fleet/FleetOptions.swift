@@ -1,0 +1,79 @@
+import ArgumentParser
+import CommandLineSupport
+import FleetTier
+import Foundation
+import Holdfast
+
+/// The options of commands that ask the server of a fleet.
+struct FleetOptions: ParsableArguments {
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp(
+            "Configuration file, YAML or JSON, with 'fleet'. Default: $HOLDFAST_CONFIG.",
+            valueName: "file"
+        )
+    )
+    var file: String?
+
+    @Option(help: "Output format; json prints one JSON object per line.")
+    var format = GatewayLocation.Format.text
+
+    /// The fleet that the file names.
+    ///
+    /// - Throws: `CommandFailure` if there is none; `ExitCode` 1 for findings of the file.
+    func inspection() throws -> FleetInspection {
+        let environment = ProcessInfo.processInfo.environment
+        guard let path = file ?? ServeVariable.config.value(in: environment) else {
+            throw CommandFailure("No configuration file is set. Use '--config'.")
+        }
+        return try Self.inspection(ofFile: path, environment)
+    }
+
+    static func inspection(ofFile path: String, _ environment: [String: String]) throws -> FleetInspection {
+        try ConfigurationFile.reporting {
+            let configuration = try Configuration(withoutValuesOf: path)
+            guard let fleet = try FleetInspection(configuration, environment: environment) else {
+                throw CommandFailure(
+                    "'\(path)' does not set 'fleet.url', so it shares nothing. Set it, or name another file with '--config'."
+                )
+            }
+            return fleet
+        }
+    }
+}
+
+/// Lines on standard output: in words, or as JSON objects.
+struct ReportLines {
+    let format: GatewayLocation.Format
+
+    /// - Throws: `StandardStream.Closed` if the reader needs no more.
+    func write(_ report: some Encodable, _ words: @autoclosure () -> String) throws {
+        var text: String
+        switch format {
+        case .text: text = words()
+        case .json:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            text = String(decoding: try encoder.encode(report), as: UTF8.self)
+        }
+        text += "\n"
+        try text.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension FleetLogError {
+    /// The error in words for an operator.
+    var words: String {
+        switch self {
+        case .unreachable: "The server can no longer be reached."
+        case .timedOut: "The server did not respond in time."
+        case .cancelled: "The command was cancelled."
+        case .wrongEpoch, .lowEpoch: "Another server now serves the log. Repeat the command."
+        case .refused("NOPERM"):
+            "The user in 'fleet.url' may not read the log. 'holdfast fleet check' shows the rights that it needs."
+        case .refused(let word): "The server rejected the command with '\(word)'. Run 'holdfast fleet check'."
+        case .malformed(let part): "The server's reply is malformed (\(part))."
+        case .limit(let part): "A limit was exceeded (\(part))."
+        }
+    }
+}

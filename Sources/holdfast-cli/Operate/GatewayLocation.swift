@@ -1,0 +1,116 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import Holdfast
+import HoldfastConfiguration
+import HoldfastControl
+import HoldfastGateway
+import LocalSockets
+
+/// The options by which a command finds a gateway or its store, and how it writes its result.
+struct GatewayLocation: ParsableArguments {
+    /// How a result is written.
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json
+    }
+
+    @Option(help: "Store folder. 'holdfast serve' prints the folder that it uses by default.")
+    var store: String?
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("Configuration file, YAML or JSON, that sets the store.", valueName: "file")
+    )
+    var file: String?
+
+    @Option(help: ArgumentHelp("Origin whose default store to use.", valueName: "url"))
+    var origin: String?
+
+    @Option(help: ArgumentHelp("Control socket of a running gateway, instead of a store.", valueName: "path"))
+    var socket: String?
+
+    @Option(help: "Output format; json prints one JSON object.")
+    var format = Format.text
+
+    /// The paragraph of a command's help on these options.
+    static let help = """
+        The gateway is found by its store: the folder of '--store', 'store.path' in the file of '--config', or the default folder for '--origin'. Without these options, \
+        $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints its default folder and its control socket.
+        """
+
+    func validate() throws {
+        if let origin {
+            do { _ = try GatewayOrigin(origin) } catch { throw ValidationError("'--origin': \(error)") }
+        }
+    }
+
+    /// A store, and the settings of the file that names it.
+    struct NamedStore {
+        var folder: String
+        /// `nil` if no file names it.
+        var settings: CacheManager.Configuration?
+    }
+
+    /// The store that is named.
+    ///
+    /// - Throws: `CommandFailure` if none is; the findings of a file.
+    func namedStore(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> NamedStore {
+        if let store { return NamedStore(folder: store) }
+        // An option goes before every variable.
+        if let file { return try Self.store(ofFile: file) }
+        if let origin { return try Self.store(ofOrigin: origin, environment) }
+        if let store = ServeVariable.store.value(in: environment) { return NamedStore(folder: store) }
+        if let file = ServeVariable.config.value(in: environment) { return try Self.store(ofFile: file) }
+        if let origin = ServeVariable.origin.value(in: environment) {
+            return try Self.store(ofOrigin: origin, environment)
+        }
+        throw CommandFailure(
+            "No store is set. Use '--store', '--config' or '--origin', or a gateway's '--socket'."
+        )
+    }
+
+    private static func store(ofOrigin url: String, _ environment: [String: String]) throws -> NamedStore {
+        NamedStore(folder: try DefaultStore(environment: environment).path(for: GatewayOrigin(url)))
+    }
+
+    private static func store(ofFile path: String) throws -> NamedStore {
+        let configuration = try ConfigurationFile.readWithoutValues(path)
+        guard let folder = configuration.storeFolder else {
+            throw CommandFailure("'\(path)' sets no store. Set 'store.path' in the file, or use '--store'.")
+        }
+        return NamedStore(folder: folder, settings: CacheManager.Configuration(configuration.store))
+    }
+
+    /// The control plane of the running gateway.
+    ///
+    /// - Throws: `CommandFailure` if no gateway listens.
+    func gateway() throws -> ControlClient {
+        let socket = try socket.map { ControlSocket(path: $0) } ?? .inStore(namedStore().folder)
+        switch socket.reach {
+        case .live: return ControlClient(socket: socket)
+        case .denied: throw ControlClient.denied(socket)
+        case .nobody:
+            throw CommandFailure(
+                "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
+            )
+        }
+    }
+
+    /// Writes a result: as one JSON object, or in words.
+    func write<Result: Encodable>(_ result: Result, _ words: (Result) -> String) throws {
+        var text: String
+        switch format {
+        case .text: text = words(result)
+        case .json:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            text = String(decoding: try encoder.encode(result), as: UTF8.self)
+        }
+        text += "\n"
+        do {
+            try text.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
+        } catch is StandardStream.Closed {}
+    }
+}
