@@ -107,7 +107,7 @@ extension CachingClient {
         prepared?.request.executionContext = .own(executor)
         do {
             return try await withTaskExecutorPreference(executor) { [call, prepared] in
-                try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+                try await within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
                     try await self.deliverUnlimited(call, prepared, strategy)
                 }
             }
@@ -165,7 +165,7 @@ extension CachingClient {
         _ preference: CacheRequest.Preference
     ) async throws -> Delivery<Value>? {
         guard call.usesStore, preference != .networkOnly else { return nil }
-        if preference == .networkFirst, mode != .preferStored, call.endpoint.rule == nil { return nil }
+        if preference == .networkFirst, mode != .preferStored, call.endpoint.rule.asOptional == nil { return nil }
         let prepared = try await prepare(call, for: .lookup)
         let preference = prepared.reading.info.mode == .preferStored ? .storedFirst : preference
         guard preference != .networkFirst else { return nil }
@@ -223,7 +223,7 @@ extension CachingClient {
         let executor = executor(for: call)
         call.executor = executor
         return try await withTaskExecutorPreference(executor) { [call] in
-            try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+            try await within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
                 try await self.networkUnlimited(call, after: stored)
             }
         }
@@ -450,7 +450,7 @@ extension CachingClient {
 
 extension Call {
     /// Whether the call has a time limit.
-    fileprivate var isLimited: Bool { (options.timeout ?? endpoint.timeout) != nil }
+    fileprivate var isLimited: Bool { (options.timeout ?? endpoint.timeout.asOptional) != nil }
 }
 
 extension Delivery {

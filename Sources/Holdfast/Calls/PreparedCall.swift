@@ -119,7 +119,7 @@ extension CachingClient {
     /// When a call's request is tried again. Never if its content cannot be sent twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
         guard body?.isInMemory != false || call.endpoint.task.isReadAgain else { return .never }
-        return call.options.retry ?? call.endpoint.retry ?? configuration.retry
+        return call.options.retry ?? call.endpoint.retry.asOptional ?? configuration.retry
     }
 
     private func reading(
@@ -144,7 +144,8 @@ extension CachingClient {
         return ContentReading(
             decoding: decoding,
             acceptedStatuses: options.acceptedStatuses ?? endpoint.acceptedStatuses,
-            maximumBodyBytes: options.maximumBodyBytes ?? endpoint.maximumBodyBytes ?? configuration.maximumBodyBytes,
+            maximumBodyBytes: options.maximumBodyBytes ?? endpoint.maximumBodyBytes.asOptional
+                ?? configuration.maximumBodyBytes,
             checks: endpoint.isGraphQL ? [GraphQLErrors.check] + options.checks : options.checks,
             processors: processors,
             info: info,

@@ -138,6 +138,7 @@ public final class CachingClient: Sendable {
     let recent: RecentExchanges
     private let overrides = RuleOverrides()
     let unreadable = UnreadableEndpoints()
+    let checked = CheckedEndpoints()
     let clock: any WallClock
     let sleeper: any Clock<Duration>
     private let lastNumber = Atomic<UInt64>(0)
@@ -339,12 +340,14 @@ public final class CachingClient: Sendable {
         softTimeout: Duration?,
         offlineReads: OfflineReads?
     ) throws -> CacheRequest {
+        noteIgnoredProperties(of: endpoint)
         var request = try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
         let secrets = configuration.defaults.secrets.union(endpoint.secrets)
         if !secrets.isEmpty { request.name(secrets) }
-        let endpointReads = endpoint.offlineReads
-        if endpoint.rule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
-            var rule = endpoint.rule ?? RuleSettings()
+        let endpointReads = endpoint.offlineReads.asOptional
+        let endpointRule = endpoint.rule.asOptional
+        if endpointRule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
+            var rule = endpointRule ?? RuleSettings()
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
             // A rule that bypasses the store has nothing to state about reads from it.
             if rule.bypass != true {

@@ -42,7 +42,7 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/headers``.
     public var headers: Headers { Headers(base: base.headers) }
     /// See ``Endpoint/principal``.
-    public var principal: String? { base.principal }
+    public var principal: String? { base.principal.asOptional }
     /// See ``Endpoint/secrets``.
     public var secrets: Secrets { base.secrets }
     /// See ``Endpoint/isMutation``.
@@ -52,9 +52,9 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/storage``.
     public var storage: CacheRequest.Storage { base.storage }
     /// See ``Endpoint/rule``.
-    public var rule: RuleSettings? { base.rule }
+    public var rule: RuleSettings? { base.rule.asOptional }
     /// See ``Endpoint/offlineReads``.
-    public var offlineReads: OfflineReads? { base.offlineReads }
+    public var offlineReads: OfflineReads? { base.offlineReads.asOptional }
     /// See ``Endpoint/tags``.
     public var tags: [String] { base.tags }
     /// See ``Endpoint/strategy``.
@@ -72,13 +72,13 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/emptyContent``.
     public var emptyContent: EmptyContent { base.emptyContent }
     /// See ``Endpoint/maximumBodyBytes``.
-    public var maximumBodyBytes: Int? { base.maximumBodyBytes }
+    public var maximumBodyBytes: Int? { base.maximumBodyBytes.asOptional }
     /// See ``Endpoint/timeout``.
-    public var timeout: Duration? { base.timeout }
+    public var timeout: Duration? { base.timeout.asOptional }
     /// See ``Endpoint/retry``.
-    public var retry: RetryPolicy? { base.retry }
+    public var retry: RetryPolicy? { base.retry.asOptional }
     /// See ``Endpoint/sampleResponse``.
-    public var sampleResponse: SampleResponse? { base.sampleResponse }
+    public var sampleResponse: SampleResponse? { base.sampleResponse.asOptional }
 
     /// The endpoint's own fields, of any type.
     public struct Headers: HTTPFieldsConvertible {

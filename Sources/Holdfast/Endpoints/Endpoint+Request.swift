@@ -60,7 +60,7 @@ extension Endpoint {
                 headerFields: fields
             ),
             body: encoded.content,
-            principal: principal ?? defaults.principal,
+            principal: principal.asOptional ?? defaults.principal,
             storage: isStorable ? storage : .never,
             keysContent: keysContent
         )

@@ -20,7 +20,9 @@ public import HoldfastConfiguration
 /// }
 /// ```
 ///
-/// Everything but ``path`` has a default.
+/// Everything but ``path`` has a default. A property that takes an optional also takes the value's
+/// own type: `let principal: String` and `let principal: String?` both name the principal
+/// (``OptionalConvertible``).
 public protocol Endpoint: Sendable {
     /// The type that the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent``
     /// are taken as they are; the client's decoder decodes all others. A call can name another type
@@ -30,6 +32,20 @@ public protocol Endpoint: Sendable {
     associatedtype EndpointPath: URLPathConvertible = String
     /// The type of ``headers``: `HTTPFields` or `[String: String]`.
     associatedtype EndpointHeaders: HTTPFieldsConvertible = HTTPFields
+    /// The type of ``principal``: `String` or `String?`.
+    associatedtype EndpointPrincipal: OptionalConvertible<String> = String?
+    /// The type of ``rule``: `RuleSettings` or `RuleSettings?`.
+    associatedtype EndpointRule: OptionalConvertible<RuleSettings> = RuleSettings?
+    /// The type of ``offlineReads``: `OfflineReads` or `OfflineReads?`.
+    associatedtype EndpointOfflineReads: OptionalConvertible<OfflineReads> = OfflineReads?
+    /// The type of ``maximumBodyBytes``: `Int` or `Int?`.
+    associatedtype EndpointMaximumBodyBytes: OptionalConvertible<Int> = Int?
+    /// The type of ``timeout``: `Duration` or `Duration?`.
+    associatedtype EndpointTimeout: OptionalConvertible<Duration> = Duration?
+    /// The type of ``retry``: `RetryPolicy` or `RetryPolicy?`.
+    associatedtype EndpointRetry: OptionalConvertible<RetryPolicy> = RetryPolicy?
+    /// The type of ``sampleResponse``: `SampleResponse` or `SampleResponse?`.
+    associatedtype EndpointSampleResponse: OptionalConvertible<SampleResponse> = SampleResponse?
 
     // MARK: The request
 
@@ -65,7 +81,12 @@ public protocol Endpoint: Sendable {
     var headers: EndpointHeaders { get }
     /// The principal of this request, if it is not the client's ``RequestDefaults/principal``. A
     /// principal does not see the stored responses of another one.
-    var principal: String? { get }
+    ///
+    /// ```swift
+    /// let principal: String
+    /// var principal: String? { session?.userID }
+    /// ```
+    var principal: EndpointPrincipal { get }
     /// The secrets of this request, in addition to the client's ``RequestDefaults/secrets``.
     var secrets: Secrets { get }
     /// Whether the request changes something at the origin. A mutation is not served from the
@@ -85,11 +106,11 @@ public protocol Endpoint: Sendable {
     /// unsafe methods are never stored.
     var storage: CacheRequest.Storage { get }
     /// Settings that override the client's rules for this endpoint, one by one. None by default.
-    var rule: RuleSettings? { get }
+    var rule: EndpointRule { get }
     /// Whether responses that directives forbid to store or to use are kept for reads without the
     /// network. The client's setting by default. If ``rule`` sets `stale.ignore`, that takes
     /// precedence.
-    var offlineReads: OfflineReads? { get }
+    var offlineReads: EndpointOfflineReads { get }
     /// Names that group stored responses, so that they can be invalidated together by a mutation
     /// (``StoreInvalidation/tag(_:)``) or by hand. They are added to the tags of rules and of the
     /// origin. None by default.
@@ -127,14 +148,14 @@ public protocol Endpoint: Sendable {
     /// The meaning of a response without content. An error by default.
     var emptyContent: EmptyContent { get }
     /// Bytes of content that are accepted, after decompression. The client's limit by default.
-    var maximumBodyBytes: Int? { get }
+    var maximumBodyBytes: EndpointMaximumBodyBytes { get }
     /// How long the whole call may take. By default only the limits of the client's transport and
     /// engine apply.
-    var timeout: Duration? { get }
+    var timeout: EndpointTimeout { get }
     /// When the request is sent again. The client's policy by default.
-    var retry: RetryPolicy? { get }
+    var retry: EndpointRetry { get }
     /// The response to this endpoint in tests. None by default.
-    var sampleResponse: SampleResponse? { get }
+    var sampleResponse: EndpointSampleResponse { get }
 }
 
 /// The envelope of an endpoint's content.

@@ -31,6 +31,23 @@ public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertibl
     }
 }
 
+/// Properties of endpoints that compile and are ignored.
+///
+/// `let timeout: Int` is one: `Endpoint.timeout` takes a `Duration`, and has a default. So is
+/// `let header: [String: String]`: the requirement is `headers`. Computed properties and enums are
+/// found by ``EndpointSourceCheck``.
+public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The properties, as `GetFeed.timeout`, in the order in which they were found.
+    public var properties: [String]
+    /// The properties, with the reasons and what to write instead.
+    public var description: String
+
+    init(_ found: [IgnoredProperty]) {
+        properties = found.map { "\($0.endpoint).\($0.property)" }
+        description = found.map { "\($0.endpoint): \($0.explanation)" }.joined(separator: "\n")
+    }
+}
+
 /// Runs a test with a client that has no network but a script.
 ///
 /// ```swift
@@ -47,8 +64,9 @@ public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertibl
 ///   - configuration: the client's.
 ///   - logger: silent by default.
 /// - Returns: the result of `body`.
-/// - Throws: the error of `body`; otherwise ``UnscriptedCalls`` if a request had no script. That
-///   includes requests whose failure was hidden, because a stored response was served instead.
+/// - Throws: the error of `body`. Otherwise ``IgnoredProperties`` if a called endpoint has
+///   properties that are ignored, and ``UnscriptedCalls`` if a request had no script. That includes
+///   requests whose failure was hidden, because a stored response was served instead.
 public func withTestClient<Value>(
     _ configuration: CachingClient.Configuration = CachingClient.Configuration(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
@@ -78,6 +96,7 @@ public func withTestClient<Value>(
     try await client.close()
     try await store.close()
     let value = try ending.get()
+    guard client.ignoredProperties.isEmpty else { throw IgnoredProperties(client.ignoredProperties) }
     guard transport.unscripted.isEmpty else {
         throw UnscriptedCalls(targets: transport.unscripted.map { (try? TargetURI($0))?.redacted ?? $0 })
     }

@@ -39,7 +39,7 @@ extension ScriptedTransport {
         environment: ServerEnvironment? = nil,
         defaults: RequestDefaults = RequestDefaults()
     ) throws {
-        guard let sample = endpoint.sampleResponse else {
+        guard let sample = endpoint.sampleResponse.asOptional else {
             let type: any Endpoint.Type =
                 (endpoint as? AnyEndpoint).map { Swift.type(of: $0.base) } ?? Swift.type(of: endpoint)
             throw ScriptError(

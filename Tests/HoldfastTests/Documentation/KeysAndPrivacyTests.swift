@@ -11,6 +11,18 @@ import Testing
         var path: URLPath { "/users/\(name)" }
     }
 
+    struct GetMessages: Endpoint {
+        let path = "/messages"
+        let principal: String
+    }
+
+    @Test func endpointNamesItsPrincipal() async throws {
+        try await withTestClient(.init(defaults: .init(principal: "user-4711"), environment: .production)) { test in
+            let request = try test.client.request(for: GetMessages(principal: "user-4712"))
+            #expect(request.principal == "user-4712")
+        }
+    }
+
     @Test func nameInAPathStaysOneSegment() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script("https://api.example.com/users/a%3Fadmin%3Dtrue", .ok("1"))

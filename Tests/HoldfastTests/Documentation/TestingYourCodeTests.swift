@@ -1,3 +1,4 @@
+import Foundation
 import Holdfast
 import HoldfastTesting
 import Testing
@@ -53,6 +54,13 @@ import Testing
         }
         try transport.script(samplesOf: Weather(), environment: .production)
         #expect(transport.requests.isEmpty)
+    }
+
+    @Test func sourcesAreChecked() throws {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().path
+        let check = try EndpointSourceCheck(folder: sources)
+        precondition(check.findings.isEmpty, "\(check.findings)")
+        #expect(check.endpoints.contains("TestingYourCodeTests.Weather"))
     }
 
     @Test func emissionsAreRecorded() async throws {

@@ -34,7 +34,7 @@ extension Call {
             )
         }
         let call = with { $0.acceptsCompression = false }
-        return try await client.within(options.timeout ?? endpoint.timeout, of: self) {
+        return try await client.within(options.timeout ?? endpoint.timeout.asOptional, of: self) {
             try await client.download(call, to: destination)
         }
     }
@@ -75,7 +75,7 @@ extension CachingClient {
                     target: target,
                     file: file,
                     policy: retryPolicy(of: call, sending: prepared.request.body),
-                    limit: call.options.maximumBodyBytes ?? call.endpoint.maximumBodyBytes
+                    limit: call.options.maximumBodyBytes ?? call.endpoint.maximumBodyBytes.asOptional
                 )
                 let (length, resumedFrom, response) = try await download.run()
                 if response.source == .network { await invalidate(after: call) }

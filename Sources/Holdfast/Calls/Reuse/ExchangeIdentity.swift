@@ -24,7 +24,7 @@ struct ExchangeIdentity: Hashable, Sendable {
         storage = sent.storage
         ignoresStored = sent.ignoresStored
         softTimeout = call.softTimeout
-        rule = call.endpoint.rule
+        rule = call.endpoint.rule.asOptional
         secretParameters = sent.secretParameters
         secretFields = sent.secretFields
         self.bodyLimit = bodyLimit

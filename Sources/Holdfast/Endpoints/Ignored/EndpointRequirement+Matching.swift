@@ -1,0 +1,71 @@
+extension EndpointRequirement {
+    /// Returns the requirement that a property was probably meant as; `nil` if its name and type
+    /// suggest none, or if it has the name of a requirement.
+    ///
+    /// Properties of other types are an endpoint's own data: `tag: String` is no misspelled `tags`.
+    ///
+    /// - Parameter type: the property's type, in Swift's short form.
+    package static func meant(
+        byPropertyNamed name: String,
+        of type: @autoclosure () -> String
+    ) -> EndpointRequirement? {
+        guard name != "path", !all.contains(where: { $0.name == name }) else { return nil }
+        return all.first { $0.isMeant(by: name, of: type) }
+    }
+
+    /// - Parameter type: asked for only if the name suggests this requirement.
+    private func isMeant(by property: String, of type: () -> String) -> Bool {
+        let (property, own) = (property.lowercased(), name.lowercased())
+        if property == own { return true }
+        let isOtherName = otherNames.contains { $0.lowercased() == property }
+        guard isOtherName || property.differsByOneLetter(from: own) else { return false }
+        let type = type()
+        let value = type.hasSuffix("?") || type.hasSuffix("!") ? String(type.dropLast()) : type
+        if isOtherName {
+            return types.contains(value) || otherTypes.contains(value)
+                || (otherTypes.contains("[String: …]") && value.hasPrefix("[String: "))
+        }
+        return types.contains(value)
+    }
+
+    /// Words for the types: `'String' or 'String?'`.
+    package var typeWords: String { types.map { "'\($0)'" }.joined(separator: " or ") }
+
+    /// Why a property with another name is ignored.
+    package func explanation(ofProperty property: String) -> String {
+        "'\(property)' is ignored: 'Endpoint' has no such requirement. '\(name)' of type \(typeWords) is one."
+    }
+
+    /// Why a property with this name and another type is ignored.
+    package func explanation(ofType type: String) -> String {
+        "'\(name)' is ignored, because its type is '\(type)'. The requirement of 'Endpoint' takes \(typeWords). "
+            + "If the property is something else, rename it."
+    }
+
+    /// Why a property with this name is ignored, whatever its type.
+    ///
+    /// - Parameter kind: `lazy`, for example.
+    package func explanation(ofKind kind: String) -> String {
+        "'\(name)' is ignored, because it is \(kind). The requirement of 'Endpoint' takes a property of type \(typeWords)."
+    }
+}
+
+extension String {
+    /// Whether one letter is missing, added, replaced, or swapped with its neighbor. In words of
+    /// fewer than five letters a replaced letter makes another word, so it does not count.
+    fileprivate func differsByOneLetter(from other: String) -> Bool {
+        let (mine, others) = (Array(utf8), Array(other.utf8))
+        let shared = zip(mine, others).prefix { $0 == $1 }.count
+        let (left, right) = (mine[shared...], others[shared...])
+        switch left.count - right.count {
+        case 1: return left.dropFirst().elementsEqual(right)
+        case -1: return right.dropFirst().elementsEqual(left)
+        case 0:
+            guard left.count > 0 else { return false }
+            if others.count > 4, left.dropFirst().elementsEqual(right.dropFirst()) { return true }
+            return left.count > 1 && left[shared] == right[shared + 1] && left[shared + 1] == right[shared]
+                && left.dropFirst(2).elementsEqual(right.dropFirst(2))
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Holdfast
+
+// See IgnoredRequest.swift.
+
+private struct OtherTypes: Endpoint {
+    let path = "/x"
+    let acceptedStatuses: ClosedRange<Int>  // ignored: takes 'AcceptedStatuses'
+    let valuePath: String  // ignored: takes 'ValuePath'
+    let envelope: Envelope  // ignored: takes 'EnvelopeChoice'
+    let emptyContent: Bool  // ignored: takes 'EmptyContent'
+    let maximumBodyBytes: Int64  // ignored: takes 'Int' or 'Int?'
+    let timeout: TimeInterval  // ignored: takes 'Duration' or 'Duration?'
+    let retry = 3  // ignored: its type is 'Int'
+    let sampleResponse: Data  // ignored: takes 'SampleResponse' or 'SampleResponse?'
+}
+
+private struct OtherNames: Endpoint {
+    let path = "/x"
+    let acceptedStatus: AcceptedStatuses  // ignored: 'acceptedStatuses' of type
+    let valuepath: ValuePath  // ignored: 'valuePath' of type
+    let envelop: EnvelopeChoice  // ignored: 'envelope' of type
+    let emptyContents: EmptyContent  // ignored: 'emptyContent' of type
+    let maxBodyBytes: Int  // ignored: 'maximumBodyBytes' of type
+    let timeOut: Duration  // ignored: 'timeout' of type
+    let retries: Int  // ignored: 'retry' of type
+    let sampleData: Data  // ignored: 'sampleResponse' of type
+}
+
+private protocol OwnAPI: Endpoint {}
+extension OwnAPI {
+    var timeout: Int { 3 }  // ignored: its type is 'Int'
+}
+
+private enum Computed: OwnAPI {
+    case feed
+    var path: String { "/x" }
+    var acceptableStatusCodes: Range<Int> { 200..<300 }  // ignored: 'acceptedStatuses' of type
+    var dataPath: ValuePath { "data" }  // ignored: 'valuePath' of type
+    var envelope: Envelope { Envelope() }  // ignored: its type is 'Envelope'
+    var emptyBody: EmptyContent { .isMissing }  // ignored: 'emptyContent' of type
+    var maximumBodyBytes: UInt { 7 }  // ignored: its type is 'UInt'
+    var retryPolicy: RetryPolicy { .never }  // ignored: 'retry' of type
+    var sampleResponse: String { "{}" }  // ignored: its type is 'String'
+}
