@@ -295,6 +295,7 @@ public final class GatewayServer: Service {
                     }
                     let telemetry = loop.telemetry.value
                     telemetry.countConnection()
+                    UnsentBytes.limit(on: channel)
                     let peer = localName ?? channel.remoteAddress?.ipAddress.map { AddressRange.plain($0) }
                     let configuration = service.configuration
                     if kind.tls != nil { try ListenerTLS.limitReads(of: channel) }
