@@ -101,8 +101,8 @@ struct StalledReaderTests {
                 #expect(try await gateway.get("/long").content.count == Self.length)
                 let waiting = try await untaken(gateway)
                 #expect(waiting.allSatisfy { $0 <= Self.chunk }, "\(waiting)")
-                // The system takes two chunks that are not sent, and a third if there was room for a
-                // part of it. A fourth waits. Without a limit, the system takes about 40.
+                // The system takes two chunks that are not sent, and a third if it had room for a
+                // part. A fourth waits. Without a limit, the system takes about 40.
                 let read = store.chunkCount - Self.length / Self.chunk
                 #expect(read <= count * 6, "\(read) chunks")
                 await until { gateway.engine.contentPermits.count == count }
