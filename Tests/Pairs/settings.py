@@ -182,7 +182,7 @@ FIXED = {
     "listener:tls.certificates": "in each world",
     "rule:name": "in messages alone",
 } | {
-    f"top:shared.{name}": "make fleet checks histories of nodes that share"
+    f"top:fleet.{name}": "make fleet checks histories of nodes that share"
     for name in [
         "acknowledge", "collapse", "cut-off", "largest-body", "lease", "longest", "namespace", "next-secret", "node",
         "password",

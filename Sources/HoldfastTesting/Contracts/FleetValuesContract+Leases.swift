@@ -37,7 +37,7 @@ extension FleetValuesContract {
             try await node.putChunks([tested.chunk(1)], for: FleetValuesUnderTest.short)
             try await tested.wait { try await node.chunks([tested.name(1)]) == [nil] }
         },
-        Rule("Many bodies at once are all written and read.") { tested in
+        Rule("Many bodies can be written and read concurrently.") { tested in
             let node = try await tested.node()
             try await withThrowingTaskGroup { group in
                 for body in 0..<12 {
@@ -45,7 +45,7 @@ extension FleetValuesContract {
                         let chunks = (0..<ValueLimits.mostChunks).map { tested.chunk(100 * body + $0) }
                         try await node.putChunks(chunks)
                         let found = try await node.chunks(chunks.map(\.name))
-                        tested.findings.expect(found == chunks.map(\.bytes), "body \(body) is another one")
+                        tested.findings.expect(found == chunks.map(\.bytes), "body \(body) has the wrong bytes")
                     }
                 }
                 try await group.waitForAll()

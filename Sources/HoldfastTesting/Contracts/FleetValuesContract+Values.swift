@@ -141,7 +141,7 @@ extension FleetValuesContract {
                 for earlier in values[..<index] {
                     tested.findings.expect(
                         try await !tested.node().put(earlier, as: tested.name()),
-                        "an earlier one than number \(index) was put"
+                        "a value older than number \(index) was accepted"
                     )
                 }
                 tested.findings.expect(try await node.value(tested.name()) == value, "number \(index) was replaced")

@@ -9,9 +9,9 @@ struct FleetForget: AsyncParsableCommand {
         commandName: "forget",
         abstract: "Removes a node that is gone for good, so that purges stop waiting for it.",
         discussion: """
-            A purge is everywhere when every node of the last seven days has it. If a node never comes back, because its store is gone, purges wait for it for seven days. \
-            This command marks its rows at the server of 'fleet.url' as ended: those with the name, or the identity that 'holdfast fleet status' and 'holdfast fleet check' show, that have not reported for 10 s. \
-            If the node reports again, it counts again. Do not forget a node that is only cut off: it may serve what was purged.
+            A purge is complete once every node that reported in the last seven days has applied it. If a node never comes back, for example because its store is gone, purges wait seven days for it. \
+            On the server of 'fleet.url', this command marks the node as ended: each row with this name or identity that has not reported for 10 s. 'holdfast fleet status' and 'holdfast fleet check' show both. \
+            If the node reports again, it counts again. Do not forget a node that is only cut off: it may serve purged responses.
 
             The exit status is 0 if a node was forgotten, 1 if none was or the server cannot be used, 64 if the command line is invalid.
 
@@ -69,7 +69,7 @@ struct FleetForget: AsyncParsableCommand {
         }
         guard let epoch = try await log.epoch(within: Self.callLimit)?.number else {
             throw CommandFailure(
-                "No node has started the log at this server. Repeat the command when a node follows the log."
+                "No node has started a log on this server. Start a node, then run this command again."
             )
         }
         for row in silent {

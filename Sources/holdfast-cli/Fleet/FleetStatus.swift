@@ -18,7 +18,7 @@ struct FleetStatus: AsyncParsableCommand {
             \(GatewayLocation.help)
 
             JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, unopened (entries sealed with another secret), nodes (name, identity, version, seenSeconds, behind, waiting, unopened) and, \
-            from the server, history (epoch, name, beganAt, inherited: the epochs that the log still has).
+            from the server, history: the epochs still in the log (epoch, name, beganAt, and inherited: the position of the previous epoch's last entry, or null if the log was new or lost).
 
             The exit status is 0 if the gateway or the server responds, 1 if neither does or nothing is shared, 64 if the command line is invalid.
 
