@@ -144,7 +144,7 @@ public final class InMemoryResponseStore: ResponseStore {
                 bodyID: state.nextID,
                 bodyLength: Int64(body.readableBytes),
                 storedAt: draft.storedAt,
-                content: hasResidentBodies ? ResidentContent(body: body, freshUntil: draft.freshUntil) : nil
+                content: ResidentContent(body: hasResidentBodies ? body : nil, freshUntil: draft.freshUntil)
             )
             state.nextID += 1
             state.bodies[response.bodyID] = body

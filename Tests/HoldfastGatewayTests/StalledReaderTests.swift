@@ -112,7 +112,18 @@ struct StalledReaderTests {
         }
     }
 
-    /// Mutant: content is read without a place.
+    /// Mutant: a head in memory counts as a body.
+    @Test func aHitWhoseBodyIsOnDiskCountsForTheDisk() async throws {
+        try await with { gateway, _ in
+            let response = try await gateway.get("/long")
+            #expect(response.content.count == Self.length)
+            let scrape = await Scrape(gateway)
+            #expect(scrape.count("holdfast_hits_total", ["tier": "disk"]) == 1)
+            #expect(scrape.count("holdfast_hits_total") == 1)
+        }
+    }
+
+    /// Mutants: content is read without a place; a head in memory counts as a body.
     @Test func furtherResponsesWaitForMemory() async throws {
         // 16 places, of which one client gets 12.
         try await with(memory: 16 * Self.chunk) { gateway, store in

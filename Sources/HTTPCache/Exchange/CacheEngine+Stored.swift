@@ -143,7 +143,7 @@ extension CacheEngine {
     /// writes it; `nil` if it needs none.
     private func contentPermit(for stored: StoredResponse, _ prepared: PreparedRequest) async -> ContentPermits.Permit?
     {
-        guard stored.content == nil, prepared.request.executionContext.isShared else { return nil }
+        guard stored.content?.body == nil, prepared.request.executionContext.isShared else { return nil }
         return await contentPermits.enter(prepared.request.client)
     }
 

@@ -12,16 +12,16 @@ import NIOCore
 enum UnsentBytes {
     /// The system's socket buffer grows to several megabytes for a client that reads nothing. With
     /// thousands of such clients, copying into their buffers kept the event loops busy for seconds.
-    /// Bytes that are under way to a client do not count, so fast connections stay fast.
+    /// Bytes in flight to a client do not count, so fast connections stay fast.
     static let limit = 128 << 10
 
-    /// Applies the limit to the connection of a client. Connections over a Unix socket have none.
+    /// Limits unsent bytes on a client's connection. Unix sockets have no such limit.
     static func limit(on channel: any Channel) {
         guard channel.remoteAddress?.ipAddress != nil else { return }
         // Fails only if the client has closed the connection already.
         try? channel.syncOptions?.setOption(
             .tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)),
-            value: CInt(limit)
+            value: limit
         )
     }
 }

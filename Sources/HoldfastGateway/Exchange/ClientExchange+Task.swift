@@ -41,10 +41,14 @@ extension ClientExchange {
             }
             try await send(response, context)
         } catch {
-            // The client has gone, or the content broke off. In both cases the response must not
-            // look complete.
-            if (try? await enterLoop()) != nil { abort() }
+            await abortIfOpen()
         }
+    }
+
+    /// The client has gone, or the content broke off. In both cases the response must not look
+    /// complete.
+    private func abortIfOpen() async {
+        if (try? await enterLoop()) != nil { abort() }
     }
 
     private func response(
@@ -68,7 +72,7 @@ extension ClientExchange {
         let facts = ExchangeFacts(response)
         var head = session.service.responseHead(response.head, facts, context)
         try await enterLoop()
-        if facts.outcome.isHit { record.tier = response.stored?.content == nil ? .disk : .memory }
+        if facts.outcome.isHit { record.tier = response.stored?.content?.body == nil ? .disk : .memory }
         switch rewriteHead(&head, stored: response.stored?.head) {
         case .rewritten:
             guard let whole = response.body.whole, isShort(whole) else {
@@ -86,12 +90,26 @@ extension ClientExchange {
         if let whole = response.body.whole { return finish(with: .whole(head, whole)) }
         let length = response.body.length ?? ContentLength(head.response.headerFields).bytes
         startStream(head, length: length)
-        for try await piece in response.body {
+        let body = response.body
+        guard response.source == .store else { return try await write(body) }
+        // In a new task: this one keeps the 32 KiB that finding the response took, and a client may
+        // read for a long time.
+        startTask {
+            do {
+                try await self.write(body)
+            } catch {
+                await self.abortIfOpen()
+            }
+        }
+    }
+
+    private func write(_ body: BodyStream) async throws {
+        for try await piece in body {
             try await enterLoop()
             try await write(piece)?.get()
         }
         try await enterLoop()
-        finishStream(response.body.trailers)
+        finishStream(body.trailers)
     }
 
     /// Brings the task to the event loop, if it is elsewhere: whenever it has waited for something,

@@ -48,7 +48,9 @@ struct ControlPage {
             let links = operations(tagged: tag).map { "[`\($0.title)`](#\(Self.anchor($0.title)))" }
             wrap("\(Self.link(tag)): \(links.joined(separator: ", "))", first: "* ", others: "  ")
         }
-        lines += intro.dropFirst(first.count).map(String.init) + [""]
+        lines += intro.dropFirst(first.count).map(String.init)
+        // A text in a block of YAML ends with a line break.
+        if lines.last != "" { lines.append("") }
         writeCommonResponses()
         for tag in tags {
             lines += ["## \(tag)", ""]
