@@ -6,30 +6,30 @@ import Tracing
 /// The cache: takes requests and returns responses, from its store or from the network.
 ///
 /// RFC 9111, the request's preference and the mode decide which. The embedded request layer and the
-/// gateway both use this type. It decides nothing itself: `ReuseMachine` and `FetchDecision`
-/// are values that decide, and the engine performs what they return.
+/// gateway both use this type. It decides nothing itself: the values `ReuseMachine` and
+/// `FetchDecision` decide, and the engine performs their decisions.
 ///
-/// **Serving a request.** Three entries, all of which let an `ExchangeFlow` decide.
+/// **Serving a request.** There are three entry points. In all of them an `ExchangeFlow` decides.
 /// - ``respond(to:)`` serves every request, in a task (`Exchange`).
-/// - `attempt(on:)` serves without a task as far as that goes (`ExchangeAttempt`): on the gateway's
-///   event loops by calls and callbacks, on the request layer's calling threads from the store
-///   alone. Then `respond(to:)` continues.
-/// - `revalidateHit(_:at:)` confirms that a hit may be repeated as it was.
+/// - `attempt(on:)` serves without a task where possible (`ExchangeAttempt`): on the gateway's
+///   event loops with calls and callbacks, on the request layer's calling threads only from the
+///   store. Otherwise `respond(to:)` continues.
+/// - `revalidateHit(_:at:)` confirms that a hit may be repeated unchanged.
 ///
 /// **Storing a response.** `Fetcher` receives the origin's response, and `FetchDecision` decides
-/// whether it is stored. `Fetcher` then calls ``ResponseStore/beginWrite(_:fencingNumber:)`` with
+/// whether to store it. `Fetcher` then calls ``ResponseStore/beginWrite(_:fencingNumber:)`` with
 /// the head, key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each
 /// piece of the body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which
-/// makes one entry visible in one commit. With ``EngineOptions/usesNoVarySearch`` a second, empty
-/// entry holds the path's `No-Vary-Search` rule. A 304 writes only a new head:
+/// makes one entry visible in one commit. With ``EngineOptions/usesNoVarySearch``, a second, empty
+/// entry contains the path's `No-Vary-Search` rule. A 304 only writes a new head:
 /// ``ResponseStore/freshen(_:with:fencingNumber:)``.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
-    /// ``ResponseStore/blockingLookup`` of the store.
+    /// The store's ``ResponseStore/blockingLookup``.
     let blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])?
     let readingPace = ExecutionContext.ReadingPace()
     let transport: any Transport
-    /// ``Transport/callbacks`` of the transport.
+    /// The transport's ``Transport/callbacks``.
     let callbacks: TransportCallbacks?
     package let policy: CachePolicy
     package let clock: any WallClock
@@ -37,43 +37,44 @@ public final class CacheEngine: Sendable {
     let telemetry: Telemetry
     let inFlightFetches = InFlightFetches()
     let refreshes = RefreshRegistry()
-    /// Looks for responses of other nodes; `nil` if none are shared.
+    /// Looks up responses of other nodes; `nil` if none are shared.
     let finder: PeerLookups?
-    /// For how long fresh responses are served without validation; `nil` if always.
+    /// How long fresh responses are served without validation; `nil` if always.
     let contactLease: ContactLease?
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
-    /// The memory for stored content of responses under way.
+    /// The memory for stored content of responses in progress.
     package let contentPermits: ContentPermits
     package let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
-    /// The seconds of ``staleness``.
+    /// The number of seconds of ``staleness``.
     private let extendedStaleness = Atomic<Int64>(0)
     private let currentSettings: Mutex<Settings>
-    /// Whether a tracer is installed. Without one no span is made: a span costs more than a hit.
+    /// Whether a tracer is installed. Without one no span is created, because a span costs more
+    /// than a hit.
     let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
-    /// ``ExchangeRules/havePaths`` of the rules, kept here because the gateway reads it for every
+    /// The rules' ``ExchangeRules/havePaths``, kept here because the gateway reads it for every
     /// request.
     private let hasRulesWithPaths: Atomic<Bool>
     private let schemeSelects = Atomic(false)
-    /// The number of changes to mode, staleness, options and rules.
+    /// The number of changes to the mode, staleness, options and rules.
     private let changes = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
-    ///   - credentialSecret: the key of the HMAC that replaces credentials in cache keys. The store
-    ///     keeps it, so that it outlives the process. At least 16 bytes.
+    ///   - credentialSecret: the key of the HMAC that replaces credentials in cache keys, at least
+    ///     16 bytes. The store keeps it across restarts.
     ///   - options: timeouts, limits, breaker and guard.
-    ///   - rules: replace policy, options and the responses' own fields for single requests and
-    ///     responses; `nil` costs nothing.
-    ///   - clock: read when a request arrives, and when a response does.
+    ///   - rules: override the policy, options and the responses' own fields for individual
+    ///     requests and responses; `nil` costs nothing.
+    ///   - clock: read when a request or a response arrives.
     ///   - sleeper: the clock for timeouts and probes.
     ///   - jitter: returns a number from 0 to 1 for each probe of an unreachable origin.
-    ///   - telemetry: counts what this engine does.
+    ///   - telemetry: counts this engine's work.
     public convenience init(
         store: any ResponseStore,
         transport: any Transport,
@@ -106,11 +107,11 @@ public final class CacheEngine: Sendable {
         )
     }
 
-    /// Creates an engine whose responses other nodes share.
+    /// Creates an engine whose responses are shared with other nodes.
     ///
     /// - Parameters:
-    ///   - fleet: where the responses of other nodes are found; `nil` if none are shared.
-    ///   - contact: for how long fresh responses are served without validation; `nil` if always.
+    ///   - fleet: where to find other nodes' responses; `nil` if none are shared.
+    ///   - contact: how long fresh responses are served without validation; `nil` if always.
     package init(
         store: any ResponseStore,
         transport: any Transport,
@@ -164,7 +165,7 @@ public final class CacheEngine: Sendable {
     }
 
     /// How much of the network may be used. A change applies to requests that arrive after it.
-    /// Requests under way end as they began.
+    /// Requests in progress are not affected.
     public var mode: OfflineMode {
         get { currentMode.withLock { $0 } }
         set {
@@ -173,8 +174,8 @@ public final class CacheEngine: Sendable {
         }
     }
 
-    /// How stale every stored response may at least be while its origin fails. A change applies to
-    /// requests that arrive after it.
+    /// The staleness that every stored response may have at least while its origin fails. A change
+    /// applies to requests that arrive after it.
     public var staleness: StalenessExtension {
         get { StalenessExtension(seconds: extendedStaleness.load(ordering: .acquiring)) }
         set {
@@ -200,11 +201,11 @@ public final class CacheEngine: Sendable {
 
     private var settings: Settings { currentSettings.withLock { $0 } }
 
-    /// Replaces options and rules for requests that arrive from now on. Breakers, fetches and
+    /// Replaces options and rules for requests that arrive after the call. Breakers, fetches and
     /// stored responses stay.
     ///
-    /// A request under way keeps its rules, and may see the old or the new options.
-    /// `usesCacheGroups` and `usesNoVarySearch` apply to responses that are stored from now on.
+    /// A request in progress keeps its rules, and may see the old or the new options.
+    /// `usesCacheGroups` and `usesNoVarySearch` apply to responses stored after the call.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         currentSettings.withLock { $0 = Settings(options: options, rules: rules) }
@@ -215,15 +216,15 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
-    /// Makes every ``ImmediateHit`` so far invalid. Call it after a change to anything that decides
-    /// about responses.
+    /// Invalidates every existing ``ImmediateHit``. Call it after a change to anything that affects
+    /// decisions about responses.
     package func settingsChanged() { changes.add(1, ordering: .releasing) }
 
-    /// Grows with every change of mode, staleness, options or rules. A decision made under another
-    /// number may be different now.
+    /// Increases with every change of the mode, staleness, options or rules. A decision made with
+    /// another number may no longer be valid.
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// How much of the network one request may use: the mode, or less if a rule states so.
+    /// How much of the network one request may use: the mode, or less if a rule says so.
     package func mode(for request: CacheRequest) -> OfflineMode {
         guard rules != nil || request.overrides != nil else { return mode }
         return prepare(request)?.mode ?? mode
@@ -231,8 +232,8 @@ public final class CacheEngine: Sendable {
 
     /// Responds to a request.
     ///
-    /// It returns when the head is known; the body streams after it. Cancelling the calling task
-    /// ends this exchange. It also ends the fetch behind it if no other caller waits for that.
+    /// Returns when the head is known; the body streams after it. Cancelling the calling task ends
+    /// this exchange. It also ends the underlying fetch if no other caller waits for it.
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
@@ -242,7 +243,7 @@ public final class CacheEngine: Sendable {
         return try await respond(to: prepared)
     }
 
-    /// Responds to a request that was prepared a moment ago.
+    /// Responds to a request that was just prepared.
     @concurrent
     package func respond(to prepared: PreparedRequest) async throws -> CacheResponse {
         try await respond(ExchangeFlow(prepared, options: options, now: clock.now()), from: .nothing)
@@ -263,8 +264,8 @@ public final class CacheEngine: Sendable {
         }
     }
 
-    /// Ends every refresh and every fetch that is under way and starts no more. Returns when the
-    /// last has ended.
+    /// Ends all running refreshes and fetches, and starts no more. Returns when the last one has
+    /// ended.
     public func shutDown() async {
         await refreshes.close()
         await origins.close()
@@ -273,40 +274,40 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
-    /// The origins' numbers for metrics, by their labels.
+    /// The origins' numbers for metrics, by label.
     ///
-    /// - Parameter others: further origins, `https://a.example`.
+    /// - Parameter others: additional origins, `https://a.example`.
     func originNumbers(with others: [String]) -> [OriginNumbers] { origins.numbers(with: others, at: clock.now()) }
 
-    /// Fetches under way, including those without a waiting caller.
+    /// Fetches in progress, including those without a waiting caller.
     package var inFlightFetchCount: Int { inFlightFetches.count }
 
     /// Callers that wait for shared fetches, for metrics. Tests use it to see that a caller has
     /// joined.
     package var memberCount: Int { inFlightFetches.memberCount }
 
-    /// The key under which a request's response is looked up. It is stored under this key too, or
-    /// under the common key if every user may have it.
+    /// The key under which a request's response is looked up. The response is stored under this key
+    /// too, or under the common key if every user may have it.
     ///
     /// `nil` if the request has no `http` or `https` target, or if its method, its content or a
-    /// rule allows no stored response.
+    /// rule does not allow stored responses.
     public func key(for request: CacheRequest) -> CacheKey? {
         prepare(request)?.key
     }
 
-    /// The changes to the stored responses of a request's target, from now on, from any source.
+    /// Changes to the stored responses of a request's target, from any source, from now on.
     ///
-    /// Every change that may concern the target arrives, in order. A slow listener sees the newest
-    /// 64. To read the stored response after a change, send a request as usual, for example with
-    /// ``CacheRequest/Preference/storedOnly``. The stream ends with the task that reads it, or when
-    /// the store is closed.
+    /// Every change that may affect the target is delivered, in order. A slow listener sees the
+    /// newest 64 changes. To read the stored response after a change, send a request as usual, for
+    /// example with ``CacheRequest/Preference/storedOnly``. The stream ends with the task that
+    /// reads it, or when the store is closed.
     public func changes(for request: CacheRequest) -> AsyncStream<StoreChange> {
         guard let target = prepare(request)?.keyedTarget else { return AsyncStream { $0.finish() } }
         return store.changes.changes(of: .target(target))
     }
 
-    /// The changes to the stored responses with a tag, from now on. The stream ends with the task
-    /// that reads it, or when the store is closed.
+    /// Changes to the stored responses with a tag, from now on. The stream ends with the task that
+    /// reads it, or when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
     }

@@ -8,10 +8,10 @@ package import Logging
     import Darwin
 #endif
 
-/// A part of the program that an environment variable turns off: `on` (the default) or `off`.
+/// A part of the program that an environment variable can turn off: `on` (the default) or `off`.
 ///
-/// For parts whose failure could only be in them, so that an operator can do without one at once.
-/// The variable is read once, when the part is first used.
+/// For optional parts, so that an operator can immediately turn one off if it fails. The variable
+/// is read once, when the part is first used.
 package struct EnvironmentSwitch: Sendable {
     private let name: String
     private let value: String?
@@ -19,7 +19,7 @@ package struct EnvironmentSwitch: Sendable {
     /// Whether the part is used. A value that is neither `on` nor `off` changes nothing.
     package let isOn: Bool
 
-    /// - Parameter value: the variable's; `nil` if it is not set.
+    /// - Parameter value: the variable's value; `nil` if it is not set.
     package init(_ name: String, value: String?) {
         self.name = name
         self.value = value
@@ -28,9 +28,9 @@ package struct EnvironmentSwitch: Sendable {
 
     private init(_ name: String) { self.init(name, value: getenv(name).map { String(cString: $0) }) }
 
-    /// Whether the gateway writes to sockets itself, past the channel.
+    /// Whether the gateway writes to sockets itself, bypassing the channel.
     package static let socketWriter = EnvironmentSwitch("HOLDFAST_SOCKET_WRITER")
-    /// Whether a call of the request layer begins on its caller's thread.
+    /// Whether a call of the request layer starts on its caller's thread.
     package static let callExecutor = EnvironmentSwitch("HOLDFAST_CALL_EXECUTOR")
 
     /// Logs that the part is turned off, or that the variable has an unknown value.

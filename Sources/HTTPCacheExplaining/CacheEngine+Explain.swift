@@ -3,11 +3,11 @@ public import HTTPCacheSemantics
 import HTTPTypes
 
 extension CacheEngine {
-    /// Explains how a request would be answered, and why. It does not answer it: no socket is
-    /// opened, and nothing is written.
+    /// Explains how a request would be answered, and why. Nothing is sent: no socket is opened and
+    /// nothing is written.
     ///
-    /// The request is treated as if it came alone: it waits for no other caller's fetch. The stored
-    /// response that would be served is opened, so that a missing body is noticed.
+    /// The request is treated as if it were the only one: it waits for no other caller's fetch. The
+    /// stored response that would be served is opened, so that a missing body is detected.
     ///
     /// ```swift
     /// let explanation = try await engine.explain(CacheRequest(head: head))
@@ -15,8 +15,8 @@ extension CacheEngine {
     /// // Would be served from the store: fresh for another 3 m 20 s (max-age=300).
     /// ```
     ///
-    /// - Parameter instant: the time to explain for; `nil` for the engine's clock. The present
-    ///   state of the origin is used for every instant.
+    /// - Parameter instant: the time to explain for; `nil` uses the engine's clock. The current
+    ///   state of the origin applies to every instant.
     /// - Throws: ``ExchangeError`` for an invalid target, `CancellationError`.
     @concurrent
     public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
@@ -28,7 +28,8 @@ extension CacheEngine {
         return await builder.explanation(isStoreReadable: isWhole)
     }
 
-    /// The rules that decided each setting, for a request and the stored response that it selects.
+    /// Returns the rules that decided each setting, for a request and the stored response that it
+    /// selects.
     func decisions(for prepared: PreparedRequest, _ stored: StoredResponse?) -> [RuleDecision] {
         let found =
             rules?.decisions(for: prepared.presented.ruledHead, contentType: stored?.head.fields[.contentType]) ?? []

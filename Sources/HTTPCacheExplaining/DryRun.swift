@@ -2,21 +2,21 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A dry run of an exchange: it asks ``ReuseMachine`` the same questions as ``Exchange``, in the
-/// same order, and performs nothing.
+/// A dry run of an exchange: it consults ``ReuseMachine`` in the same order as ``Exchange``, but
+/// performs nothing.
 ///
-/// It decides nothing itself: each result is one of the machine's.
+/// It decides nothing itself: each result comes from the machine.
 struct DryRun {
     /// The assumed state of the origin and the mode.
     enum Situation: Sendable, CaseIterable {
         case reachable, unreachable, failing, offline
     }
 
-    /// The last stage that the machine was asked.
+    /// The last stage at which the machine was consulted.
     enum Stage: Sendable {
         /// The result of the lookup.
         case lookedUp
-        /// The origin failed for this key a moment ago.
+        /// The origin recently failed for this key.
         case recentFailure
         /// The origin's circuit breaker is open.
         case breakerOpen
@@ -27,7 +27,7 @@ struct DryRun {
     enum Course: Sendable {
         case serve(ReuseMachine.Serve)
         case fetch(ReuseMachine.Fetch)
-        /// The origin's error goes to the caller.
+        /// The origin's error is passed to the caller.
         case pass(ReuseMachine.Fetch, status: HTTPResponse.Status)
         case refuse(ExchangeError)
     }
@@ -39,21 +39,21 @@ struct DryRun {
         var considered: (stored: StoredResponse, reuse: Reuse)?
         var preference: CacheRequest.Preference
         var mode: OfflineMode
-        /// Whether the served response is renewed in the background.
+        /// Whether the served response is refreshed in the background.
         var isRefreshed = false
     }
 
     let prepared: PreparedRequest
-    /// The engine's share of the lifetime, used unless a rule has its own.
+    /// The fraction of the lifetime set for the engine, used unless a rule sets one.
     let eagerRefresh: Double?
-    /// The stored responses that the lookup found.
+    /// The stored responses that the lookup returned.
     let candidates: [StoredResponse]
     let recentFailure: @Sendable (Timestamp) -> FailureThrottle.Failure?
     /// Whether the breaker treats the origin as unreachable for this request.
     let isOriginUnreachable: Bool
-    /// Whether the breaker would let this request through as a trial.
+    /// Whether the breaker would allow this request as a trial.
     let isAdmitted: Bool
-    /// Stored responses whose bodies are gone.
+    /// Stored responses with missing bodies.
     var gone: Set<StoredResponse.ID> = []
     /// The rules that decided each setting, for the sentences.
     var decisions: [RuleDecision] = []
@@ -131,8 +131,8 @@ struct DryRun {
         }
     }
 
-    /// The outcome of a request that bypasses the store: a method, content or rule allows no stored
-    /// response, or the caller wants none.
+    /// Returns the outcome of a request that bypasses the store: its method, content or a rule
+    /// excludes stored responses, or the caller does.
     private func forwarding(in situation: Situation, at now: Timestamp) -> Outcome {
         let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
         let fetch = ReuseMachine.Fetch(forwarding: request)
@@ -147,6 +147,6 @@ struct DryRun {
         return Outcome(course: course, stage: .asked, preference: request.preference, mode: mode)
     }
 
-    /// The error of a connection that cannot be made.
+    /// The error of a connection that cannot be opened.
     static let unreachable = TransportError(code: .connect, message: "The origin could not be reached.")
 }

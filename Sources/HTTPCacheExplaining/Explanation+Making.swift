@@ -3,14 +3,14 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Explanation.Request {
-    /// Request fields that matter for caching, whatever is stored. RFC 9111 §5, RFC 9110 §13, §14
+    /// Request fields that affect caching, whatever is in the store. RFC 9111 §5, RFC 9110 §13, §14
     private static let cachingNames: Set<String> = [
         "cache-control", "pragma", "range", "if-range", "if-match", "if-none-match", "if-modified-since",
         "if-unmodified-since",
     ]
 
     /// - Parameters:
-    ///   - names: further fields to show, in lower case: those that `Vary` names.
+    ///   - names: more fields to show, in lower case: those listed in `Vary`.
     ///   - decisions: the rules that decided each setting.
     init(_ prepared: PreparedRequest, including names: Set<String>, _ decisions: [RuleDecision]) {
         let head = prepared.presented.head
@@ -34,7 +34,7 @@ extension Explanation.Request {
 }
 
 extension PreparedRequest {
-    /// Fields of the request, without secrets.
+    /// Returns fields of the request, without secrets.
     func shown(_ fields: HTTPFields) -> [Explanation.Field] {
         redactedFields(fields).map { field in
             // The field that identifies principals is as secret as a credential.

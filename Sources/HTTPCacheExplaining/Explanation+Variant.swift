@@ -2,7 +2,7 @@ import HTTPCache
 public import HTTPCacheSemantics
 
 extension Explanation {
-    /// A stored response of the key.
+    /// A stored response under the key.
     public struct Variant: Sendable, Hashable, Codable {
         /// The store's number for the response.
         public var id: Int64
@@ -10,44 +10,44 @@ extension Explanation {
         public var partition: String
         /// Its status.
         public var status: Int
-        /// When it was first stored.
+        /// The time at which it was first stored.
         public var storedAt: Timestamp
-        /// When its head arrived, or was last freshened.
+        /// The time at which its head was received or last freshened.
         public var receivedAt: Timestamp
-        /// Bytes in its body.
+        /// The length of its body in bytes.
         public var bodyLength: Int64
-        /// Whether it was invalidated, and is kept for when the origin cannot be reached.
+        /// Whether it was invalidated and is kept for use while the origin is unreachable.
         public var isInvalidated: Bool
-        /// Whether its body is gone or damaged, so that it cannot be served. Only checked for
+        /// Whether its body is missing or damaged, so that it cannot be served. Only checked for
         /// responses that would be served.
         public var isBodyGone: Bool
-        /// The request fields that `Vary` names, in lower case.
+        /// The request fields that `Vary` lists, in lower case.
         public var vary: [String]
         /// Whether it matches the request's selecting fields.
         public var isMatching: Bool
-        /// The fields that do not match, if any, and their values. RFC 9111 §4.1
+        /// The fields that do not match, with their values. RFC 9111 §4.1
         public var differences: [Difference]
-        /// Whether it is the variant that is used.
+        /// Whether it is the selected variant.
         public var isSelected: Bool
     }
 
-    /// A selecting field that differs between this request and the one that brought the stored
-    /// response.
+    /// A selecting field that differs between this request and the request for the stored response.
     public struct Difference: Sendable, Hashable, Codable {
-        /// In lower case; `*` for `Vary: *`.
+        /// The name in lower case; `*` for `Vary: *`.
         public var name: String
-        /// Redacted; `nil` if the stored response was made for a request without the field.
+        /// The redacted value; `nil` if the request for the stored response lacked the field.
         public var stored: String?
-        /// Redacted; `nil` if the request does not have the field.
+        /// The redacted value; `nil` if this request lacks the field.
         public var presented: String?
     }
 
-    /// The age and freshness of RFC 9111 §4.2, with its names: milliseconds and instants.
+    /// The age and freshness calculation in RFC 9111 §4.2, with the RFC's names, in milliseconds
+    /// and instants.
     public struct Arithmetic: Sendable, Hashable, Codable {
-        /// `date_value`: from the field; `nil` if there is no valid one, and ``responseTime``
-        /// replaces it.
+        /// `date_value` from the field; `nil` if there is no valid field, and ``responseTime`` is
+        /// used instead.
         public var dateValue: Timestamp?
-        /// `age_value`: from the field; `nil` if there is no valid one.
+        /// `age_value` from the field; `nil` if there is no valid field.
         public var ageValue: Int64?
         /// `request_time`
         public var requestTime: Timestamp
@@ -70,11 +70,11 @@ extension Explanation {
         /// The source of the lifetime: `maxAge`, `sMaxage`, `expires`, `heuristic`,
         /// `explicitExpiry`, `none`, or a rule.
         public var lifetimeSource: String
-        /// The fields that give the lifetime, as they came.
+        /// The fields that state the lifetime, as received.
         public var lifetimeFields: [Field]
         /// `response_is_fresh`
         public var isFresh: Bool
-        /// The first instant at which it is stale; `nil` for never.
+        /// The first instant at which it is stale; `nil` if never.
         public var freshUntil: Timestamp?
     }
 }

@@ -7,61 +7,63 @@ extension Explanation {
         public enum Answer: String, Sendable, Hashable, Codable {
             /// A stored response.
             case stored
-            /// The origin is asked whether the stored response is still good. RFC 9111 §4.3
+            /// The origin validates the stored response. RFC 9111 §4.3
             case validated
-            /// The origin is asked for the rest of the stored response. RFC 9111 §3.3
+            /// The origin sends the rest of the stored response. RFC 9111 §3.3
             case completed
-            /// The origin is asked, and its response is returned.
+            /// The origin's response is returned.
             case forwarded
             /// The cache itself returns an error.
             case refused
         }
 
-        /// The reason, for programs.
+        /// The reason for the outcome, for programs.
         public enum Reason: String, Sendable, Hashable, Codable {
             case fresh
             /// The request's `max-stale`, or the caller, allows a stale response.
             case maxStale = "max-stale"
             case staleWhileRevalidate = "stale-while-revalidate"
-            /// It arrived or was validated within the time for which the caller accepts it unasked.
+            /// The response arrived or was validated so recently that the caller accepts it without
+            /// validation.
             case recent
             case staleIfError = "stale-if-error"
-            /// Stored responses come before the origin: by mode, rule, or the caller's preference.
+            /// Stored responses take precedence over the origin: by mode, rule, or the caller's
+            /// preference.
             case storedFirst = "stored-first"
-            /// Only the store may be asked.
+            /// Only the store may be used.
             case storedOnly = "stored-only"
             case unreachable
-            /// The origin's circuit breaker is open, so the origin was not asked.
+            /// The origin's circuit breaker is open, so no request was sent to the origin.
             case breakerOpen = "breaker-open"
-            /// The origin failed for this key a moment ago, and was not asked again.
+            /// The origin recently failed for this key, so no request was sent to it.
             case recentFailure = "recent-failure"
             case stale
             case invalidated
-            /// The response's `no-cache`, or another directive of the response that requires
-            /// validation of a fresh response.
+            /// The response's `no-cache` or another of its directives requires validation although
+            /// it is fresh.
             case responseNoCache = "response-no-cache"
             case requestNoCache = "request-no-cache"
             case requestMaxAge = "request-max-age"
             case requestMinFresh = "request-min-fresh"
             case requestCredentials = "request-credentials"
-            /// The stored response came to a request with credentials, and a rule lifts the
-            /// directive that shares it.
+            /// The stored response answered a request with credentials, and a rule overrides the
+            /// directive that allows sharing it.
             case responseCredentials = "response-credentials"
-            /// The caller asked for the origin first.
+            /// The caller wants the origin first.
             case networkFirst = "network-first"
             /// Nothing is stored for the target.
             case uriMiss = "uri-miss"
-            /// Something is stored, but no variant matches the request's fields.
+            /// Responses are stored, but no variant matches the request's fields.
             case varyMiss = "vary-miss"
-            /// The stored part is not the part that is requested.
+            /// The stored part does not contain the requested part.
             case partial
             case method
             case bypass
-            /// A directive forbids the use of a stale response; ``Verdict/forbiddenBy`` names it.
+            /// A directive forbids the use of a stale response; see ``Verdict/forbiddenBy``.
             case staleForbidden = "stale-forbidden"
-            /// The origin's own error response is passed on.
+            /// The origin's own error response is passed to the caller.
             case originFails = "origin-fails"
-            /// Too many requests, a cache that is shut down, or a request that cannot be sent.
+            /// Too many requests, a cache that has shut down, or a request that cannot be sent.
             case other
         }
 
@@ -69,27 +71,27 @@ extension Explanation {
         public var answer: Answer
         /// See ``Reason-swift.enum``.
         public var reason: Reason
-        /// The status of the response, if the cache knows it: a stored response's (304, 206 or 416
-        /// if the request asks for that), a rejection's, or the origin's 503.
+        /// The status of the response, if the cache knows it: that of a stored response (304, 206
+        /// or 416 if the request asks for it), of a refusal, or the origin's 503.
         public var status: Int?
         /// The number of the stored response that is served, validated or completed.
         public var stored: Int64?
-        /// `Cache-Status` as it would be, without the parts that only the origin's response can
-        /// add. RFC 9211
+        /// The resulting `Cache-Status`, without the parts that only the origin's response can add.
+        /// RFC 9211
         public var cacheStatus: String
-        /// Whether no request is forwarded. RFC 9211 §2.1
+        /// Whether the request is a hit, so nothing is forwarded. RFC 9211 §2.1
         public var isHit: Bool
-        /// RFC 9211 §2.2
+        /// The `fwd` parameter of ``cacheStatus``. RFC 9211 §2.2
         public var forward: String?
-        /// Seconds of freshness left, negative when stale. RFC 9211 §2.4
+        /// The seconds of freshness left; negative if stale. RFC 9211 §2.4
         public var timeToLive: Int64?
-        /// RFC 9211 §2.8
+        /// The `detail` parameter of ``cacheStatus``. RFC 9211 §2.8
         public var detail: String?
-        /// Whether the stored response is renewed in the background after it was served.
+        /// Whether the stored response is refreshed in the background after it is served.
         public var isRefreshed: Bool
         /// The name of a directive or staleness limit that forbids stale use, or `cookie`.
         public var forbiddenBy: String?
-        /// The verdict in one sentence.
+        /// The outcome in one sentence.
         public var summary: String
     }
 }

@@ -1,19 +1,19 @@
 public import HTTPCache
 public import HTTPCacheSemantics
 
-/// The explanation of how a request would be answered: from the store or not, by which response,
-/// directive or rule, and for how long.
+/// Explains how a request would be answered: from the store or not, with which response, because of
+/// which directive or rule, and for how long.
 ///
-/// `CacheEngine.explain(_:at:)` makes it with the code that answers requests. It holds no
-/// secrets: values of credentials, cookies and parameters with secret names are replaced by
-/// `REDACTED`. Durations are in milliseconds, instants in milliseconds since 1970, UTC.
+/// `CacheEngine.explain(_:at:)` creates it with the code that answers requests. It contains no
+/// secrets: values of credentials, cookies and parameters with secret names are replaced with
+/// `REDACTED`. Durations are in milliseconds; instants are in milliseconds since 1970, UTC.
 ///
 /// ```swift
 /// let explanation = try await engine.explain(request)
 /// print(explanation.now.summary)
 /// ```
 public struct Explanation: Sendable, Hashable, Codable {
-    /// The instant that is explained.
+    /// The instant that the explanation is for.
     public var at: Timestamp
     /// `private` or `shared`. RFC 9111 §1
     public var cache: String
@@ -24,102 +24,100 @@ public struct Explanation: Sendable, Hashable, Codable {
     /// The rules that decided each setting for this request and the selected response, in the order
     /// of the settings.
     public var rules: [RuleDecision]
-    /// `nil` if no stored response may answer: because of method, content or a rule, or because the
-    /// caller asked for none.
+    /// The cache key; `nil` if no stored response may be used because of the method, the content, a
+    /// rule or the caller.
     public var key: Key?
-    /// The stored responses under the key, in the order in which they are examined.
+    /// The stored responses under the key, in the order of examination.
     public var variants: [Variant]
-    /// Whether the store returned all of them. A store that fails has nothing to serve.
+    /// Whether the store could be read completely. A store that fails has nothing to serve.
     public var isStoreReadable: Bool
-    /// Why this variant was selected, in words; `nil` if none was.
+    /// The reason why this variant was selected, in words; `nil` if none was.
     public var selection: String?
-    /// How fresh the selected variant is; `nil` if none was selected.
+    /// The freshness of the selected variant; `nil` if none was selected.
     public var freshness: Arithmetic?
     /// The relevant state of the origin; `nil` if nothing relevant is known.
     public var origin: OriginState?
-    /// The outcome at ``at``, with an origin that responds when it is asked.
+    /// The outcome at ``at`` if the origin responds to requests.
     public var now: Verdict
-    /// The outcome at ``at`` if the origin could not be reached.
+    /// The outcome at ``at`` if the origin is unreachable.
     public var unreachable: Verdict
-    /// The outcome at ``at`` if the origin responded with 503.
+    /// The outcome at ``at`` if the origin responds with 503.
     public var failing: Verdict
-    /// The outcome at ``at`` if the mode were ``OfflineMode/offline``.
+    /// The outcome at ``at`` in ``OfflineMode/offline`` mode.
     public var offline: Verdict
-    /// The instants at which one of the four outcomes changes, in order, for the responses stored
-    /// now.
+    /// The instants at which one of the four outcomes changes, in order, based on the currently
+    /// stored responses.
     public var changes: [Change]
 }
 
 extension Explanation {
     /// The request, without its secrets.
     public struct Request: Sendable, Hashable, Codable {
-        /// Its method.
+        /// The method.
         public var method: String
-        /// The target as it came, redacted.
+        /// The target as received, redacted.
         public var target: String
-        /// The target as it is sent, redacted; the same where no rule changes it.
+        /// The target to send, redacted. It is the same unless a rule changes it.
         public var sentTarget: String
-        /// The fields that matter: directives, conditions, ranges, credentials, and those that
-        /// `Vary` names.
+        /// The relevant fields: directives, conditions, ranges, credentials, and the fields that
+        /// `Vary` lists.
         public var fields: [Field]
-        /// The changes that rules made to it or to its key, in order.
+        /// The changes that rules made to the request or its key, in order.
         public var changes: [RequestChange]
     }
 
-    /// One change that rules made to the request before it was looked up or sent.
+    /// A change that a rule made to the request before it was looked up or sent.
     public struct RequestChange: Sendable, Hashable, Codable {
-        /// In words.
+        /// The change in words.
         public var summary: String
-        /// The setting as it is written in a file: `ignore.parameters`.
+        /// The setting's name in a file: `ignore.parameters`.
         public var setting: String
-        /// The rule with the setting; `nil` if it is not known.
+        /// The rule with the setting; `nil` if it is unknown.
         public var rule: String?
-        /// Its line in the file.
+        /// The rule's line in the file.
         public var line: Int?
     }
 
     /// A field line.
     public struct Field: Sendable, Hashable, Codable {
-        /// In its original spelling.
+        /// The name in its original spelling.
         public var name: String
-        /// Redacted.
+        /// The redacted value.
         public var value: String
     }
 
-    /// The key under which the request is looked up.
+    /// The key for looking up the request.
     public struct Key: Sendable, Hashable, Codable {
-        /// `common`; `principal` for a named principal, `credentials` for one that only an HMAC
-        /// identifies.
+        /// The kind of partition: `common`, `principal` for a named principal, or `credentials` for
+        /// one that only an HMAC identifies.
         public var partition: String
-        /// Whether the common partition is looked in after the principal's.
+        /// Whether the lookup continues in the common partition after the principal's.
         public var looksInCommon: Bool
-        /// GET stands for HEAD too.
+        /// The method; GET also represents HEAD.
         public var method: String
-        /// Redacted.
+        /// The redacted target.
         public var target: String
-        /// SHA-256 of the content in hexadecimal digits, if the content is part of the key.
+        /// The SHA-256 of the content in hexadecimal, if the content is part of the key.
         public var content: String?
-        /// The short name under which `cache-dump` shows it; `nil` if the store was not asked for
-        /// it.
+        /// The short ID that `cache-dump` shows for the key; `nil` if the store was not consulted.
         public var shortID: String?
     }
 
-    /// The state of an origin as a running engine knows it.
+    /// The state of an origin in a running engine.
     public struct OriginState: Sendable, Hashable, Codable {
         /// Whether its circuit breaker is open, so that it is treated as unreachable.
         public var isOriginUnreachable: Bool
-        /// How it failed for this key a moment ago: `unreachable`, or its status; `nil` if it did
-        /// not fail.
+        /// The recent failure for this key: `unreachable` or a status; `nil` if there was none.
         public var recentFailure: String?
     }
 
     /// An instant at which an outcome changes.
     public struct Change: Sendable, Hashable, Codable {
-        /// The first instant of the new outcome.
+        /// The first instant with the new outcome.
         public var at: Timestamp
         /// The directive or rule that ends; `freshness` for the lifetime.
         public var ending: String
-        /// The new outcome, if it differs from the one before: see ``Explanation/now``.
+        /// The new outcome, if it changed: see ``Explanation/now``.
         public var now: Verdict?
         /// See ``Explanation/unreachable``.
         public var unreachable: Verdict?

@@ -2,11 +2,11 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Makes the ``Explanation`` of an exchange.
+/// Builds the ``Explanation`` of an exchange.
 struct ExplanationBuilder {
     private let engine: CacheEngine
     private let prepared: PreparedRequest
-    /// `nil` if the request bypasses the store.
+    /// The cache key; `nil` if the request bypasses the store.
     private var key: CacheKey? { prepared.key }
     let now: Timestamp
     var dryRun: DryRun
@@ -63,8 +63,8 @@ struct ExplanationBuilder {
 
     // MARK: Outcomes
 
-    /// The outcome in a situation. A stored response that would be served is opened, to see that
-    /// its body is there.
+    /// Returns the outcome in a situation. A stored response that would be served is opened to
+    /// check that its body exists.
     private mutating func verdict(in situation: DryRun.Situation, at now: Timestamp) async -> Explanation.Verdict {
         while true {
             let outcome = dryRun.outcome(in: situation, at: now)
@@ -86,8 +86,8 @@ struct ExplanationBuilder {
         return Explanation.Verdict(outcome, wording, status: status)
     }
 
-    /// The instants at which an outcome changes, and the new outcomes, for the responses stored
-    /// now.
+    /// Returns the instants at which an outcome changes, with the new outcomes, based on the
+    /// currently stored responses.
     private mutating func changes(after start: Timestamp) async -> [Explanation.Change] {
         var changes: [Explanation.Change] = []
         var last: [DryRun.Situation: Explanation.Verdict] = [:]
@@ -113,8 +113,8 @@ struct ExplanationBuilder {
         return changes
     }
 
-    /// The most turning points that are examined. A key can have many variants, and a longer list
-    /// helps no reader.
+    /// The maximum number of turning points to examine. A key can have many variants, and a longer
+    /// list does not help a reader.
     private static let turningPointLimit = 256
 
     private func turningPoints(after start: Timestamp) -> [TurningPoint] {
@@ -142,7 +142,7 @@ struct ExplanationBuilder {
 
     // MARK: Facts
 
-    /// The stored response that is used if the origin can be asked.
+    /// The stored response that is used if the origin can be contacted.
     private var selected: StoredResponse? {
         let outcome = dryRun.outcome(in: .reachable, at: now)
         switch outcome.course {
@@ -216,7 +216,7 @@ struct ExplanationBuilder {
 }
 
 extension CacheKey.Partition {
-    /// The kind of the partition; never its owner.
+    /// The kind of the partition, never its principal.
     var kindWord: String {
         switch self {
         case .common: "common"

@@ -3,8 +3,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Explanation.Verdict {
-    /// The parts that distinguish two verdicts: all except the numbers that change every second,
-    /// and what follows from the others.
+    /// The parts that distinguish two outcomes: everything except numbers that change every second
+    /// and values derived from other parts.
     var lasting: Explanation.Verdict {
         var lasting = self
         (lasting.status, lasting.isHit, lasting.timeToLive) = (nil, false, nil)
@@ -12,7 +12,7 @@ extension Explanation.Verdict {
         return lasting
     }
 
-    /// - Parameter status: of the stored response as it would be served.
+    /// - Parameter status: the status of the stored response as it would be served.
     init(_ outcome: DryRun.Outcome, _ wording: Wording, status: Int?) {
         let cacheOutcome = outcome.cacheOutcome
         let known: Int? =
@@ -39,7 +39,7 @@ extension Explanation.Verdict {
     }
 }
 
-/// Translates the machine's results into the words of a verdict.
+/// Translates the machine's results to the terms of a verdict.
 extension DryRun.Outcome {
     var answer: Explanation.Verdict.Answer {
         switch course {

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Sentences for people.
+/// Creates sentences for people.
 extension DryRun.Outcome {
     func summary(_ wording: Wording) -> String {
         switch course {
@@ -48,7 +48,8 @@ extension DryRun.Outcome {
         }
     }
 
-    /// The directive, the rule or the operator that allows a stale response in place of an error.
+    /// Returns the directive, rule or operator's extension that allows a stale response in place of
+    /// an error.
     private func errorPermission(_ wording: Wording) -> String {
         guard let (stored, reuse) = considered else { return "'stale-if-error'" }
         if reuse.isExtendedOnError { return "a temporary extension by an operator ('holdfast staleness')" }
@@ -67,7 +68,7 @@ extension DryRun.Outcome {
             ? "fresh forever" : "fresh for another \(Words.duration(freshness.timeToLive))"
     }
 
-    // MARK: Asked for
+    // MARK: Fetched
 
     private func fetchClause(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
         let why = fetchReason(fetch, wording)
@@ -114,8 +115,8 @@ extension DryRun.Outcome {
         return "\(since) (\(wording.lifetime(of: stored.head)))\(notServedFirstClause(stored, reuse, wording))"
     }
 
-    /// Why the stored response is not served before the origin is asked, if the mode or the caller
-    /// wants that.
+    /// Returns the reason why the stored response is not served before a request to the origin, if
+    /// the mode or the caller prefers that.
     private func notServedFirstClause(_ stored: StoredResponse, _ reuse: Reuse, _ wording: Wording) -> String {
         guard preference == .storedFirst || preference == .staleWhileRevalidate else { return "" }
         if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) {
@@ -132,7 +133,7 @@ extension DryRun.Outcome {
 
     private func passedOnReason(_ wording: Wording) -> String {
         guard let (stored, reuse) = considered else { return "no stored response can replace it" }
-        // Only the staleness limit for errors matters here, not the others.
+        // Only the staleness limit for errors matters here.
         if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline), !name.hasPrefix("stale.") {
             return wording.prohibition(name)
         }
@@ -168,7 +169,8 @@ extension DryRun.Outcome {
             ? "the stored response is a stale error" : "the stored response may not be used"
     }
 
-    /// A response that became stale less than a second ago is called just stale.
+    /// Describes the staleness. A response that became stale less than a second ago has "just"
+    /// become stale.
     private func staleness(_ freshness: Freshness, _ words: String, orElse just: String) -> String {
         let left = freshness.timeToLive
         let milliseconds = left == .min ? .max : -left

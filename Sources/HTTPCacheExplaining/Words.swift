@@ -2,14 +2,14 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The facts that the sentences of a verdict use.
+/// The facts that the sentences of an outcome use.
 struct Wording {
     var policy: CachePolicy
-    /// Stored responses of the key.
+    /// The number of stored responses under the key.
     var candidateCount: Int
     var decisions: [RuleDecision]
 
-    /// The source of a lifetime: `max-age=300`.
+    /// Returns the source of a lifetime: `max-age=300`.
     func lifetime(of stored: StoredResponseHead) -> String {
         let lifetime = policy.freshnessLifetime(of: stored)
         let seconds = lifetime.milliseconds / 1000
@@ -28,13 +28,13 @@ struct Wording {
         }
     }
 
-    /// `freshness.lifetime 5 m by rule 'catalogue', line 12`
+    /// Returns text such as `freshness.lifetime 5 m by rule 'catalogue', line 12`.
     private func setting(_ name: String, _ lifetime: FreshnessLifetime) -> String {
         let place = decisions.first { $0.setting == name }.map { " by \($0.place)" } ?? ""
         return "\(name) \(Words.duration(lifetime.milliseconds))\(place)"
     }
 
-    /// The reason that forbids stale use.
+    /// Returns the reason that forbids stale use.
     func prohibition(_ name: String) -> String {
         if name == "credentials" {
             return "it was fetched with credentials, and a rule lifts the directive that permits sharing it"
@@ -45,7 +45,7 @@ struct Wording {
         return "'\(name)' forbids use without validation"
     }
 
-    /// Whether a rule's `stale.on-error` allows a response this stale. If no rule does, the
+    /// Returns whether a rule's `stale.on-error` allows a response this stale. If no rule does, the
     /// response or the request allowed it.
     func coversErrors(_ stored: StoredResponseHead, _ freshness: Freshness) -> Bool {
         guard let limit = policy.errorBudget(of: stored) else { return false }
@@ -58,7 +58,8 @@ struct Wording {
         return "the mode is '\(mode.rawValue)'\(rule)"
     }
 
-    /// ` (rule 'catalogue', line 12)`; empty if no rule decided any of these settings.
+    /// Returns text such as ` (rule 'catalogue', line 12)`; empty if no rule decided any of these
+    /// settings.
     func rule(of settings: [String]) -> String {
         guard let decision = decisions.first(where: { settings.contains($0.setting) }) else { return "" }
         return " (\(decision.place))"
@@ -66,18 +67,19 @@ struct Wording {
 }
 
 extension RuleDecision {
-    /// `rule 'catalogue', line 12`, for people.
+    /// The rule in text such as `rule 'catalogue', line 12`, for people.
     package var place: String {
         let name = rule.hasPrefix("rule ") || rule.hasPrefix("route ") ? rule : "rule '\(rule)'"
         return line.map { "\(name), line \($0)" } ?? name
     }
 }
 
-/// Numbers in words.
+/// Formats numbers for people.
 package enum Words {
-    /// The two largest units: `3 m 20 s`, `2 d 4 h`; durations below a second in milliseconds.
+    /// Returns a duration in its two largest units: `3 m 20 s`, `2 d 4 h`. Durations below a second
+    /// are in milliseconds.
     ///
-    /// - Parameter milliseconds: negative ones get a minus sign.
+    /// - Parameter milliseconds: a negative duration gets a minus sign.
     package static func duration(_ milliseconds: Int64) -> String {
         guard milliseconds >= 0 else { return "-" + duration(milliseconds == .min ? .max : -milliseconds) }
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }

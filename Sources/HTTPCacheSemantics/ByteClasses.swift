@@ -4,11 +4,11 @@ extension UInt8 {
     var isDigit: Bool { self &- 0x30 < 10 }
     var isAlpha: Bool { (self | 0x20) &- 0x61 < 26 }
     var isHexDigit: Bool { isDigit || (self | 0x20) &- 0x61 < 6 }
-    /// A space or a horizontal tab: `OWS` of RFC 9110 §5.6.3.
+    /// A space or a horizontal tab (`OWS`). RFC 9110 §5.6.3
     var isWhitespace: Bool { self == 0x20 || self == 0x09 }
     /// C0 controls and DEL.
     var isControl: Bool { self < 0x20 || self == 0x7F }
-    /// `VCHAR`: visible ASCII.
+    /// Visible ASCII (`VCHAR`).
     var isVisible: Bool { self > 0x20 && self < 0x7F }
     var asciiLowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
@@ -19,7 +19,7 @@ extension UInt8 {
         return letter < 6 ? letter &+ 10 : nil
     }
 
-    /// `unreserved` of RFC 3986 §2.3.
+    /// `unreserved` in RFC 3986 §2.3.
     var isUnreserved: Bool {
         if isAlpha || isDigit { return true }
         switch self {
@@ -28,7 +28,7 @@ extension UInt8 {
         }
     }
 
-    /// `pchar` of RFC 3986 §3.3 without percent-encoding, and the slash.
+    /// A slash, or `pchar` in RFC 3986 §3.3 without percent-encoding.
     var isPathByte: Bool {
         if isAlpha || isDigit { return true }
         switch self {
@@ -42,7 +42,7 @@ extension UInt8 {
     /// A byte that RFC 3986 §3.4 allows in a query.
     var isQueryByte: Bool { isPathByte || self == UInt8(ascii: "?") }
 
-    /// `tchar` of RFC 9110 §5.6.2.
+    /// `tchar` in RFC 9110 §5.6.2.
     var isTokenByte: Bool {
         if isAlpha || isDigit { return true }
         switch self {
@@ -52,7 +52,7 @@ extension UInt8 {
     }
 }
 
-/// Upper-case hexadecimal digits, as RFC 3986 §2.1 asks of producers.
+/// Returns the upper-case hexadecimal digit, which RFC 3986 §2.1 asks producers to write.
 func hexDigit(_ value: UInt8) -> UInt8 {
     let nibble = value & 0x0F
     return nibble < 10 ? 0x30 &+ nibble : 0x37 &+ nibble

@@ -1,53 +1,58 @@
-/// How an exchange ended, in the terms of RFC 9211. `Cache-Status`, logs, metrics and the API all
-/// use it.
+/// The outcome of an exchange, in the terms of RFC 9211. `Cache-Status`, logs, metrics and the API
+/// all use it.
 public struct CacheOutcome: Sendable, Hashable {
-    /// Why a request was forwarded. RFC 9211 §2.2
+    /// The reason why a request was forwarded. RFC 9211 §2.2
     public enum ForwardReason: String, Sendable, Hashable, CaseIterable {
         case bypass, method, uriMiss = "uri-miss", varyMiss = "vary-miss", miss, request, stale, partial
     }
-    /// The request was served from a stored response, and nothing was forwarded. RFC 9211 §2.1
+    /// Whether the request was served from a stored response, without forwarding. RFC 9211 §2.1
     public var isHit: Bool
-    /// Why the request was forwarded; `nil` when it was not. RFC 9211 §2.2
+    /// The reason why the request was forwarded; `nil` if it was not. RFC 9211 §2.2
     public var forward: ForwardReason?
-    /// The origin's status, if it differs from the status that is served (304). RFC 9211 §2.3
+    /// The origin's status, if it differs from the served status (304). RFC 9211 §2.3
     public var forwardStatus: Int?
-    /// Seconds of freshness left, negative when stale. RFC 9211 §2.4
+    /// The seconds of freshness left; negative if stale. RFC 9211 §2.4
     public var timeToLive: Int64?
-    /// The response was stored. RFC 9211 §2.5
+    /// Whether the response was stored. RFC 9211 §2.5
     public var isStored: Bool
-    /// Why the origin's response to this request was not stored.
+    /// The reason why the origin's response was not stored.
     ///
-    /// `nil` if it was stored, if no origin sent one, and if a 304 confirmed the stored response.
+    /// It is `nil` in these cases:
+    ///
+    /// - the response was stored;
+    /// - no origin sent a response;
+    /// - a 304 confirmed the stored response.
+    ///
     /// `Cache-Status` does not contain it.
     public var notStored: StorageRefusal?
-    /// The response came from a fetch that another request started. RFC 9211 §2.6
+    /// Whether the response came from a fetch that another request started. RFC 9211 §2.6
     public var isCollapsed: Bool
-    /// A word from a fixed set, for people and programs: `unreachable`, `stale-if-error`, …
+    /// A word from a fixed set, such as `unreachable` or `stale-if-error`, for people and programs.
     /// RFC 9211 §2.8
     public var detail: Detail?
-    /// A stored response is served in place of an error with which the origin responded, now or a
-    /// moment ago. ``detail`` may name the directive that a rule overrides for it, as in an outage;
-    /// `Cache-Status` does not tell these apart.
+    /// Whether a stored response replaces an error that the origin sent now or a moment ago. As in
+    /// an outage, ``detail`` may instead name a directive that a rule overrides; `Cache-Status`
+    /// cannot tell the two cases apart.
     package var standsInForError = false
 
-    /// A detail of an outcome: a token of RFC 9110 §5.6.2.
+    /// A detail of an outcome: a token as defined in RFC 9110 §5.6.2.
     public struct Detail: Sendable, Hashable, CustomStringConvertible {
         /// The token.
         public let description: String
-        /// Makes a detail. Give a token of RFC 9110 §5.6.2, so that it needs no quotes.
+        /// Creates a detail. Pass a token (RFC 9110 §5.6.2), which needs no quotes.
         public init(_ token: StaticString) { description = "\(token)" }
-        /// The mode is `offline`.
+        /// The gateway is in `offline` mode.
         public static let offline = Detail("offline")
         /// The origin is unreachable.
         public static let unreachable = Detail("unreachable")
-        /// A success of an unsafe method invalidated the stored response, and an operator allows it
-        /// to be served while the origin is unreachable. RFC 9111 §4.4
+        /// A successful unsafe request invalidated the stored response, but an operator allows
+        /// serving it while the origin is unreachable. RFC 9111 §4.4
         public static let invalidated = Detail("invalidated")
         /// The origin responded with a server error.
         public static let staleIfError = Detail("stale-if-error")
     }
 
-    /// Makes an outcome.
+    /// Creates an outcome.
     public init(
         isHit: Bool = false,
         forward: ForwardReason? = nil,
@@ -68,15 +73,15 @@ public struct CacheOutcome: Sendable, Hashable {
         self.notStored = notStored
     }
 
-    /// This outcome as one member of `Cache-Status`:
-    /// `holdfast; hit; ttl=-3600; detail=unreachable`. RFC 9211 §2
+    /// Returns this outcome as one member of `Cache-Status`: `holdfast; hit; ttl=-3600;
+    /// detail=unreachable`. RFC 9211 §2
     ///
     /// It contains either `hit` or `fwd`, and `hit` takes precedence. `fwd-status`, `stored` and
     /// `collapsed` appear only with `fwd`. A name or detail that is not a token is written as a
-    /// string; `?` replaces each character that a string cannot hold.
+    /// string, with `?` for each character that a string cannot hold.
     public func cacheStatus(cache name: String = "holdfast") -> String { cacheStatusMember(cache: name).text }
 
-    /// The text of ``cacheStatus(cache:)``, and the place of the digits of `ttl` in it, in bytes;
+    /// Returns the text of ``cacheStatus(cache:)`` and the byte range of its `ttl` digits, which is
     /// `nil` if it has no `ttl`.
     package func cacheStatusMember(cache name: String = "holdfast") -> (text: String, timeToLive: Range<Int>?) {
         var place: Range<Int>?
@@ -89,7 +94,7 @@ public struct CacheOutcome: Sendable, Hashable {
             if let forwardStatus { result += "; fwd-status=\(forwardStatus)" }
         }
         if let timeToLive {
-            // An integer of RFC 9651 §3.3.1 has at most 15 digits.
+            // An Integer has at most 15 digits. RFC 9651 §3.3.1
             result += "; ttl="
             let start = result.utf8.count
             result += String(min(max(timeToLive, -999_999_999_999_999), 999_999_999_999_999))
@@ -103,7 +108,7 @@ public struct CacheOutcome: Sendable, Hashable {
         return (result, place)
     }
 
-    /// Writes a token of RFC 9651 §3.3.4 unchanged, and anything else as a string of §3.3.3.
+    /// Writes a token unchanged (RFC 9651 §3.3.4), and anything else as a string (§3.3.3).
     private static func item(_ text: String) -> String {
         let bytes = text.utf8
         if let first = bytes.first, first.isAlpha || first == UInt8(ascii: "*"),
@@ -124,6 +129,6 @@ public struct CacheOutcome: Sendable, Hashable {
 }
 
 extension CacheOutcome {
-    /// No response was stored for the request, and nothing more is known yet.
+    /// No response was stored for the request, and nothing else is known yet.
     package static let uriMiss = CacheOutcome(forward: .uriMiss)
 }

@@ -1,47 +1,48 @@
 public import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// A parsed `Cache-Status` field: how each cache on the path handled the request. RFC 9211 §2
+/// A parsed `Cache-Status` field, which lists how each cache on the path handled the request. RFC
+/// 9211 §2
 ///
-/// A malformed field is ignored as a whole, and so is one with a member that is not a token or
-/// string. An unknown parameter, or one of the wrong type, is skipped.
+/// The whole field is ignored if it is malformed or if a member is neither a token nor a string. A
+/// parameter that is unknown or has the wrong type is skipped.
 public struct CacheStatus: Sendable, Hashable {
-    /// The report of one cache.
+    /// One cache's report.
     public struct Member: Sendable, Hashable {
         /// The cache's name.
         public var cache: String
-        /// `hit`. RFC 9211 §2.1
+        /// Whether `hit` is set. RFC 9211 §2.1
         public var isHit: Bool
-        /// `fwd`, the token as received. RFC 9211 §2.2
+        /// The `fwd` token, as received. RFC 9211 §2.2
         public var forward: String?
-        /// `fwd-status`. RFC 9211 §2.3
+        /// The `fwd-status` parameter. RFC 9211 §2.3
         public var forwardStatus: Int?
-        /// `ttl` in seconds; negative when stale. RFC 9211 §2.4
+        /// `ttl` in seconds; negative if stale. RFC 9211 §2.4
         public var timeToLive: Int64?
-        /// `stored`. RFC 9211 §2.5
+        /// Whether `stored` is set. RFC 9211 §2.5
         public var isStored: Bool
-        /// `collapsed`. RFC 9211 §2.6
+        /// Whether `collapsed` is set. RFC 9211 §2.6
         public var isCollapsed: Bool
-        /// `key`. RFC 9211 §2.7
+        /// The `key` parameter. RFC 9211 §2.7
         public var key: String?
-        /// `detail`: a token or a string. RFC 9211 §2.8
+        /// The `detail` parameter: a token or a string. RFC 9211 §2.8
         public var detail: String?
 
-        /// ``forward``, if it is one of the RFC's reasons.
+        /// ``forward``, if it is one of the reasons in RFC 9211.
         public var forwardReason: CacheOutcome.ForwardReason? {
             forward.flatMap(CacheOutcome.ForwardReason.init(rawValue:))
         }
     }
 
-    /// The cache nearest to the origin first.
+    /// The members, beginning with the cache closest to the origin.
     public var members: [Member]
 
-    /// Parses the field. There are no members if it is absent or must be ignored.
+    /// Parses the field. ``members`` is empty if the field is absent or must be ignored.
     public init(_ fields: HTTPFields) {
         members = Self.parse(fields) ?? []
     }
 
-    /// `nil` if the field is absent or must be ignored.
+    /// Returns `nil` if the field is absent or must be ignored.
     fileprivate static func parse(_ fields: HTTPFields) -> [Member]? {
         guard let list = StructuredLines.list(.cacheStatus, in: fields) else { return nil }
         var result: [Member] = []
@@ -87,11 +88,11 @@ public struct CacheStatus: Sendable, Hashable {
 }
 
 extension CacheOutcome {
-    /// The fields with this outcome as the last member of `Cache-Status`, after those of the caches
-    /// nearer to the origin. RFC 9211 §2
+    /// Returns the fields with this outcome as the last member of `Cache-Status`, after the members
+    /// of caches closer to the origin. RFC 9211 §2
     ///
     /// The member gets its own line. A field that arrived malformed or empty is removed first,
-    /// because recipients would ignore it together with our member.
+    /// because recipients would ignore it together with the new member.
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
         guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
@@ -102,8 +103,8 @@ extension CacheOutcome {
 }
 
 extension HTTPFields {
-    /// Removes a `Cache-Status` that arrived malformed or empty: recipients would ignore it
-    /// together with one more member. RFC 9211 §2
+    /// Removes a `Cache-Status` that arrived malformed or empty, because recipients would ignore it
+    /// together with the next member. RFC 9211 §2
     package mutating func dropUnreadableCacheStatus() {
         if contains(.cacheStatus), CacheStatus(self).members.isEmpty { self[fields: .cacheStatus] = [] }
     }

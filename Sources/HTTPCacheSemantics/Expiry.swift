@@ -1,13 +1,13 @@
-/// When a stored value stops being live.
+/// The time at which a stored value expires.
 public enum Expiry: Sendable, Hashable {
-    /// It stays live until it is removed.
+    /// Never; the value stays until it is removed.
     case never
-    /// It is live for this long after it was stored. Zero or less means that it expires at once.
+    /// This long after it was stored. Zero or less expires it immediately.
     case after(Duration)
-    /// It is live before this instant.
+    /// At this instant.
     case at(Timestamp)
 
-    /// The first instant at which a value stored at `now` is no longer live.
+    /// Returns the first instant at which a value stored at `now` has expired.
     public func instant(storedAt now: Timestamp) -> Timestamp {
         switch self {
         case .never: .distantFuture

@@ -1,13 +1,13 @@
 extension String {
-    /// Whether both are the same bytes of UTF-8.
+    /// Returns whether both strings have the same UTF-8 bytes.
     ///
-    /// `==` compares characters: it treats an `é` of one scalar and one of two as equal. Keys, tags
-    /// and names are compared by their bytes, as the store's database does.
+    /// `==` compares characters, so it treats the one-scalar and the two-scalar form of `é` as
+    /// equal. Keys, tags and names are compared by bytes, as in the store's database.
     package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension Optional<String> {
-    /// Whether both are the same bytes of UTF-8, or both are `nil`.
+    /// Returns whether both strings have the same UTF-8 bytes, or both are `nil`.
     package func hasSameBytes(as other: String?) -> Bool {
         switch (self, other) {
         case (let one?, let another?): one.hasSameBytes(as: another)
@@ -18,17 +18,17 @@ extension Optional<String> {
 }
 
 extension [String] {
-    /// Whether one of them is the same bytes of UTF-8.
+    /// Returns whether one of the strings has the same UTF-8 bytes.
     package func containsBytes(of text: String) -> Bool { contains { $0.hasSameBytes(as: text) } }
 
-    /// Whether both are the same texts in the same order, byte by byte.
+    /// Returns whether both arrays have the same strings in the same order, byte by byte.
     package func haveSameBytes(as others: [String]) -> Bool {
         elementsEqual(others) { $0.hasSameBytes(as: $1) }
     }
 }
 
 extension Hasher {
-    /// Adds the text's bytes, so that texts with the same bytes have the same hash.
+    /// Hashes the string's bytes, so that strings with the same bytes have the same hash.
     package mutating func combine(bytesOf text: String) {
         var text = text
         text.withUTF8 { bytes in

@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The content of a response as it arrives; it can be read once. It fails with a
+    /// The content of a response as it arrives. It can be read once and fails with a
     /// ``TransportError``. Releasing it ends the exchange.
     ///
     /// - Parameter length: the length of the content in bytes, if known.
@@ -24,7 +24,7 @@ extension BodyStream {
     }
 }
 
-/// Keeps the exchange of a body, and cancels it once the body is released.
+/// Holds the exchange of a body and cancels it when the body is released.
 private final class Reading: Sendable {
     let exchange: HTTPClientExchange
     private let isStarted = Atomic(false)
@@ -37,13 +37,13 @@ private final class Reading: Sendable {
 }
 
 extension HTTPClient.Body {
-    /// The content of a request. It is read off every event loop while it is sent.
+    /// The content of a request. It is read off the event loops while it is sent.
     init(_ body: BodyStream, on loop: any EventLoop) {
         if let whole = body.whole {
             self = .byteBuffer(whole)
             return
         }
-        // The client writes the caller's number into a field, and compares it with what was sent.
+        // The client writes this length to a field and compares it with the bytes sent.
         self = .stream(contentLength: body.length?.bytes(upTo: .max)) { writer in
             loop.makeFutureWithTask {
                 for try await chunk in body { try await writer.write(.byteBuffer(chunk)).get() }

@@ -3,26 +3,27 @@ import HTTPCache
 import NIOHTTP1
 import Synchronization
 
-/// The exchanges that have a connection, by origin.
+/// Tracks the exchanges that have a connection, by origin.
 ///
-/// They distinguish a request that found every connection in use from one that could not connect.
+/// This distinguishes a request that found every connection in use from a request that could not
+/// connect.
 final class BusyConnections: Sendable {
     private struct Origin {
         var count = 0
-        /// Whether each exchange has a connection of its own; `nil` until that is known.
+        /// Whether each exchange has its own connection; `nil` if unknown.
         var isHTTP1: Bool?
     }
 
     private let limit: Int
     private let origins = Mutex<[String: Origin]>([:])
 
-    /// - Parameter limit: the most connections to one origin over HTTP/1.1.
+    /// - Parameter limit: the maximum number of HTTP/1.1 connections to one origin.
     init(limit: Int) { self.limit = limit }
 
-    /// Records that an exchange has a connection, or a stream of one.
+    /// Records that an exchange has a connection or a stream.
     func begin(_ origin: String) {
         origins.withLock { origins in
-            // Without TLS no other protocol is negotiated.
+            // Without TLS, no other protocol is negotiated.
             let unknown = Origin(isHTTP1: origin.hasPrefix("http:") ? true : nil)
             origins[origin, default: unknown].count += 1
         }
@@ -33,7 +34,7 @@ final class BusyConnections: Sendable {
         origins.withLock { $0[origin]?.isHTTP1 = version.major < 2 }
     }
 
-    /// Records that an exchange that had a connection has ended.
+    /// Records that an exchange with a connection has ended.
     func end(_ origin: String) {
         origins.withLock { origins in
             guard let count = origins[origin]?.count, count > 1 else { return origins[origin] = nil }
@@ -41,19 +42,19 @@ final class BusyConnections: Sendable {
         }
     }
 
-    /// Whether one more request would wait for a connection.
+    /// Returns whether another request would wait for a connection.
     func areAllBusy(_ origin: String) -> Bool {
         guard let known = origins.withLock({ $0[origin] }) else { return false }
         return known.isHTTP1 != false && known.count >= limit
     }
 
-    /// Whether a request that was not sent failed because no connection or stream was free.
+    /// Returns whether an unsent request failed because no connection or stream was free.
     func isShortage(_ error: any Error, at origin: String) -> Bool {
         let known = origins.withLock { $0[origin] }
         switch error as? HTTPClientError {
         case .getConnectionFromPoolTimeout?:
-            // Over HTTP/1.1 and below the limit the client tried a new connection, and its timer
-            // for the pool ended before the timer for the connection: the origin took too long.
+            // With HTTP/1.1 and below the limit, the client tried a new connection. Its pool timer
+            // expired before its connect timer, so the origin took too long.
             return !(known.map { $0.isHTTP1 == true && $0.count < limit } ?? false)
         // The client reports an earlier failure if there was one.
         case .connectTimeout?, .cancelled?: break
@@ -65,7 +66,7 @@ final class BusyConnections: Sendable {
 }
 
 extension TransportError {
-    /// Every connection was in use, and none became free in time.
+    /// Returns the error for a request for which no connection became free in time.
     static func overloaded(_ origin: String, _ cause: any Error) -> TransportError {
         TransportError(
             code: .overloaded,

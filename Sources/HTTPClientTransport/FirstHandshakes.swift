@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Bounds the TLS handshakes with an origin until it is known whether its requests can share a
-/// connection.
+/// Limits concurrent TLS handshakes with an origin until it is known whether its requests can share
+/// a connection.
 ///
-/// The client makes one connection for each request until the first one shows that the origin
-/// speaks HTTP/2; then it closes the others. So only a few requests are handed to the client at
-/// first. The rest follow with the first connection, or after one of the few has failed.
+/// The client opens one connection per request until the first one shows that the origin supports
+/// HTTP/2; then it closes the others. Therefore only a few requests are passed to the client at
+/// first. The rest follow after the first connection, or when one of the first requests fails.
 final class FirstHandshakes: Sendable {
     fileprivate struct Origin {
         var trying = 0
@@ -14,15 +14,15 @@ final class FirstHandshakes: Sendable {
 
     fileprivate struct State {
         var origins: [String: Origin] = [:]
-        /// The origins to which there was a connection.
+        /// The origins to which a connection was opened.
         var known: Set<String> = []
         var next: UInt64 = 0
     }
 
-    /// The most handshakes at a time.
+    /// The maximum number of concurrent handshakes.
     static let limit = 8
-    /// The most origins that are remembered. Beyond them all are forgotten, which costs some
-    /// handshakes only.
+    /// The maximum number of remembered origins. Beyond it, all are forgotten, which only costs
+    /// some handshakes.
     private static let memory = 4096
 
     private let state = Mutex(State())
@@ -30,7 +30,7 @@ final class FirstHandshakes: Sendable {
     /// The number of waiting requests.
     var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
 
-    /// Waits until a request may be handed to the client. Call ``leave(_:)`` once afterwards.
+    /// Waits until a request may be passed to the client. Call ``leave(_:)`` once afterwards.
     ///
     /// - Throws: `CancellationError`.
     func enter(_ origin: String) async throws {
@@ -58,7 +58,7 @@ final class FirstHandshakes: Sendable {
         }
     }
 
-    /// Records that there is a connection: the client now knows the origin's protocol.
+    /// Records that a connection was opened, so the client now knows the origin's protocol.
     func recordConnection(_ origin: String) {
         guard Self.concerns(origin) else { return }
         let waiting = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
@@ -70,11 +70,11 @@ final class FirstHandshakes: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// Records that a request has its response, or has failed.
+    /// Records that a request has received its response or has failed.
     func leave(_ origin: String) {
         guard Self.concerns(origin) else { return }
         let waiting = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
-            // Requests that came after the protocol was known are not counted.
+            // Requests that arrived after the protocol was known are not counted.
             guard let trying = state.origins[origin]?.trying else { return [] }
             state.origins[origin]?.trying = trying - 1
             let waiting = state.release(origin)
@@ -84,7 +84,7 @@ final class FirstHandshakes: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// Whether the origin negotiates a protocol: without TLS it does not.
+    /// Returns whether the origin negotiates a protocol, which requires TLS.
     private static func concerns(_ origin: String) -> Bool { origin.hasPrefix("https:") }
 }
 

@@ -3,12 +3,12 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One request under way, and the received parts of its response until they are read.
+/// An in-flight request, and the received parts of its response until they are read.
 ///
-/// Parts that arrive together are handed over together: the head with all the content that arrived
-/// with it. So a short response wakes its waiting task once. AsyncHTTPClient's own asynchronous
-/// interface wakes it for the head, for each piece and for the end, and wakes the event loop for
-/// each piece that is requested.
+/// Parts that arrive together are delivered together: the head with all the content that arrived
+/// with it. A short response therefore wakes its waiting task once. AsyncHTTPClient's own
+/// asynchronous interface wakes it for the head, for each chunk and for the end, and wakes the
+/// event loop for each requested chunk.
 final class HTTPClientExchange: HTTPClientResponseDelegate {
     /// A head, and the whole content if all of it arrived with the head.
     struct ResponseStart {
@@ -23,17 +23,17 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         var isCancelled = false
         var head: HTTPResponseHead?
         var waiting: CheckedContinuation<ResponseStart, any Error>?
-        /// The received chunks that are not read yet.
+        /// The received chunks that were not read yet.
         var chunks = CircularBuffer<ByteBuffer>(initialCapacity: 1)
         var bytes = 0
-        /// The reader, if it waits for the next chunk.
+        /// The reader, if it is waiting for the next chunk.
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
-        /// The promise of room for more; set while more than ``limit`` bytes are held.
+        /// Fulfilled when there is room for more; set while more than ``limit`` bytes are buffered.
         var room: EventLoopPromise<Void>?
         var end: Result<Void, any Error>?
     }
 
-    /// The number of held bytes from which on no more are taken from the connection.
+    /// The number of buffered bytes at which reading from the connection stops.
     fileprivate static let limit = 128 << 10
 
     private let loop: any EventLoop
@@ -63,8 +63,8 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     /// Sends a request and waits for the head of its response.
     ///
-    /// - Parameter start: hands the exchange to the client. It is called on the event loop, so that
-    ///   the client's work happens on the loop of its connection and wakes no other thread.
+    /// - Parameter start: passes the exchange to the client. It is called on the event loop, so
+    ///   that the client works on the loop of its connection and wakes no other thread.
     /// - Throws: AsyncHTTPClient's errors, `CancellationError`.
     func send(_ start: @escaping @Sendable (HTTPClientExchange) -> HTTPClient.Task<Void>) async throws -> ResponseStart
     {
@@ -82,26 +82,27 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         let task = start(self)
         task.futureResult.whenComplete { self.finish($0) }
         let isCancelled = state.withLock { state in
-            // The exchange may have ended by now.
+            // The exchange may already have ended.
             if state.end == nil { state.task = task }
             return state.isCancelled
         }
         if isCancelled { task.fail(reason: CancellationError()) }
     }
 
-    /// Ends the exchange if it has not ended: no task waits for the response or reads it any more.
+    /// Ends the exchange, unless it has already ended, because no task waits for the response or
+    /// reads it anymore.
     func cancel() {
         let (task, room) = state.withLock { state in
             state.isCancelled = true
             return (state.task, state.room.take())
         }
         task?.fail(reason: CancellationError())
-        // The client ends only if no chunk is being handled.
+        // The client can end only if no chunk is being handled.
         room?.succeed(())
     }
 
-    /// Whether the request failed because every connection was in use, and no further one could be
-    /// tried.
+    /// Returns whether the request failed because every connection was in use and no more could be
+    /// opened.
     func foundNoConnection(_ error: any Error) -> Bool {
         !state.withLock { $0.isSent } && connections.isShortage(error, at: origin)
     }
@@ -110,7 +111,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         state.withLock { state in
-            // If the exchange was cancelled by now, nothing would remove it again.
+            // If the exchange was already cancelled, nothing would remove it later.
             guard state.end == nil else { return }
             state.isSent = true
             connections.begin(origin)
@@ -121,7 +122,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.head = head }
         connections.recordProtocol(of: origin, head.version)
-        // After all parts that arrived with the head.
+        // Deliver after all parts that arrived with the head.
         loop.execute { self.handOver() }
         return loop.makeSucceededVoidFuture()
     }
@@ -138,7 +139,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         let (waiting, reader, room, isSent) = state.withLock { state in
             state.end = result
             state.task = nil
-            // A received head is handed over, even if the rest failed.
+            // A received head is delivered even if the rest failed.
             let waiting = state.head == nil ? state.waiting.take() : nil
             return (waiting, state.reader.take(), state.room.take(), state.isSent)
         }
@@ -159,7 +160,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     // MARK: Reading
 
-    /// The next chunk of the content; `nil` at its end. For one reader.
+    /// Returns the next chunk of the content, or `nil` at its end. Supports only one reader.
     ///
     /// - Throws: AsyncHTTPClient's errors, `CancellationError`.
     func next() async throws -> ByteBuffer? {
@@ -185,17 +186,17 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         return ready?.result
     }
 
-    /// A result that can be read without waiting.
+    /// A result that is available without waiting.
     fileprivate struct Ready {
         var result: Result<ByteBuffer?, any Error>
-        /// The promise of room, to be fulfilled.
+        /// The promise to fulfill, because there is room again.
         var room: EventLoopPromise<Void>?
     }
 }
 
 extension HTTPClientExchange.State {
-    /// - Returns: the reader that gets the chunk, and the future of room for the next one if the
-    ///   limit is reached.
+    /// - Returns: the reader that gets the chunk, and, if the limit is reached, a future for room
+    ///   for the next chunk.
     fileprivate mutating func received(
         _ chunk: ByteBuffer,
         on loop: any EventLoop
@@ -217,7 +218,7 @@ extension HTTPClientExchange.State {
         return HTTPClientExchange.ResponseStart(head: head, content: content)
     }
 
-    /// Takes the next result; `nil` if it has not arrived yet.
+    /// Takes the next result. Returns `nil` if it has not arrived yet.
     fileprivate mutating func take() -> HTTPClientExchange.Ready? {
         if let chunk = chunks.popFirst() {
             bytes -= chunk.readableBytes

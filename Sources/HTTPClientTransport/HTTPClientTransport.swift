@@ -7,42 +7,43 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The library's transport to origin servers. It uses AsyncHTTPClient and switches off everything
-/// that would hide something from the cache.
+/// The library's transport to origin servers. It uses AsyncHTTPClient and disables everything that
+/// would hide something from the cache.
 ///
-/// It follows no redirects, decodes no content, keeps no cookies and repeats no requests. It speaks
-/// HTTP/1.1, and HTTP/2 if the origin offers it over TLS.
+/// It does not follow redirects, decode content, store cookies or retry requests. It uses HTTP/1.1,
+/// or HTTP/2 if the origin offers it over TLS.
 ///
 /// ```swift
 /// let transport = HTTPClientTransport()
 /// defer { … try await transport.shutDown() … }
 /// ```
 public final class HTTPClientTransport: Transport {
-    /// Limits of one exchange. Each has a default, because without a limit an exchange could hang.
+    /// Limits for one exchange. Each has a default, because an exchange without a limit could hang.
     public struct Configuration: Sendable, Hashable {
-        /// The longest wait for a connection, TLS included. The default is 10 seconds.
+        /// The maximum time to wait for a connection, including TLS. The default is 10 seconds.
         public var connectTimeout: Duration
-        /// The longest silence of the origin: before its head, and between two parts of its body.
+        /// The maximum silence of the origin: before the head, and between two parts of the body.
         /// The default is 30 seconds.
         public var idleTimeout: Duration
-        /// The most connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share
-        /// one connection.
+        /// The maximum number of concurrent HTTP/1.1 connections to one origin. HTTP/2 requests
+        /// share one connection.
         ///
-        /// The default, `nil`, allows one for each request under way, so that no request waits for
-        /// a connection. The engine bounds those (`inFlightLimit`, 256 for one origin). Responses
-        /// that are read and not stored, such as downloads and streams, have a limit of their own.
+        /// The default, `nil`, allows one connection for each in-flight request, so that no request
+        /// waits for a connection. The engine limits these requests (`inFlightLimit`, 256 per
+        /// origin). Responses that are read but not stored, such as downloads and streams, have
+        /// their own limit.
         ///
-        /// With a number, further requests wait for a free connection, for ``connectTimeout`` at
-        /// most. Then they fail as `overloaded`: nothing was sent, and the origin is not considered
+        /// With a limit, further requests wait for a free connection for up to ``connectTimeout``.
+        /// Then they fail as `overloaded`: nothing was sent, and the origin does not count as
         /// unreachable.
         public var connectionsPerOrigin: Int?
         /// How long an idle connection is kept. The default is 20 seconds.
         ///
-        /// After a burst, as many connections are kept as it had requests under way, each with a
-        /// descriptor here and one at the origin.
+        /// After a burst, the number of idle connections equals the number of concurrent requests
+        /// in the burst. Each one uses a descriptor here and one at the origin.
         public var keptTime: Duration
 
-        /// Limits for one exchange.
+        /// Creates limits for one exchange.
         public init(
             connectTimeout: Duration = .seconds(10),
             idleTimeout: Duration = .seconds(30),
@@ -56,9 +57,9 @@ public final class HTTPClientTransport: Transport {
         }
     }
 
-    /// Fields that belong to the connection or name the target a second time. Only the client sets
-    /// them: otherwise a response could be stored under a target that it does not come from. RFC
-    /// 9110 §7.6.1, §7.2
+    /// Fields that belong to the connection or repeat the target. Only the client sets them:
+    /// otherwise a response could be stored under a target that it does not come from. RFC 9110
+    /// §7.6.1, §7.2
     fileprivate static let framing: Set<String> = [
         "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
@@ -70,8 +71,8 @@ public final class HTTPClientTransport: Transport {
     private let isShutDown = Atomic(false)
     private let logger: Logger
 
-    /// Makes a client of its own on the process's shared event loops. Call ``shutDown()`` before
-    /// releasing the transport, or connections stay open until it is deallocated.
+    /// Creates a separate client on the process's shared event loops. Call ``shutDown()`` before
+    /// releasing the transport; otherwise connections stay open until it is deallocated.
     public init(
         configuration: Configuration = Configuration(),
         logger: Logger = Logger(label: "holdfast.transport")
@@ -85,11 +86,10 @@ public final class HTTPClientTransport: Transport {
         let limit = max(1, configuration.connectionsPerOrigin ?? .max)
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limit
         settings.connectionPool.idleTimeout = TimeAmount(configuration.keptTime)
-        // An origin that refuses a connection is unreachable: the cache responds now, and does not
-        // wait while the client connects again.
+        // An origin that refuses a connection is unreachable: the cache responds immediately
+        // instead of waiting for the client's retries.
         settings.connectionPool.retryConnectionEstablishment = false
-        // The engine makes the span of each request that is sent; a second one would be a
-        // duplicate.
+        // The engine creates the span for each request; a span by the client would be a duplicate.
         settings.tracing.tracer = nil
         self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
         self.loops = LeastBusyLoops(client.eventLoopGroup)
@@ -104,8 +104,8 @@ public final class HTTPClientTransport: Transport {
     }
 
     deinit {
-        // A transport that was not shut down still closes its connections; no caller is left to get
-        // a failure.
+        // A transport that was not shut down still closes its connections, but no caller is left to
+        // receive an error.
         if !isShutDown.load(ordering: .relaxed) { client.shutdown { _ in } }
     }
 
@@ -119,8 +119,8 @@ public final class HTTPClientTransport: Transport {
         }
         // AsyncHTTPClient passes URLs through Foundation, which re-encodes some bytes and loses
         // paths that are not UTF-8. The transport must send exactly the target in the key, so it
-        // rejects a target that would change on the way. A target that `TargetURI.init(_:)` accepts
-        // does not change.
+        // rejects a target that would change. A target that `TargetURI.init(_:)` accepts does not
+        // change.
         guard target.parsesUnchanged else {
             throw TransportError(
                 code: .invalidRequest,
@@ -154,7 +154,7 @@ public final class HTTPClientTransport: Transport {
 }
 
 extension TargetURI {
-    /// The origin for messages; the rest of the URL may contain secrets.
+    /// The origin, for messages. The rest of the URL may contain secrets.
     fileprivate var origin: String { "\(scheme)://\(authority)" }
 }
 

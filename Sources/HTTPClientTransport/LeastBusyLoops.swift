@@ -2,11 +2,10 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// Chooses the event loop of each request. Requests to one origin that follow each other get the
-/// same loop, so that they find that loop's connection. Concurrent requests are spread over the
-/// loops.
+/// Selects the event loop for each request. Consecutive requests to one origin get the same loop,
+/// so that they can reuse that loop's connection. Concurrent requests are spread over the loops.
 final class LeastBusyLoops: Sendable {
-    /// A request's loop. It must be returned once the response's head has arrived.
+    /// A request's loop. Return it after the response's head has arrived.
     struct Lease: Sendable {
         let loop: any EventLoop
         fileprivate let index: Int

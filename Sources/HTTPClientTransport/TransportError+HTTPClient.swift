@@ -14,10 +14,9 @@ import NIOSSL
 #endif
 
 extension TransportError {
-    /// Translates the client's error into the cache's terms: above all, whether the origin is
-    /// reachable.
+    /// Translates the client's error to the cache's terms, mainly whether the origin is reachable.
     ///
-    /// - Parameter origin: scheme and authority, for the message; the rest of the URL may contain
+    /// - Parameter origin: scheme and authority, for the message. The rest of the URL may contain
     ///   secrets.
     init(_ error: any Error, origin: String) {
         // An error from the request's own body does not concern the origin.
@@ -69,8 +68,8 @@ extension TransportError {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout:
             return (.connectTimeout, "Timed out connecting to")
-        // This timer runs while the connection would accept more: the sender of the content stands
-        // still, not the origin.
+        // This timer runs while the connection would accept more data, so the sender of the content
+        // has stalled, not the origin.
         case .writeTimeout: return (.cancelled, "The request's content stalled while being sent to")
         case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
             .socksHandshakeTimeout, .httpProxyHandshakeTimeout:

@@ -1,25 +1,25 @@
 public import HTTPCache
 
-/// An error response of the control plane, which programs can read. RFC 9457
+/// An error response of the control plane that programs can read. RFC 9457
 ///
-/// The detail names the field, its value, the limit and the next step, in this order as far as
-/// there are such.
+/// The detail names the field, its value, the limit and the next step, in this order, where they
+/// exist.
 public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-    /// `urn:holdfast:problem:` and a word for the kind of problem.
+    /// `urn:holdfast:problem:` followed by a code for the kind of problem.
     public var type: String
-    /// The kind of problem in words.
+    /// The kind of problem as a short text.
     public var title: String
     /// The status of the response.
     public var status: Int
-    /// Sentences for people.
+    /// An explanation for people.
     public var detail: String
-    /// The place of a rejected value: `select.urls[3]`.
+    /// The field whose value was rejected: `select.urls[3]`.
     public var field: String?
     /// The rejected value, or its first bytes.
     public var value: String?
     /// The limit that was exceeded.
     public var limit: Int?
-    /// The faults of a configuration file that was rejected.
+    /// The errors of a rejected configuration file.
     public var findings: [ReloadReport.Finding]?
 
     init(_ kind: Kind, _ detail: String, field: String? = nil, value: String? = nil, limit: Int? = nil) {
@@ -34,16 +34,16 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
 
     private static let typePrefix = "urn:holdfast:problem:"
 
-    /// The last part of the type, for log and history.
+    /// The last part of the type, for the log and the history.
     var code: String { String(type.dropFirst(Self.typePrefix.count)) }
 
-    /// The problem of an operation that was cancelled.
+    /// The operation was cancelled.
     static let ended = ControlProblem(
         .ending,
         "The operation was cancelled, because its client disconnected or the gateway is shutting down. Repeat it."
     )
 
-    /// The problem of a content that is too large.
+    /// The content is too large.
     static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(
             .tooLarge,
@@ -52,10 +52,10 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         )
     }
 
-    /// The detail.
+    /// Same as ``detail``.
     public var description: String { detail }
 
-    /// The kinds of problems: each has a code, a title and a status.
+    /// The kinds of problems, each with a code, a title and a status.
     struct Kind: Sendable, Hashable {
         var code: String
         var title: String
@@ -152,7 +152,8 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 
-    /// A value as messages show it: at most 100 scalars, without control characters and line ends.
+    /// A value as messages show it: at most 100 scalars, without control characters and line
+    /// breaks.
     static func shown(_ text: String) -> String {
         var shown = ""
         for scalar in text.unicodeScalars.prefix(100) {

@@ -1,20 +1,21 @@
-/// Reads a JSON text in one pass, in time proportional to its bytes. RFC 8259
+/// Reads a JSON text in one pass, in linear time. RFC 8259
 ///
-/// It rejects an object that has a member twice. Readers of JSON take one of the two, and not all
-/// take the same one, so such a request says nothing certain. RFC 8259 §4
+/// It rejects an object that has the same member twice. JSON readers disagree about which one
+/// counts, so such a request is ambiguous. RFC 8259 §4
 struct JSONReader {
-    /// Why a text is rejected.
+    /// The reason for rejecting a text.
     enum Refusal: Error, Hashable {
         case notJSON
-        /// The path of a member that is there twice: `select.tags`.
+        /// The path of a member that appears twice: `select.tags`.
         case repeated(String)
         case tooManyValues
         case tooDeep
     }
 
-    /// The most values, those in lists and objects included: ten times the selectors of a purge.
+    /// The most values, including those inside lists and objects: ten times the selectors of a
+    /// purge.
     static let maximumCount = 10_000
-    /// The deepest nesting of lists and objects; no request has more than three.
+    /// The deepest nesting of lists and objects. No request needs more than three levels.
     static let maximumDepth = 32
     /// The longest number, in bytes.
     private static let longestNumber = 256
@@ -51,7 +52,7 @@ struct JSONReader {
 
     private func isNext(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
 
-    /// Takes a structural character with the space before it.
+    /// Skips whitespace, and consumes a structural character if it is next.
     private mutating func take(_ byte: UInt8) -> Bool {
         skipSpace()
         guard isNext(byte) else { return false }
@@ -113,7 +114,7 @@ struct JSONReader {
 
     /// Reads a value of a list or an object.
     ///
-    /// - Parameter place: its name or index, for the path of a member that is there twice.
+    /// - Parameter place: its name or index, for the path of a member that appears twice.
     private mutating func value(depth: Int, in place: @autoclosure () -> String) throws(Refusal) -> JSONValue {
         do throws(Refusal) {
             return try value(depth: depth)
@@ -129,7 +130,7 @@ struct JSONReader {
         guard isNext(UInt8(ascii: "\"")) else { throw .notJSON }
         position += 1
         let start = position
-        // Most texts have no escapes: they are read as they are.
+        // Most strings have no escapes and are copied as they are.
         while position < bytes.count, bytes[position] >= 0x20 {
             switch bytes[position] {
             case UInt8(ascii: "\""):
@@ -161,7 +162,7 @@ struct JSONReader {
         throw .notJSON
     }
 
-    /// Reads an escape behind its backslash. RFC 8259 §7
+    /// Reads an escape after its backslash. RFC 8259 §7
     private mutating func escape() throws(Refusal) -> Unicode.Scalar {
         guard position < bytes.count else { throw .notJSON }
         let letter = bytes[position]

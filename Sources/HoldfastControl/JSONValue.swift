@@ -1,4 +1,4 @@
-/// A JSON text as a tree, so that each rejected part can be named. ``JSONReader`` reads it.
+/// A JSON text as a tree, so that errors can name each rejected part. ``JSONReader`` reads it.
 enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -7,7 +7,7 @@ enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The kind of value in words, and the value itself if it is short.
+    /// The kind of value in words, with the value itself if it is short.
     var shown: String {
         switch self {
         case .null: "null"
@@ -20,15 +20,15 @@ enum JSONValue: Sendable, Hashable {
     }
 }
 
-/// Reads the members of a JSON object, and rejects those that it does not know.
+/// Reads the members of a JSON object, and rejects unknown ones.
 struct JSONMembers {
     private var members: [String: JSONValue]
-    /// The path of the object, with a dot behind it; empty for the outermost one.
+    /// The path of the object, with a trailing dot; empty for the outermost object.
     private let path: String
 
     /// Reads a request's content.
     ///
-    /// - Parameter example: a content that would be accepted, for messages.
+    /// - Parameter example: content that would be accepted, for messages.
     init(json: [UInt8], example: String) throws(ControlProblem) {
         let tree: JSONValue
         do throws(JSONReader.Refusal) {
@@ -83,7 +83,7 @@ struct JSONMembers {
 
     func field(_ name: String) -> String { path + name }
 
-    /// Whether there is a member with a name, which is not read yet.
+    /// Whether a member exists. It is not read yet.
     func has(_ name: String) -> Bool { members[name] != nil }
 
     mutating func take(_ name: String) -> JSONValue? {
@@ -91,7 +91,7 @@ struct JSONMembers {
         return value == .null ? nil : value
     }
 
-    /// `null` is rejected: with it, a client that meant to preview would change something.
+    /// `null` is rejected: a client that meant a dry run would otherwise change something.
     mutating func flag(_ name: String) throws(ControlProblem) -> Bool {
         switch members.removeValue(forKey: name) {
         case nil: return false
@@ -128,7 +128,7 @@ struct JSONMembers {
         return texts
     }
 
-    /// Rejects what was not taken.
+    /// Rejects the members that were not read.
     func end(known: [String]) throws(ControlProblem) {
         guard let name = members.keys.min() else { return }
         let list = known.map { "'\($0)'" }.joined(separator: ", ")

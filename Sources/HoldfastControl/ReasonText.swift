@@ -1,9 +1,9 @@
-/// The reason that a client gives for a change, for the log and for other operators.
+/// The reason that a client states for a change, for the log and for other operators.
 enum ReasonText {
     /// The most bytes of a reason.
     static let maximumBytes = 1000
 
-    /// - Throws: ``ControlProblem`` if it is too long, or more than one line of text.
+    /// - Throws: ``ControlProblem`` if the reason is too long, or has more than one line.
     static func check(_ reason: String) throws(ControlProblem) {
         guard reason.utf8.count <= maximumBytes else {
             throw ControlProblem(

@@ -29,7 +29,8 @@ import Synchronization
 /// ```
 ///
 /// It runs no task of its own. As a service, ``run()`` serves until its group shuts down or its
-/// task is cancelled. The engine, its store and its transport belong to the caller, and outlive it.
+/// task is cancelled. The caller owns the engine, its store and its transport, and must keep them
+/// until the server has stopped.
 public final class GatewayServer: Service {
     private enum State {
         case initial
@@ -46,24 +47,24 @@ public final class GatewayServer: Service {
     let proxyLog: ProxyRefusalLog
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
-    /// The hot table of each loop.
+    /// Each loop's hot table.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
 
     /// - Parameters:
-    ///   - engine: an engine with a shared policy, and with a transport that reaches the origins of
-    ///     the routes: an ``OriginTransport`` with the same routes.
-    ///   - group: the event loops on which clients are served.
+    ///   - engine: an engine with a shared-cache policy, and with a transport that reaches the
+    ///     routes' origins: an ``OriginTransport`` with the same routes.
+    ///   - group: the event loops that serve clients.
     ///   - instance: a number that differs between gateways with the same pseudonym. It is part of
-    ///     the `Via` of requests, so that a request that comes back to this gateway is rejected.
-    ///   - clock: the clock for the `Date` of responses that have none.
-    ///   - purging: performs the purges of clients under ``GatewayConfiguration/purgers``; `nil`
-    ///     rejects every PURGE.
-    ///   - health: says how the gateway is, for ``GatewayConfiguration/healthPath``. It is called
-    ///     for all clients that ask at a time at once. By default it is `HealthStatus.ok`.
-    ///   - accessLog: gets a line for each request that its level names. It belongs to the caller,
-    ///     and outlives the server.
-    ///   - tracer: makes a span for each request; `nil`: none. Pass it to the ``OriginTransport``
-    ///     too.
+    ///     requests' `Via`, so that a request that loops back to this gateway is rejected.
+    ///   - clock: the clock for the `Date` of responses without one.
+    ///   - purging: performs purges by clients in ``GatewayConfiguration/purgers``; `nil` rejects
+    ///     every PURGE.
+    ///   - health: returns the gateway's health, for ``GatewayConfiguration/healthPath``. One call
+    ///     serves all clients that ask at the same time. The default is `HealthStatus.ok`.
+    ///   - accessLog: receives a line for each request that its level includes. The caller owns it,
+    ///     and must keep it until the server has stopped.
+    ///   - tracer: creates a span for each request; `nil` for none. Pass it to the
+    ///     ``OriginTransport`` too.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -98,12 +99,12 @@ public final class GatewayServer: Service {
         EnvironmentSwitch.socketWriter.report(to: logger)
     }
 
-    /// Starts to listen.
+    /// Starts listening.
     ///
-    /// - Returns: the first IP address and port on which it listens; the Unix socket of a gateway
-    ///   that listens on no other place.
+    /// - Returns: the first IP address and port it listens on. If it only listens on Unix sockets,
+    ///   the first of these.
     /// - Throws: the system's error if it cannot listen on an address; `CancellationError` if the
-    ///   server was started or stopped before.
+    ///   server was already started or stopped.
     public func start() async throws -> ListenAddress {
         do {
             let addresses = try await startListening()
@@ -116,13 +117,13 @@ public final class GatewayServer: Service {
         }
     }
 
-    /// Starts to listen at all places of ``GatewayConfiguration/listeners``. If one of them cannot
-    /// be used, it listens at none.
+    /// Starts listening on all ``GatewayConfiguration/listeners``. If one cannot be used, it
+    /// listens on none.
     ///
-    /// - Returns: the address of each, in their order.
-    /// - Throws: ``ListenFailure``, which names the place; ``GatewayConfiguration/Refusal`` if
-    ///   there is none or too many; `CancellationError` if the server was started or stopped
-    ///   before.
+    /// - Returns: the address of each listener, in order.
+    /// - Throws: ``ListenFailure``, which names the listener; ``GatewayConfiguration/Refusal`` if
+    ///   there are none or too many; `CancellationError` if the server was already started or
+    ///   stopped.
     public func startListening() async throws -> [ListenAddress] {
         let configuration = service.configuration
         try configuration.checkListeners()
@@ -158,9 +159,9 @@ public final class GatewayServer: Service {
         return open.addresses
     }
 
-    /// Accepts no more connections, lets exchanges under way finish for the configured time, and
-    /// returns when all connections are closed. A connection that was accepted before gets its
-    /// first request served too, if that comes in time:
+    /// Stops accepting connections, gives exchanges in progress the configured time to finish, and
+    /// returns when all connections are closed. A connection that was already accepted also gets
+    /// its first request served if the request arrives in time:
     /// ``GatewayConfiguration/Timeouts/lateRequest``.
     public func stop() async {
         let open = state.withLock { state -> OpenListeners? in
@@ -170,7 +171,7 @@ public final class GatewayServer: Service {
         }
         await open?.close()
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
-        // Exchanges of clients that had to leave are cancelled, and end on their event loops.
+        // Exchanges of disconnected clients are cancelled, and end on their event loops.
         if await !service.tasks.untilNone(within: Self.tasksEnd, on: group.any()) {
             service.logger.warning(
                 "Cancelled requests have not ended; stopping without them",
@@ -180,11 +181,11 @@ public final class GatewayServer: Service {
         counted.stop()
     }
 
-    /// How long cancelled exchanges may take to end once their connections are closed. Only a disk
+    /// How long cancelled exchanges may take to end after their connections are closed. Only a disk
     /// that does not respond takes that long.
     private static let tasksEnd = TimeAmount.seconds(10)
 
-    /// The number of requests that the loops have served from their hot tables.
+    /// The number of requests served from the loops' hot tables.
     func hotResponseCount() async -> Int {
         var count = 0
         for (loop, table) in tables.withLock({ $0 }) {
@@ -193,17 +194,17 @@ public final class GatewayServer: Service {
         return count
     }
 
-    /// The clients that wait for the check of the gateway's health that is under way.
+    /// The number of clients waiting for the health check in progress.
     var healthWaiterCount: Int { service.health.waiterCount }
 
-    /// Requests, their outcomes and durations, and connections. Each loop counts for itself, and a
+    /// Metrics of requests, outcomes, durations and connections. Each loop counts for itself, and a
     /// scrape sums the loops.
     public var metrics: any MetricsCollector { counted }
 
-    /// Its memory of single requests.
+    /// The recorded details of individual requests.
     public var traffic: any TrafficOperations { counted }
 
-    /// Tasks and disk lookups of exchanges that have not ended.
+    /// The number of exchanges' tasks and disk lookups that are still running.
     var pendingWorkCount: Int { service.tasks.count }
 
     /// The number of open tunnels.
@@ -212,21 +213,21 @@ public final class GatewayServer: Service {
     /// The number of open connections.
     var connectionCount: Int { connections.count }
 
-    /// Whether the gateway has begun to close the connections between requests.
+    /// Whether the gateway has started to close connections between requests.
     var isStopping: Bool { connections.isDraining }
 
-    /// Applies another configuration to all later requests: routes, limits, and which details
+    /// Applies a new configuration to all later requests: routes, limits, and the details that
     /// clients see. No connection is closed.
     ///
-    /// The listeners stay the same. So do the timeouts and the limits
-    /// of heads for open connections. Pass new routes to the transport first:
+    /// The listeners do not change. For open connections, timeouts and head limits do not change
+    /// either. Pass new routes to the transport first:
     /// ``OriginTransport/reconfigure(routes:origins:)``.
     public func reconfigure(_ configuration: GatewayConfiguration) {
         service.reconfigure(configuration)
     }
 
-    /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as
-    /// ``stop()`` does. It starts the server if it is not running.
+    /// Serves until its service group shuts down gracefully or the task is cancelled, then stops
+    /// like ``stop()``. It starts the server if it is not running.
     ///
     /// - Throws: the errors of ``startListening()``.
     public func run() async throws {
@@ -244,32 +245,31 @@ public final class GatewayServer: Service {
         await stop()
     }
 
-    /// Reads the files of the certificates of all listeners again. Connections stay open, and new
-    /// ones get the new certificates. A pair that cannot be used changes nothing, and an error is
-    /// logged.
+    /// Reloads the certificate files of all listeners. Connections stay open, and new ones get the
+    /// new certificates. An unusable certificate and key change nothing, and an error is logged.
     ///
     /// It reads files, so do not call it on an event loop.
     ///
-    /// - Parameter selection: the files that are read.
+    /// - Parameter selection: the files to read.
     public func reloadCertificates(_ selection: CertificateSelection = .all) {
         certificates.reload(selection)
     }
 
-    /// How clients of a listener connect.
+    /// How a listener's clients connect.
     struct ClientKind: Sendable {
         /// Whether they connect through a Unix socket.
         var isLocal = false
-        /// `nil`: without TLS.
+        /// `nil` without TLS.
         var tls: ListenerTLS?
         var acceptsHTTP2 = true
-        /// Each connection begins with a header of the PROXY protocol, and refusals are logged
-        /// here; `nil`: without such a header.
+        /// If set, each connection starts with a PROXY protocol header, and rejections are logged
+        /// here. `nil` without the PROXY protocol.
         var proxyLog: ProxyRefusalLog?
     }
 
     /// - Parameters:
-    ///   - acceptor: the loop that accepts.
-    ///   - loops: those that serve: the acceptor alone, or all of the group.
+    ///   - acceptor: the loop that accepts connections.
+    ///   - loops: the loops that serve them: only the acceptor, or all of the group.
     func bootstrap(
         on acceptor: ServingLoop,
         handingOutTo loops: [ServingLoop],
@@ -329,11 +329,11 @@ public final class GatewayServer: Service {
             }
     }
 
-    /// Adds the handlers of a connection, on its event loop.
+    /// Adds a connection's handlers, on its event loop.
     ///
     /// - Parameters:
-    ///   - client: the address of the client.
-    ///   - excess: the reason if the connection is one too many.
+    ///   - client: the client's address.
+    ///   - excess: the reason if the connection is beyond a limit.
     private static func addHandlers(
         to channel: any Channel,
         of client: ClientAddress,

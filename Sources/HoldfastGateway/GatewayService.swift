@@ -6,8 +6,8 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Turns a client's request into one for the cache, and the cache's response into one for the
-/// client, whatever the client's protocol is.
+/// Converts client requests to cache requests, and cache responses to client responses, independent
+/// of the client's protocol.
 final class GatewayService: Sendable {
     private let current: Mutex<ConfigurationInForce>
     private let instance: UInt32
@@ -15,13 +15,13 @@ final class GatewayService: Sendable {
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
-    /// `nil`: no client may purge.
+    /// `nil` if no client may purge.
     let purging: (any ClientPurging)?
     let health: HealthReporter
     let http2Requests = HTTP2RequestCount()
     let tunnels: TunnelPermits
     let tasks = ExchangeTasks()
-    /// `nil`: requests get no spans, and pass with the contexts of their traces as they came.
+    /// `nil` if requests get no spans. Their trace contexts then pass unchanged.
     let tracer: RequestTracer?
 
     init(
@@ -49,30 +49,30 @@ final class GatewayService: Sendable {
         self.tracer = tracer
     }
 
-    /// The current configuration. Each request reads it once, and is served by it to its end.
+    /// The current configuration. Each request reads it once and uses it until its end.
     var inForce: ConfigurationInForce { current.withLock { $0 } }
 
     var configuration: GatewayConfiguration { inForce.configuration }
 
-    /// Applies another configuration. The listeners stay the same.
+    /// Applies a new configuration. The listeners do not change.
     func reconfigure(_ configuration: GatewayConfiguration) {
         var configuration = configuration
         current.withLock { inForce in
             configuration.listeners = inForce.configuration.listeners
             inForce = ConfigurationInForce(configuration, instance: instance, labels: labels)
         }
-        // It also says that the settings have changed.
+        // This also updates the settings version.
         engine.selectsByScheme = configuration.servesBothSchemes
     }
 
     /// Prepares an exchange's request without content for the cache. Returns `nil` if the request
-    /// is for the gateway itself, if it is rejected, or if the settings change at this moment.
+    /// is for the gateway itself, if it is rejected, or if the settings are changing right now.
     func prepare(_ exchange: ClientExchange) -> PreparedRequest? {
-        // The version is read before the configuration. So a request that was prepared under an
-        // earlier configuration never passes for one of the current configuration.
+        // The version is read before the configuration. So a request prepared under an earlier
+        // configuration never passes for one under the current configuration.
         let version = engine.settingsVersion
         let inForce = inForce
-        // An exchange has its name from beginning to end, whatever is reconfigured meanwhile.
+        // An exchange keeps its ID even if the configuration changes.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client)
         if exchange.request.upgrade != .none {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
@@ -87,8 +87,8 @@ final class GatewayService: Sendable {
     /// The value of `Date` for a response that has none. RFC 9110 §6.6.1
     var date: String { HTTPDate.format(clock.now()) }
 
-    /// Whether every client that sends an equal request gets this response. If clients see
-    /// different details, or the response varies by the client's address, the bytes must not be
+    /// Whether every client that sends an identical request gets this response. If clients see
+    /// different details, or if the response varies by the client's address, the bytes must not be
     /// reused.
     func suitsEveryClient(_ hit: ImmediateHit, _ head: GatewayResponseHead) -> Bool {
         guard hit.conditions != nil, !head.isForOneClient, !configuration.hidesCacheStatusDetails else { return false }

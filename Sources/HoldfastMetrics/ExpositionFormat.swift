@@ -1,14 +1,15 @@
-/// The text in which metrics are served.
+/// The format in which metrics are served.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/ (0.0.4) and
 /// https://prometheus.io/docs/specs/om/open_metrics_spec/ (1.0.0).
 public enum ExpositionFormat: Sendable {
-    /// Prometheus's text, version 0.0.4.
+    /// The Prometheus text format, version 0.0.4.
     case prometheus
     /// OpenMetrics, version 1.0.0.
     case openMetrics
 
-    /// The format that a client accepts. Prometheus's is for all that do not ask for OpenMetrics.
+    /// Selects the format that a client accepts: the Prometheus format, unless the client asks for
+    /// OpenMetrics.
     ///
     /// - Parameter accept: the values of the field `Accept`, joined with commas. RFC 9110 §12.5.1
     public init(accept: String) {
@@ -35,7 +36,7 @@ public enum ExpositionFormat: Sendable {
         }
     }
 
-    /// Writes metrics. Families without series are left out.
+    /// Formats metrics. Families without series are left out.
     public func text(_ families: [MetricFamily]) -> String {
         var text = ""
         let names = Set(families.filter { !$0.series.isEmpty }.map(\.description.name))
@@ -48,9 +49,9 @@ public enum ExpositionFormat: Sendable {
     private func write(_ family: MetricFamily, beside names: Set<String>, to text: inout String) {
         let description = family.description
         var (name, type) = (description.name, description.kind.word)
-        // OpenMetrics names a counter without the suffix of its sample, and forbids two metrics of
-        // one name. A gauge of connections and a counter of them would have one. Such a counter is
-        // of no known type.
+        // OpenMetrics names a counter without its sample's suffix and forbids two metrics with the
+        // same name, such as a gauge and a counter of connections. Such a counter is written with
+        // an unknown type.
         if self == .openMetrics, description.kind == .counter, name.hasSuffix("_total") {
             let short = String(name.dropLast("_total".count))
             (name, type) = names.contains(short) ? (name, "unknown") : (short, type)
@@ -76,7 +77,7 @@ public enum ExpositionFormat: Sendable {
         guard case .histogram(let bounds) = description.kind else { return }
         var count: UInt64 = 0
         for (bucket, bound) in zip(counts, bounds + [.infinity]) {
-            // Each bucket has the values of those before, too.
+            // Buckets are cumulative.
             count += bucket
             let bound = MetricLabels.Label("le", limit(bound))
             line("\(description.name)_bucket", labels + [bound], "\(count)", to: &text)
@@ -110,7 +111,7 @@ public enum ExpositionFormat: Sendable {
         return escaped
     }
 
-    /// The upper bound of a bucket: OpenMetrics wants a fraction in each.
+    /// Formats the upper bound of a bucket. OpenMetrics requires a decimal point.
     private func limit(_ bound: Double) -> String {
         switch self {
         case .prometheus: Self.number(bound)
@@ -118,8 +119,8 @@ public enum ExpositionFormat: Sendable {
         }
     }
 
-    /// The shortest text that gives the same number, `1` for 1.0, and the words of the formats for
-    /// what is no number.
+    /// Returns the shortest text for a number (`1` for 1.0), or the words that the formats use for
+    /// NaN and infinity.
     private static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
@@ -139,7 +140,7 @@ extension MetricDescription.Kind {
 }
 
 extension Substring {
-    /// Without the spaces and tabs at both ends.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: Substring {
         var text = self
         while let first = text.first, first == " " || first == "\t" { text.removeFirst() }

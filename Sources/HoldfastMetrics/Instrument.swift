@@ -1,11 +1,11 @@
 import CoreMetrics
 import Synchronization
 
-/// Keeps the value of one series.
+/// Holds the value of one series.
 protocol Instrument: AnyObject, Sendable {
     var value: MetricSeries.Value { get }
 
-    /// Whether it can keep the values of a metric of this kind.
+    /// Returns whether the instrument can hold the values of a metric of this kind.
     static func suits(_ kind: MetricDescription.Kind) -> Bool
 }
 
@@ -53,7 +53,7 @@ final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
 final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     private let histogram: Mutex<Histogram>
 
-    /// - Parameter kind: a histogram; another kind has one bucket for all values.
+    /// - Parameter kind: a histogram. For any other kind, one bucket counts all values.
     init(_ kind: MetricDescription.Kind) {
         if case .histogram(let bounds) = kind {
             histogram = Mutex(Histogram(bounds))

@@ -1,5 +1,5 @@
 extension MetricDescription {
-    /// The metrics that the engine counts.
+    /// The engine's metrics.
     public static let engine = [
         MetricDescription("holdfast_exchanges_total", .counter, "Exchanges, by outcome."),
         MetricDescription(
@@ -20,7 +20,7 @@ extension MetricDescription {
         ),
     ]
 
-    /// The metrics that the store counts.
+    /// The store's metrics.
     public static let store = [
         MetricDescription(
             "holdfast_store_read_duration_seconds",
@@ -39,7 +39,7 @@ extension MetricDescription {
         ),
     ]
 
-    /// The spans that no collector got, of a gateway that sends traces.
+    /// Spans that never reached a collector, for a gateway that exports traces.
     public static let droppedSpans = MetricDescription(
         "holdfast_spans_dropped_total",
         .counter,

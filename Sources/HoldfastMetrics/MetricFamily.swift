@@ -1,17 +1,17 @@
-/// A metric with all of its series, as they were at one moment.
+/// A metric with all its series at one moment.
 public struct MetricFamily: Equatable, Sendable {
     /// Its name, kind and help.
     public let description: MetricDescription
-    /// In the order in which they are written.
+    /// The series, in output order.
     public var series: [MetricSeries]
 
-    /// - Parameter series: each with other labels.
+    /// - Parameter series: the series, each with different labels.
     public init(_ description: MetricDescription, _ series: [MetricSeries]) {
         self.description = description
         self.series = series
     }
 
-    /// The lines that its series take.
+    /// The number of lines for all series.
     public var lineCount: Int { series.count * description.lineCount }
 }
 
@@ -19,32 +19,32 @@ public struct MetricFamily: Equatable, Sendable {
 public struct MetricSeries: Equatable, Sendable {
     /// The value of a series, by the kind of its metric.
     public enum Value: Equatable, Sendable {
-        /// A counter, or a gauge of something that is counted.
+        /// A counter, or a gauge that counts something.
         case integer(Int64)
         /// A counter or a gauge.
         case number(Double)
-        /// How many values each bucket got, the one of `+Inf` last, and the sum of all values.
+        /// The number of values in each bucket (`+Inf` is last), and the sum of all values.
         case histogram(counts: [UInt64], sum: Double)
     }
 
-    /// They differ from those of the other series of its metric.
+    /// The labels, unique within the metric.
     public let labels: MetricLabels
-    /// Its value at the moment of the scrape.
+    /// The value at the time of the scrape.
     public var value: Value
 
-    /// The only series of its metric.
+    /// Creates the only series of a metric.
     public init(_ value: Value) { self.init([], value) }
 
-    /// One of the series of its metric.
+    /// Creates one of several series of a metric.
     public init(_ labels: MetricLabels, _ value: Value) {
         self.labels = labels
         self.value = value
     }
 }
 
-/// The labels of a series. Their order is that in which they are written.
+/// The labels of a series, in output order.
 public struct MetricLabels: Hashable, Sendable, ExpressibleByArrayLiteral {
-    /// A name and a value. Values come from a closed set or from the configuration, never from a
+    /// A name and a value. Values come from a fixed set or from the configuration, never from a
     /// client.
     public struct Label: Hashable, Sendable {
         /// Letters, digits and `_`.
@@ -52,19 +52,19 @@ public struct MetricLabels: Hashable, Sendable, ExpressibleByArrayLiteral {
         /// Any text.
         public let value: String
 
-        /// The label `name="value"`.
+        /// Creates the label `name="value"`.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// All labels in their order.
+    /// All labels in order.
     public let all: [Label]
 
-    /// Labels in this order.
+    /// Creates labels in this order.
     public init(arrayLiteral elements: Label...) { all = elements }
 
-    /// Labels in this order: names and values.
+    /// Creates labels in this order, from names and values.
     public init(_ pairs: [(String, String)]) { all = pairs.map { Label($0.0, $0.1) } }
 }

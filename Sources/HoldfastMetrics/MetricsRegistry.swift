@@ -1,15 +1,16 @@
 public import CoreMetrics
 import Synchronization
 
-/// Keeps the metrics of a program, and collects them for a scrape.
+/// Holds the metrics of a program and collects them for a scrape.
 ///
-/// It is a factory for the API of swift-metrics. Beside the series that are made through it, it
-/// asks its collectors, who sum up what is counted elsewhere, for example on each event loop.
+/// It is a factory for the swift-metrics API. In addition to the series created through it, it
+/// queries its collectors, which sum up values that are counted elsewhere, for example on each
+/// event loop.
 ///
-/// The number of lines is bounded: a series that would exceed ``lineLimit`` is not kept, one that
-/// would exceed ``totalLineLimit`` is not reported, and `holdfast_metrics_refused_series` counts
-/// both. So nothing that a client sends can fill memory, or the disk of the Prometheus that scrapes
-/// it.
+/// The number of lines is limited: a series that would exceed ``lineLimit`` is not created, a
+/// series that would exceed ``totalLineLimit`` is not reported, and
+/// `holdfast_metrics_refused_series` counts both. So no data from a client can fill memory or the
+/// disk of the scraping Prometheus server.
 public final class MetricsRegistry: MetricsFactory {
     private struct Key: Hashable {
         var name: String
@@ -18,7 +19,7 @@ public final class MetricsRegistry: MetricsFactory {
 
     private struct State {
         var instruments: [Key: any Instrument] = [:]
-        /// In the order in which the first series of each was made.
+        /// Metric names in the order of creation.
         var names: [String] = []
         var descriptions: [String: MetricDescription] = [:]
         var keys: [String: [Key]] = [:]
@@ -27,19 +28,20 @@ public final class MetricsRegistry: MetricsFactory {
         var collectors: [any MetricsCollector] = []
     }
 
-    /// The most lines that all series made here may take together.
+    /// The maximum number of lines for all series created here.
     public let lineLimit: Int
-    /// The most lines of a scrape, those of collectors included; 24,000 by default. Each is a
-    /// series of Prometheus.
+    /// The maximum number of lines in a scrape, including those from collectors; 24,000 by default.
+    /// Each line is a Prometheus series.
     ///
-    /// It is above what a gateway with as many routes and origins as have names of their own can
-    /// count. A collector that goes beyond it has an error, and must not make Prometheus suffer.
+    /// The limit is above the number that a gateway can reach if as many routes and origins as
+    /// possible have their own series. A collector that exceeds it has a bug, which must not
+    /// overload Prometheus.
     public let totalLineLimit: Int
 
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - descriptions: the metrics that may be made. Others are described by their name alone.
+    ///   - descriptions: the known metrics. Any other metric is described only by its name.
     ///   - lineLimit: see ``lineLimit``; 3,000 by default.
     ///   - totalLineLimit: see ``totalLineLimit``.
     public init(
@@ -54,18 +56,18 @@ public final class MetricsRegistry: MetricsFactory {
         self.state = Mutex(state)
     }
 
-    /// See ``totalLineLimit``.
+    /// The default of ``totalLineLimit``.
     public static let standardTotalLineLimit = 24_000
 
-    /// Asks this collector in each scrape from now on.
+    /// Adds a collector, which is then queried on every scrape.
     public func add(_ collector: any MetricsCollector) { state.withLock { $0.collectors.append(collector) } }
 
-    /// All metrics: first those that were made here, in the order in which they were, then those
-    /// of the collectors, in the order in which these were added, then the number of those that are
-    /// missing.
+    /// Returns all metrics: first those created here, in order of creation, then those from the
+    /// collectors, in the order in which the collectors were added, and finally the number of
+    /// missing series.
     public func families() async -> [MetricFamily] { await families(of: { _ in true }) }
 
-    /// The same without the collectors that take time.
+    /// Returns the same metrics without those from slow collectors.
     package func quickFamilies() async -> [MetricFamily] { await families(of: \.isQuick) }
 
     private func families(of isWanted: (any MetricsCollector) -> Bool) async -> [MetricFamily] {
@@ -81,14 +83,14 @@ public final class MetricsRegistry: MetricsFactory {
         }
         var families = own
         for collector in collectors where isWanted(collector) { families += await collector.families() }
-        // One line is that of the number itself.
+        // One line is for the number itself.
         let cut = Self.cut(&families, to: totalLineLimit - 1)
         return families + [MetricFamily(Self.refusedSeries, [MetricSeries(.integer(refused + Int64(cut)))])]
     }
 
-    /// Removes the last series, so that the others take no more than these lines.
+    /// Removes series from the end until the others fit into this many lines.
     ///
-    /// - Returns: how many were removed.
+    /// - Returns: the number of removed series.
     private static func cut(_ families: inout [MetricFamily], to lines: Int) -> Int {
         var room = lines
         var removed = 0
@@ -109,12 +111,12 @@ public final class MetricsRegistry: MetricsFactory {
         "Series that are omitted because the output would have too many lines."
     )
 
-    /// The instrument of a series, which is made the first time.
+    /// Returns the instrument of a series and creates it on first use.
     ///
     /// - Parameters:
-    ///   - kind: the kind, unless the metric is described.
-    /// - Returns: an instrument that is never collected if there is no room for it, or if the
-    ///   metric exists and is of another kind.
+    ///   - kind: the kind to use if the metric has no description.
+    /// - Returns: an instrument that is never collected if the limit was reached, or if the metric
+    ///   exists with a different kind.
     private func instrument<Wanted: Instrument>(
         _ name: String,
         _ dimensions: [(String, String)],
@@ -140,14 +142,14 @@ public final class MetricsRegistry: MetricsFactory {
         }
     }
 
-    // MARK: The API of swift-metrics
+    // MARK: The swift-metrics API
 
-    /// Makes a counter.
+    /// Creates a counter.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         instrument(label, dimensions, .counter) { _ in CounterInstrument() }
     }
 
-    /// Makes a gauge, or a histogram of seconds if values are aggregated.
+    /// Creates a gauge, or a histogram in seconds if values are aggregated.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         guard aggregate else { return instrument(label, dimensions, .gauge) { _ in GaugeInstrument() } }
         return instrument(label, dimensions, .histogram(bounds: MetricDescription.durationBounds)) {
@@ -155,32 +157,32 @@ public final class MetricsRegistry: MetricsFactory {
         }
     }
 
-    /// Makes a gauge.
+    /// Creates a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         instrument(label, dimensions, .gauge) { _ in GaugeInstrument() }
     }
 
-    /// Makes a histogram of seconds.
+    /// Creates a histogram in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         instrument(label, dimensions, .histogram(bounds: MetricDescription.durationBounds)) { HistogramInstrument($0) }
     }
 
-    /// Does nothing: for Prometheus, a series that vanishes is a restart.
+    /// Does nothing, because Prometheus would interpret a missing series as a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
-    /// Does nothing: for Prometheus, a series that vanishes is a restart.
+    /// Does nothing, because Prometheus would interpret a missing series as a restart.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
-    /// Does nothing: for Prometheus, a series that vanishes is a restart.
+    /// Does nothing, because Prometheus would interpret a missing series as a restart.
     public func destroyMeter(_ handler: any MeterHandler) {}
-    /// Does nothing: for Prometheus, a series that vanishes is a restart.
+    /// Does nothing, because Prometheus would interpret a missing series as a restart.
     public func destroyTimer(_ handler: any TimerHandler) {}
 }
 
 /// Reports metrics that are counted elsewhere.
 public protocol MetricsCollector: Sendable {
-    /// The metrics of this moment. Each has a name of its own, which nothing else reports.
+    /// Returns the current metrics. Each name is unique and not reported elsewhere.
     func families() async -> [MetricFamily]
 
-    /// Whether it counts nothing that takes time: it reads numbers from memory.
+    /// Whether collecting is fast because it only reads numbers from memory.
     var isQuick: Bool { get }
 }
 

@@ -6,16 +6,16 @@
     import Darwin
 #endif
 
-/// Reports the process under the names that all clients of Prometheus use.
+/// Reports the process under the standard names of Prometheus client libraries.
 ///
 /// https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
 public struct ProcessMetrics: MetricsCollector {
     private let startTime: Double
 
-    /// - Parameter startTime: when the process started, in seconds since 1970.
+    /// - Parameter startTime: the time at which the process started, in seconds since 1970.
     public init(startTime: Double) { self.startTime = startTime }
 
-    /// The metrics that the system tells; others are left out.
+    /// Returns the metrics that the system provides; others are left out.
     public func families() async -> [MetricFamily] {
         var families = [
             family(
@@ -63,7 +63,7 @@ public struct ProcessMetrics: MetricsCollector {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// The second number of `/proc/self/statm` counts resident pages.
+    /// The second number in `/proc/self/statm` is the number of resident pages.
     private static var residentBytes: Double? {
         guard let file = fopen("/proc/self/statm", "r") else { return nil }
         defer { fclose(file) }
@@ -80,7 +80,7 @@ public struct ProcessMetrics: MetricsCollector {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Without `.`, `..`, and the one that reads them.
+        // Exclude `.`, `..` and the descriptor used for reading.
         return Double(count - 3)
     }
 

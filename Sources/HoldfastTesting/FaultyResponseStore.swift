@@ -17,12 +17,12 @@ public final class FaultyResponseStore: ResponseStore {
         case lookup, openBody, beginWrite, append, finish, freshen, invalidate
     }
 
-    /// How much of a failing operation is done.
+    /// The point at which a failing operation fails.
     public enum Moment: String, Sendable, Hashable, CaseIterable {
-        /// Nothing: it fails before it begins.
+        /// The operation fails before it starts.
         case beforehand
-        /// All of it, half of the bytes for ``Operation/append``: only the caller does not learn
-        /// that it succeeded.
+        /// The operation is done but reports a failure. ``Operation/append`` writes half of the
+        /// bytes.
         case afterwards
     }
 
@@ -63,10 +63,10 @@ public final class FaultyResponseStore: ResponseStore {
     private let base: any ResponseStore
     private let state = Mutex(State())
 
-    /// A store that works like `base` until failures are set.
+    /// Creates a store that works like `base` until failures are configured.
     public init(_ base: any ResponseStore) { self.base = base }
 
-    /// Makes exactly these operations fail from now on, besides those that fail by chance.
+    /// Makes exactly these operations fail from now on, in addition to random failures.
     public func fail(_ operations: Set<Operation>, _ moment: Moment = .beforehand) {
         state.withLock { state in
             state.failing = [:]
@@ -74,11 +74,13 @@ public final class FaultyResponseStore: ResponseStore {
         }
     }
 
-    /// From now on these operations fail by chance, before they begin or after they are done.
+    /// Makes these operations fail at random from now on, either before they start or after they
+    /// are done.
     ///
     /// - Parameters:
-    ///   - seed: the same seed and the same calls in the same order fail in the same places.
-    ///   - probability: 0 never, 1 always.
+    ///   - seed: the seed of the failures. The same seed and the same calls in the same order
+    ///     produce the same failures.
+    ///   - probability: the probability of a failure, from 0 (never) to 1 (always).
     public func failRandomly(
         seed: UInt64,
         probability: Double,
@@ -88,7 +90,7 @@ public final class FaultyResponseStore: ResponseStore {
         state.withLock { $0.chance = chance }
     }
 
-    /// Makes these operations wait at a gate before they begin. Replaces the operations of earlier
+    /// Makes these operations wait at a gate before they start. Replaces the operations of previous
     /// calls.
     public func hold(_ operations: Set<Operation>, at gate: Gate) {
         state.withLock { state in
@@ -97,13 +99,13 @@ public final class FaultyResponseStore: ResponseStore {
         }
     }
 
-    /// Makes every body that is opened from now on throw after this number of bytes, if it has
-    /// more; `nil` for whole bodies.
+    /// Makes every body that is opened from now on throw after this number of bytes, if it is
+    /// longer; `nil` restores complete bodies.
     public func breakBodies(after bytes: Int64?) {
         state.withLock { $0.bodyLimit = bytes }
     }
 
-    /// Stops all failures, on demand and by chance, and holds no further operations.
+    /// Stops all configured and random failures, and stops holding operations.
     public func recover() {
         state.withLock { $0 = State(failures: $0.failures) }
     }
@@ -135,7 +137,7 @@ public final class FaultyResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public var changes: StoreChangeFeed { base.changes }
 
-    /// Nothing, so that every lookup can fail.
+    /// Always `nil`, so that every lookup can fail.
     public func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
 
     /// See `ResponseStore`.
@@ -168,7 +170,7 @@ public final class FaultyResponseStore: ResponseStore {
         try await perform(.freshen) { try await base.freshen(response, with: draft, fencingNumber: fencingNumber) }
     }
 
-    /// See `ResponseStore`. It fails with ``Operation/invalidate``.
+    /// See `ResponseStore`. To make it fail, use ``Operation/invalidate``.
     public func withdraw(_ response: StoredResponse) async throws -> Bool {
         try await perform(.invalidate) {
             try await base.withdraw(response)

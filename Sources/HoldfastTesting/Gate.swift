@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds waiting tasks until it is opened: for tests that determine an order of events.
+/// Holds waiting tasks until it is opened, so that a test can control the order of events.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -10,10 +10,10 @@ public final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    /// A closed gate.
+    /// Creates a closed gate.
     public init() {}
 
-    /// Resumes all waiting tasks, and lets later ones pass.
+    /// Resumes all waiting tasks and lets later tasks pass.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -25,7 +25,7 @@ public final class Gate: Sendable {
 
     /// Waits for ``open()``.
     ///
-    /// - Throws: `CancellationError` when the waiting task is cancelled.
+    /// - Throws: `CancellationError` if the waiting task is cancelled.
     public func wait() async throws {
         let id = state.withLock { state in
             defer { state.next += 1 }

@@ -6,20 +6,21 @@
     import Darwin
 #endif
 
-/// A port of 127.0.0.1 that no other test gets for as long as this lives.
+/// Reserves a port of 127.0.0.1, so that no other test gets it while this object exists.
 ///
-/// Its socket is bound and never listens, so connections to the port are refused. A server may
-/// listen beside it (both have `SO_REUSEADDR`), and when the server stops, connections are refused
-/// again. Without it, a port that was given back could become another test's server, which would
-/// respond. The system gives a held port to no one who asks for any free port.
+/// Its socket is bound but never listens, so connections to the port are refused. A server can
+/// listen on the same port (both sockets set `SO_REUSEADDR`), and when the server stops,
+/// connections are refused again. Without the reservation, the port could go to another test's
+/// server, which would respond. The system never assigns a reserved port to a program that asks for
+/// any free port.
 package final class HeldPort: Sendable {
     /// The port.
     package let port: Int
     private let descriptor: CInt
 
-    /// Holds a free port.
+    /// Reserves a free port.
     ///
-    /// - Throws: ``Failure`` if the system has none.
+    /// - Throws: ``Failure`` if the system has no free port.
     package init() throws(Failure) {
         #if canImport(Darwin)
             let kind = SOCK_STREAM
@@ -50,9 +51,9 @@ package final class HeldPort: Sendable {
 
     deinit { close(descriptor) }
 
-    /// No port could be held.
+    /// The error if no port could be reserved.
     package struct Failure: Error {
-        /// The system's number of the error.
+        /// The system's error number.
         package let code: CInt
     }
 }

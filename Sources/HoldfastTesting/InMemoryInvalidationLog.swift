@@ -2,8 +2,8 @@ package import HTTPCache
 package import HTTPCacheSemantics
 import Synchronization
 
-/// The invalidation log of an ``InMemoryResponseStore``, by the same contract as that of a store on
-/// disk.
+/// The invalidation log of an ``InMemoryResponseStore``. It has the same contract as the log of a
+/// store on disk.
 package final class InMemoryInvalidationLog: InvalidationLog {
     private let store: InMemoryResponseStore
 
@@ -52,7 +52,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
         store.makeDurable()
     }
 
-    /// Makes this store a copy of another one, as a clone of its volume is.
+    /// Makes this store a copy of another store, like a clone of its volume.
     package func takeNode(of other: InMemoryInvalidationLog) {
         let node = other.store.state.withLock { $0.journal?.node }
         store.state.withLock { if let node { $0.journal?.node = node } }
@@ -118,7 +118,7 @@ package final class InMemoryInvalidationLog: InvalidationLog {
     }
 }
 
-/// A journal in memory.
+/// An in-memory journal.
 struct InMemoryJournal {
     private struct Row {
         var invalidation: FleetInvalidation
@@ -130,7 +130,7 @@ struct InMemoryJournal {
     var node = PurgeID.random()
     var notes: [UInt8] = []
     var cursor = LogCursor()
-    /// In the order in which they came.
+    /// The rows in order of arrival.
     private var rows: [Row] = []
     private var places: [PurgeID: Int] = [:]
 
@@ -150,7 +150,7 @@ struct InMemoryJournal {
         rows.append(Row(invalidation: invalidation, position: position))
     }
 
-    /// - Returns: whether it is in the journal.
+    /// - Returns: whether the purge is in the journal.
     mutating func note(_ position: LogPosition, of id: PurgeID) -> Bool {
         guard let place = places[id] else { return false }
         if rows[place].position.map({ $0 < position }) ?? true {

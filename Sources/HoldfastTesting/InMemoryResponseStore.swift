@@ -4,7 +4,8 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// A store without a disk, by the same contract: for tests of code that uses a store.
+/// An in-memory store with the same contract as a store on disk, for tests of code that uses a
+/// store.
 public final class InMemoryResponseStore: ResponseStore {
     struct State {
         var responses: [CacheKey: [StoredResponse]] = [:]
@@ -13,12 +14,12 @@ public final class InMemoryResponseStore: ResponseStore {
         var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
-        /// `nil` before it joined a fleet log.
+        /// The journal; `nil` before the store has joined a fleet log.
         var journal: InMemoryJournal?
     }
 
     let state = Mutex(State())
-    /// The content after a power cut; `nil` before the store joined a fleet log.
+    /// The content after a power failure; `nil` before the store has joined a fleet log.
     private let durable = Mutex<State?>(nil)
     let journalAdditions = AdditionSignal()
 
@@ -27,10 +28,10 @@ public final class InMemoryResponseStore: ResponseStore {
 
     private let hasResidentBodies: Bool
 
-    /// An empty store.
+    /// Creates an empty store.
     ///
     /// - Parameter hasResidentBodies: whether a found response carries its body
-    ///   (`StoredResponse.content`), as in a store with a memory tier; otherwise the body must be
+    ///   (`StoredResponse.content`), as in a store with a memory tier. If not, the body must be
     ///   opened.
     public init(hasResidentBodies: Bool = false) {
         self.hasResidentBodies = hasResidentBodies
@@ -41,7 +42,7 @@ public final class InMemoryResponseStore: ResponseStore {
         InvalidationSequence(state.withLock { $0.invalidations.last?.number ?? 0 })
     }
 
-    /// See `ResponseStore`. Everything is in memory.
+    /// See `ResponseStore`. It finds every response, because all are in memory.
     public func resident(_ key: CacheKey) -> [StoredResponse]? {
         state.withLock { $0.responses[key] ?? [] }
     }
@@ -51,11 +52,11 @@ public final class InMemoryResponseStore: ResponseStore {
         state.withLock { $0.responses[key] ?? [] }
     }
 
-    /// Everything that is stored, in no particular order.
+    /// All stored responses, in no particular order.
     public var all: [StoredResponse] { state.withLock { $0.responses.values.flatMap { $0 } } }
 
-    /// Whether a stored response is protected from eviction. This store evicts nothing; it only
-    /// records the pin.
+    /// Returns whether a stored response is protected from eviction. This store evicts nothing; it
+    /// only records the pin.
     public func isPinned(_ response: StoredResponse) -> Bool { state.withLock { $0.pinned.contains(response.id) } }
 
     /// See `ResponseStore`.
@@ -119,14 +120,14 @@ public final class InMemoryResponseStore: ResponseStore {
         return number
     }
 
-    /// Has a power cut leave what is there now, as a sync of a store on disk does.
+    /// Makes the current content survive a power failure, like a sync of a store on disk.
     func makeDurable() {
         let state = state.withLock { $0 }
         if state.journal != nil { durable.withLock { $0 = state } }
     }
 
-    /// Loses what is not durable, as a store that has joined a fleet log does on disk: everything
-    /// since its last own invalidation, or its log's last `synchronize`.
+    /// Loses everything that is not durable, like a store on disk that has joined a fleet log: all
+    /// changes since its own last invalidation or its log's last `synchronize`.
     package func cutPower() {
         guard let state = durable.withLock({ $0 }) else { return }
         self.state.withLock { $0 = state }
@@ -197,7 +198,7 @@ public final class InMemoryResponseStore: ResponseStore {
     }
 }
 
-/// Thrown by a writer that is used after it was finished or abandoned.
+/// An error for a writer that is used after it was finished or abandoned.
 private struct WriterEnded: Error {}
 
 extension InMemoryResponseStore.State {
@@ -232,7 +233,7 @@ extension InMemoryResponseStore.State {
         return true
     }
 
-    /// Puts a response in the place of its variant and of its earlier version.
+    /// Stores a response, and replaces the same variant and the response's previous version.
     fileprivate mutating func put(_ response: StoredResponse, tags: [String], isPinned: Bool) {
         var isPinned = isPinned
         var others: [StoredResponse] = []
@@ -240,7 +241,7 @@ extension InMemoryResponseStore.State {
             if other.head.selectingFields == response.head.selectingFields,
                 other.head.fields[.vary] == response.head.fields[.vary]
             {
-                // A response that replaces a pinned one is pinned.
+                // A response that replaces a pinned response is also pinned.
                 isPinned = isPinned || pinned.contains(other.id)
                 forget(other)
             } else {
@@ -252,8 +253,8 @@ extension InMemoryResponseStore.State {
         if isPinned { pinned.insert(response.id) }
     }
 
-    /// Removes the data of a response that is no longer listed. Open streams of its body have their
-    /// own copy.
+    /// Removes the data of a response that is no longer listed. Open body streams have their own
+    /// copy.
     fileprivate mutating func forget(_ response: StoredResponse) {
         bodies[response.bodyID] = nil
         tags[response.id] = nil
@@ -266,7 +267,7 @@ extension InMemoryResponseStore.State {
 }
 
 extension InvalidationScope {
-    /// Whether it is about this key with these tags.
+    /// Returns whether the scope covers this key with these tags.
     fileprivate func covers(_ key: CacheKey, tags: [String]) -> Bool {
         switch self {
         case .all: true

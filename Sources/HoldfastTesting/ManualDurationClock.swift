@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A clock for timeouts and pauses that stands still until it is moved: tasks that sleep on it wake
-/// when a test moves it.
+/// A clock for timeouts and pauses that stands still until a test moves it. Moving it wakes the
+/// tasks that are due.
 ///
-/// It starts at zero. ``ManualClock`` is for dates, this one for durations.
+/// It starts at zero. Use ``ManualClock`` for dates and this clock for durations.
 ///
 /// ```swift
 /// let clock = ManualDurationClock()
@@ -12,17 +12,17 @@ import Synchronization
 /// clock.advance(by: .seconds(30))
 /// ```
 public final class ManualDurationClock: Clock {
-    /// A point on the clock: how far it has been moved since it was made.
+    /// A point in time on the clock, measured from its creation.
     public struct Instant: InstantProtocol {
-        /// Since the clock's beginning.
+        /// The time since the clock's creation.
         public var offset: Duration
-        /// A point so long after the beginning.
+        /// Creates the instant at this offset from the clock's creation.
         public init(_ offset: Duration) { self.offset = offset }
         /// See `InstantProtocol`.
         public func advanced(by duration: Duration) -> Instant { Instant(offset + duration) }
         /// See `InstantProtocol`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// The earlier one is smaller.
+        /// Returns whether the first instant is earlier.
         public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
     }
 
@@ -35,24 +35,24 @@ public final class ManualDurationClock: Clock {
 
     private let state = Mutex(State())
 
-    /// A clock at zero.
+    /// Creates a clock at zero.
     public init() {}
 
-    /// The clock's current instant.
+    /// The current time.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Exact: only ``advance(by:)`` wakes a task.
+    /// Zero: the clock is exact, because only ``advance(by:)`` wakes a task.
     public var minimumResolution: Duration { .zero }
 
-    /// How many tasks sleep on it now.
+    /// The number of tasks that are sleeping on the clock.
     public var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
-    /// The instants at which the sleeping tasks will wake, ascending.
+    /// The instants at which the sleeping tasks wake, in ascending order.
     public var deadlines: [Instant] { state.withLock { $0.sleeping.values.map(\.deadline).sorted() } }
 
-    /// Suspends until the clock reaches `deadline`; the tolerance has no effect.
+    /// Suspends the task until the clock reaches `deadline`. The tolerance has no effect.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = state.withLock { state in
             defer { state.next += 1 }
@@ -60,7 +60,8 @@ public final class ManualDurationClock: Clock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // A cancellation before this point is seen here; a later one by the handler below.
+                // A cancellation before this point is detected here; a later cancellation is
+                // handled below.
                 let result: Result<Void, any Error>?
                 let observers: [CheckedContinuation<Void, Never>]
                 (result, observers) = state.withLock { state in
@@ -80,10 +81,9 @@ public final class ManualDurationClock: Clock {
         }
     }
 
-    /// Moves the clock forward and wakes the tasks that are due, the earliest deadline first.
+    /// Moves the clock forward and wakes the tasks that are due, earliest deadline first.
     ///
-    /// A woken task may sleep again: wait for that with ``sleepers(atLeast:)`` before the next
-    /// move.
+    /// A woken task may sleep again. Before the next move, wait for it with ``sleepers(atLeast:)``.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "A clock for durations cannot go back.")
         let due = state.withLock { state in
@@ -95,9 +95,9 @@ public final class ManualDurationClock: Clock {
         for sleeper in due { sleeper.value.continuation.resume() }
     }
 
-    /// Waits until at least this number of tasks sleep at the same time.
+    /// Waits until at least this many tasks are sleeping at the same time.
     ///
-    /// Returns at once if the waiting task is cancelled.
+    /// Returns immediately if the waiting task is cancelled.
     public func sleepers(atLeast count: Int) async {
         let id = state.withLock { state in
             defer { state.next += 1 }

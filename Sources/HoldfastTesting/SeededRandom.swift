@@ -1,13 +1,14 @@
-/// Random numbers that are the same for the same seed, on every machine: SplitMix64.
+/// A random number generator (SplitMix64) that produces the same numbers for the same seed on every
+/// machine.
 ///
 /// <https://prng.di.unimi.it/splitmix64.c>
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// - Parameter seed: any number; print it if a test fails, so that the run can be repeated.
+    /// - Parameter seed: any number. Print it if a test fails, so that the run can be repeated.
     public init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var bits = state

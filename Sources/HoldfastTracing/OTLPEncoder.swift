@@ -1,12 +1,12 @@
 import NIOCore
 import Tracing
 
-/// Writes spans as the message `ExportTraceServiceRequest` of OTLP, in protobuf.
+/// Encodes spans as an OTLP `ExportTraceServiceRequest` message, in protobuf.
 ///
-/// The numbers of the fields are those of `opentelemetry/proto`: `trace/v1/trace.proto`,
+/// The field numbers come from `opentelemetry/proto`: `trace/v1/trace.proto`,
 /// `resource/v1/resource.proto`, `common/v1/common.proto`.
 struct OTLPEncoder: Sendable {
-    /// Attributes of this process.
+    /// The attributes of this process.
     let resource: [(name: String, value: String)]
     let scope: String
     let version: String
@@ -39,12 +39,12 @@ extension ProtobufMessage {
         number(6, span.kind.number)
         fixed64(7, span.start)
         fixed64(8, span.end)
-        // In the order of their names: equal spans are equal bytes.
+        // Sort by name, so that equal spans have equal bytes.
         var attributes: [(String, SpanAttribute)] = []
         span.attributes.forEach { attributes.append(($0, $1)) }
         for (name, value) in attributes.sorted(by: { $0.0 < $1.0 }) { message(9) { $0.keyValue(name, value) } }
         if span.isError { message(15) { $0.number(3, 2) } }
-        // W3C's flags, and whether the parent is of another process.
+        // The W3C flags, and whether the parent is in another process.
         let remote: UInt32 = span.parent.map { 0x100 | ($0.isRemote ? 0x200 : 0) } ?? 0x100
         fixed32(16, (span.place.isSampled ? 1 : 0) | remote)
     }
@@ -53,13 +53,14 @@ extension ProtobufMessage {
         text(1, name)
         message(2) { message in
             switch value {
-            // Even an empty or zero value is written: a value without one is no value.
+            // Empty and zero values are also written, because a missing value means that there is
+            // none.
             case .string(let text): message.bytes(1, Array(text.utf8))
             case .bool(let bool): message.number(2, bool ? 1 : 0)
             case .int32(let number): message.number(3, UInt64(bitPattern: Int64(number)))
             case .int64(let number): message.number(3, UInt64(bitPattern: number))
             case .double(let number): message.fixed64(4, number.bitPattern)
-            // A span has no others.
+            // Spans have no other types of values.
             default: message.bytes(1, Array("\(value)".utf8))
             }
         }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A message of protobuf, field by field.
+/// A protobuf message, written field by field.
 struct ProtobufMessage {
     private(set) var bytes = ByteBuffer()
 
@@ -25,7 +25,7 @@ struct ProtobufMessage {
         bytes.writeBytes(value)
     }
 
-    /// Writes a text, unless it is empty, which is the default.
+    /// Writes a string, unless it is empty, which is the default.
     mutating func text(_ field: Int, _ value: String) {
         if !value.isEmpty { bytes(field, Array(value.utf8)) }
     }

@@ -2,7 +2,7 @@ public import Instrumentation
 import Synchronization
 public import Tracing
 
-/// A span of this process.
+/// A span in this process.
 public final class RecordedSpan: Span {
     private struct State {
         var name: String
@@ -11,11 +11,11 @@ public final class RecordedSpan: Span {
         var isOver = false
     }
 
-    /// The most bytes of an attribute's text, and of a name. They are cut before they are kept, so
-    /// that no client fills the queue with long targets.
+    /// The maximum length, in bytes, of a name or an attribute's string. Longer text is truncated
+    /// before it is stored, so that no client fills the queue with long targets.
     package static let textLimit = 1024
 
-    /// The context for what the span causes.
+    /// The context for child spans.
     public let context: InstrumentationContext
     let place: TraceContext
     private let parent: TraceContext?
@@ -45,14 +45,14 @@ public final class RecordedSpan: Span {
         state = Mutex(State(name: name.limited(to: Self.textLimit)))
     }
 
-    /// The ids of its trace and of itself, in hexadecimal digits, for logs.
+    /// The IDs of the trace and the span in hexadecimal, for logs.
     package var traceText: String { place.traceID.description }
     package var spanText: String { place.spanText }
 
-    /// Whether it has not ended, and will be sent.
+    /// Whether the span has not ended and will be exported.
     public var isRecording: Bool { exporter != nil && state.withLock { !$0.isOver } }
 
-    /// The name; it should have few values.
+    /// The name. It should have low cardinality.
     public var operationName: String {
         get { state.withLock { $0.name } }
         set { state.withLock { $0.name = newValue.limited(to: Self.textLimit) } }
@@ -68,12 +68,12 @@ public final class RecordedSpan: Span {
         }
     }
 
-    /// Sets one attribute.
+    /// Sets an attribute.
     package func set(_ name: String, _ value: SpanAttribute) {
         state.withLock { $0.attributes.set(name, value: value.limited) }
     }
 
-    /// Marks it as failed, for a reason that has few values.
+    /// Marks the span as failed. The reason should have low cardinality.
     package func fail(_ reason: String) {
         state.withLock {
             $0.attributes.set("error.type", value: .string(reason.limited(to: Self.textLimit)))
@@ -81,23 +81,23 @@ public final class RecordedSpan: Span {
         }
     }
 
-    /// Sets whether it failed. The message is not kept: it may have a secret.
+    /// Records whether the span failed. The message is dropped because it may contain a secret.
     public func setStatus(_ status: SpanStatus) { state.withLock { $0.isError = status.code == .error } }
 
-    /// Does nothing: the gateway's spans have no events.
+    /// Does nothing, because the gateway's spans have no events.
     public func addEvent(_ event: SpanEvent) {}
 
-    /// Marks it as failed, with the type of the error. Its text may have a secret.
+    /// Marks the span as failed, with the type of the error. The error's text may contain a secret.
     public func recordError<Instant: TracerInstant>(
         _ error: any Error,
         attributes: SpanAttributes,
         at instant: @autoclosure () -> Instant
     ) { fail("\(type(of: error))") }
 
-    /// Does nothing: the gateway's spans have no links.
+    /// Does nothing, because the gateway's spans have no links.
     public func addLink(_ link: SpanLink) {}
 
-    /// Ends it, and has it sent. Further calls do nothing.
+    /// Ends the span and queues it for export. Further calls do nothing.
     public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
         let ended = state.withLock { state -> State? in
             guard !state.isOver else { return nil }
@@ -120,7 +120,7 @@ public final class RecordedSpan: Span {
     }
 }
 
-/// A span that is to be sent.
+/// A span to export.
 struct FinishedSpan: Sendable {
     var place: TraceContext
     var parent: TraceContext?
@@ -134,8 +134,8 @@ struct FinishedSpan: Sendable {
 }
 
 extension SpanAttribute {
-    /// The value as it is kept and sent: numbers as they are, and all others as a text that is not
-    /// too long.
+    /// The value to store and export: numbers are unchanged, and all other values become strings of
+    /// limited length.
     fileprivate var limited: SpanAttribute {
         switch self {
         case .bool, .int32, .int64, .double: self
@@ -147,7 +147,7 @@ extension SpanAttribute {
 }
 
 extension String {
-    /// Its beginning, of so many bytes at most.
+    /// Returns a prefix of at most `limit` bytes.
     fileprivate func limited(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var text = Substring(self)

@@ -3,62 +3,62 @@ public import Instrumentation
 public import Logging
 public import Tracing
 
-/// Makes spans, and sends them to a collector by OTLP.
+/// Creates spans and sends them to a collector through OTLP.
 ///
-/// It is a `Tracer` of swift-distributed-tracing that need not be installed for the whole process:
-/// the gateway passes the contexts on itself. So no task is needed for a span.
+/// It is a `Tracer` for swift-distributed-tracing that does not need to be installed for the whole
+/// process, because the gateway passes contexts explicitly. Spans therefore need no task.
 public final class RequestTracer: Tracer {
-    /// Its spans.
+    /// The type of its spans.
     public typealias Span = RecordedSpan
 
     private let sampler: Sampler
     private let exporter: SpanExporter
 
     /// - Parameters:
-    ///   - version: of this program.
-    ///   - metrics: counts the spans that could not be sent: `holdfast_spans_dropped_total`.
+    ///   - version: the version of this program.
+    ///   - metrics: counts the spans that could not be exported: `holdfast_spans_dropped_total`.
     public init(_ configuration: TracingConfiguration, version: String, metrics: any MetricsFactory, logger: Logger) {
         sampler = configuration.sampler
         exporter = SpanExporter(configuration, version: version, metrics: metrics, logger: logger)
     }
 
-    /// Sends what waits, for five seconds at most, and no more afterwards.
+    /// Exports the queued spans, for up to five seconds, and then stops exporting.
     public func shutDown() async { await exporter.shutDown() }
 
     /// The number of spans that were dropped.
     public var droppedCount: Int { exporter.droppedCount }
 
-    /// Has the spans that wait sent soon.
+    /// Triggers an export of the queued spans.
     public func forceFlush() { exporter.flush() }
 
     // MARK: Contexts
 
-    /// A new trace; `nil` if the sampler wants none here.
+    /// Returns the ID of a new trace, or `nil` if the sampler rejects it here.
     package func drawTrace() -> TraceID? {
         if sampler.decision == .off { return nil }
         let trace = TraceID.random()
         return sampler.samples(trace) ? trace : nil
     }
 
-    /// Whether a request that came with this context gets spans.
+    /// Returns whether a request that arrived with this context gets spans.
     package func samples(below parent: TraceContext) -> Bool { sampler.samples(below: parent) }
 
     /// Reads a context from fields.
     ///
     /// - Parameter states: the lines of `tracestate`.
-    /// - Returns: `nil` if there is not one valid `traceparent`.
+    /// - Returns: `nil` unless there is exactly one `traceparent` and it is valid.
     package static func context(traceparents: [String], states: [String]) -> TraceContext? {
         guard traceparents.count == 1, var context = TraceContext(traceparent: traceparents[0]) else { return nil }
         if !states.isEmpty { context.state = TraceState.passing(states.joined(separator: ",")) }
         return context
     }
 
-    /// A `traceparent` that says of a request that it is not recorded.
+    /// Returns a `traceparent` for a request that is not recorded.
     package static func unsampledTraceparent() -> String {
         TraceContext(traceID: .random(), spanID: .random(in: 1 ... .max), isSampled: false).traceparent
     }
 
-    /// The context for what belongs to this trace and is not recorded.
+    /// Returns the context for parts of this trace that are not recorded.
     package static func unsampledContext(below parent: TraceContext) -> InstrumentationContext {
         var context = InstrumentationContext.topLevel
         context.trace = TraceContext(
@@ -70,7 +70,7 @@ public final class RequestTracer: Tracer {
         return context
     }
 
-    /// Begins the first span of a trace in this process.
+    /// Starts the first span of a trace in this process.
     package func startSpan(_ name: String, of kind: SpanKind, in trace: TraceID, below parent: TraceContext?) -> Span {
         let place = TraceContext(
             traceID: trace,
@@ -89,9 +89,9 @@ public final class RequestTracer: Tracer {
         )
     }
 
-    // MARK: The API of swift-distributed-tracing
+    // MARK: The swift-distributed-tracing API
 
-    /// Begins a span, below the one of the context if that has one.
+    /// Starts a span. If the context has a span, that span is the parent.
     public func startSpan<Instant: TracerInstant>(
         _ operationName: String,
         context: @autoclosure () -> InstrumentationContext,
@@ -104,7 +104,7 @@ public final class RequestTracer: Tracer {
         let context = context()
         let parent = context.trace
         let trace = parent?.traceID ?? .random()
-        // A parent in this process has decided already.
+        // A parent in this process has already decided.
         let isSampled = parent.map { $0.isRemote ? samples(below: $0) : $0.isSampled } ?? sampler.samples(trace)
         let place = TraceContext(
             traceID: trace,
@@ -135,7 +135,7 @@ public final class RequestTracer: Tracer {
         context.trace = read
     }
 
-    /// Writes `traceparent`, and `tracestate` if there is one.
+    /// Writes `traceparent`, and `tracestate` if it is not empty.
     public func inject<Carrier, Inject: Injector>(
         _ context: InstrumentationContext,
         into carrier: inout Carrier,
@@ -152,7 +152,7 @@ extension InstrumentationContext {
         typealias Value = TraceContext
     }
 
-    /// The span to which this context belongs.
+    /// The span of this context.
     package var trace: TraceContext? {
         get { self[Key.self] }
         set { self[Key.self] = newValue }

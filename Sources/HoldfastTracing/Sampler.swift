@@ -1,15 +1,15 @@
-/// Which requests get spans, by the names of OpenTelemetry.
+/// Decides which requests get spans. Names are those of OpenTelemetry.
 public struct Sampler: Sendable, Hashable {
-    /// The decision for a trace.
+    /// The sampling decision for a trace.
     enum Decision: Sendable, Hashable {
         case on
         case off
-        /// For this share of traces, by their ids: 0…1.
+        /// For this fraction of traces, from 0 to 1, decided by their IDs.
         case ratio(Double)
     }
 
     let decision: Decision
-    /// Whether a request that belongs to a trace is decided as its trace is.
+    /// Whether a request that belongs to a trace follows the trace's decision.
     let isParentBased: Bool
 
     init(_ decision: Decision, isParentBased: Bool) {
@@ -20,13 +20,13 @@ public struct Sampler: Sendable, Hashable {
     /// `parentbased_always_on`
     public static let standard = Sampler(.on, isParentBased: true)
 
-    /// The names that a user may choose.
+    /// The names that users can choose.
     static let names = [
         "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
         "parentbased_traceidratio",
     ]
 
-    /// - Parameter ratio: for the names with `traceidratio`.
+    /// - Parameter ratio: the fraction, for names with `traceidratio`.
     /// - Returns: `nil` for an unknown name.
     init?(name: String, ratio: Double) {
         guard Self.names.contains(name) else { return nil }
@@ -38,16 +38,16 @@ public struct Sampler: Sendable, Hashable {
         }
     }
 
-    /// Whether spans of a trace are recorded.
+    /// Returns whether spans of a trace are recorded.
     func samples(_ trace: TraceID) -> Bool {
         switch decision {
         case .on: true
         case .off: false
-        // The last 63 bits of the id are a random number, the same for every process of the trace.
+        // The last 63 bits of the ID are random and the same in every process of the trace.
         case .ratio(let ratio): ratio >= 1 || Double(trace.low >> 1) < ratio * 0x1p63
         }
     }
 
-    /// Whether a span below this one is recorded.
+    /// Returns whether a child of this span is recorded.
     func samples(below parent: TraceContext) -> Bool { isParentBased ? parent.isSampled : samples(parent.traceID) }
 }

@@ -7,10 +7,10 @@ import NIOHTTP1
 import Synchronization
 import Tracing
 
-/// Sends spans to a collector, in batches: OTLP over HTTP, in protobuf.
+/// Exports spans to a collector in batches: OTLP over HTTP, in protobuf.
 ///
-/// A span is added from any thread and without waiting. Its queue is bounded: while the collector
-/// is away or slow, further spans are dropped and counted. One task sends, on threads of its own.
+/// Any thread can add a span without waiting. The queue is limited: if the collector is down or
+/// slow, more spans are dropped and counted. A single task sends batches, on its own threads.
 final class SpanExporter: Sendable {
     private struct State {
         var queue: [FinishedSpan] = []
@@ -18,30 +18,31 @@ final class SpanExporter: Sendable {
         var isClosed = false
         var task: Task<Void, Never>?
         var ticker: Task<Void, Never>?
-        /// Whether the last batch could not be sent.
+        /// Whether the last batch failed.
         var isFailing = false
-        /// When the collector wants to be asked again, if it has said so.
+        /// The time from which the collector accepts requests again, if it sent one.
         var notBefore: ContinuousClock.Instant?
     }
 
-    /// Why a batch was not taken.
+    /// The reason why a batch failed.
     private struct Failure: Error {
         var reason: String
-        /// Whether the same batch may be taken later, and when, if the collector says so.
+        /// Whether the batch can be retried, and when, if the collector says so.
         var mayRetry = false
         var after: Duration?
     }
 
-    /// The most times that a batch is sent.
+    /// The maximum number of attempts for a batch.
     static let tryLimit = 5
-    /// The longest time for which a collector is left alone because it asks for that.
+    /// The maximum pause that a collector can request.
     private static let longestRest = Duration.seconds(300)
-    /// The longest wait before a batch is sent again, unless the collector asks for more.
+    /// The maximum wait between attempts, unless the collector asks for more.
     private static let longestWait = Duration.seconds(30)
-    /// The time for what waits at the end, and then for closing connections.
+    /// The time limits at shutdown: for sending the queued spans, and then for closing connections.
     static let endLimit = Duration.seconds(5)
     private static let closingLimit = Duration.seconds(1)
-    /// The most bytes of a response's content that are read, and the time for it.
+    /// The maximum number of bytes to read from a response's content, and the time limit for
+    /// reading them.
     private static let contentLimit = 64 << 10
     private static let contentTime = Duration.seconds(1)
 
@@ -63,7 +64,7 @@ final class SpanExporter: Sendable {
         settings.redirectConfiguration = .disallow
         settings.timeout.connect = .nanoseconds(Int64(configuration.timeout / .nanoseconds(1)))
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
-        // One ring is enough: the task that hears it sends all that waits.
+        // One buffered signal is enough, because the task that receives it sends the whole queue.
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.bell = bell
         let interval = configuration.interval
@@ -98,7 +99,7 @@ final class SpanExporter: Sendable {
 
     func flush() { bell.yield() }
 
-    /// Sends what waits, within a time, and ends.
+    /// Sends the queued spans within a time limit and ends.
     func shutDown() async {
         let (task, ticker, notBefore) = state.withLock { state in
             state.isClosed = true
@@ -107,7 +108,7 @@ final class SpanExporter: Sendable {
         guard let task else { return }
         ticker?.cancel()
         bell.finish()
-        // A collector that wants to be left alone for longer gets no more.
+        // If the collector asked for a longer pause, nothing more is sent.
         if let notBefore, notBefore > .now + Self.endLimit { task.cancel() }
         let limit = Task {
             try? await Task.sleep(for: Self.endLimit)
@@ -119,8 +120,8 @@ final class SpanExporter: Sendable {
         await closeConnections()
     }
 
-    /// Closes the client, unless that takes too long: it waits for connections that are being made,
-    /// and a name server may be slow. Then the rest is done behind the end.
+    /// Closes the client, but does not wait too long: closing waits for connections that are being
+    /// opened, and a name server may be slow. In that case, closing finishes in the background.
     private func closeConnections() async {
         let (events, event) = AsyncStream.makeStream(of: Void.self)
         let limit = Task {
@@ -143,7 +144,7 @@ final class SpanExporter: Sendable {
 
     // MARK: Sending
 
-    /// Sends batches until nothing waits.
+    /// Sends batches until the queue is empty.
     private func sendAll() async {
         while true {
             await waitForCollector()
@@ -164,13 +165,13 @@ final class SpanExporter: Sendable {
         }
     }
 
-    /// Waits for as long as the collector has asked for. Meanwhile spans wait in the queue.
+    /// Waits for as long as the collector has asked. Meanwhile, spans stay in the queue.
     private func waitForCollector() async {
         guard let notBefore = state.withLock({ $0.notBefore }), notBefore > .now else { return }
         try? await Task.sleep(until: notBefore)
     }
 
-    /// Sends a batch, several times if that may help.
+    /// Sends a batch, with retries if they may help.
     private func send(_ content: ByteBuffer) async throws(Failure) {
         let end = ContinuousClock.now + configuration.batchTimeout
         var wait = Duration.seconds(1)
@@ -180,7 +181,7 @@ final class SpanExporter: Sendable {
             do throws(Failure) {
                 return try await sendOnce(content, by: end)
             } catch {
-                // A part of it is random, so that many processes do not come back at once.
+                // Part of the wait is random, so that many processes do not retry simultaneously.
                 let pause = error.after ?? min(wait * Double.random(in: 0.5...1), Self.longestWait)
                 guard error.mayRetry, tries < Self.tryLimit, ContinuousClock.now + pause < end, !Task.isCancelled
                 else { throw error }
@@ -201,7 +202,7 @@ final class SpanExporter: Sendable {
         do {
             response = try await client.execute(request, timeout: .nanoseconds(Int64(time / .nanoseconds(1))))
         } catch {
-            // Its text may have the address and with it a secret; its type says enough.
+            // The error's text may contain the address and with it a secret, so use only its type.
             throw Failure(reason: (error as? HTTPClientError)?.shortDescription ?? "no connection", mayRetry: true)
         }
         await dropContent(of: response)
@@ -217,10 +218,10 @@ final class SpanExporter: Sendable {
         }
     }
 
-    /// Reads a response to its end, so that its connection can be used again.
+    /// Reads a response to its end, so that its connection can be reused.
     ///
-    /// The status has said all. So content that is long or slow is cut off with its connection: the
-    /// client's time for a request ends with the head.
+    /// Only the status matters, and the client's request timeout ends with the head. So if the
+    /// content is long or slow, the connection is closed.
     private func dropContent(of response: HTTPClientResponse) async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { _ = try? await response.body.collect(upTo: Self.contentLimit) }
@@ -230,7 +231,7 @@ final class SpanExporter: Sendable {
         }
     }
 
-    /// Logs when sending begins to fail, and when it works again.
+    /// Logs when exporting begins to fail and when it works again.
     private func note(failure: String?) {
         let isNew = state.withLock { state in
             defer { state.isFailing = failure != nil }

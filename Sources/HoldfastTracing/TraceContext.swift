@@ -1,4 +1,4 @@
-/// The id of a trace: 16 bytes, not all zero.
+/// The ID of a trace: 16 bytes, not all zero.
 public struct TraceID: Sendable, Hashable, CustomStringConvertible {
     /// The first eight bytes.
     public let high: UInt64
@@ -12,10 +12,10 @@ public struct TraceID: Sendable, Hashable, CustomStringConvertible {
         self.low = low
     }
 
-    /// In 32 hexadecimal digits.
+    /// The ID as 32 hexadecimal digits.
     public var description: String { high.hexadecimalDigits + low.hexadecimalDigits }
 
-    /// A new one, at random.
+    /// Returns a new random ID.
     static func random() -> TraceID {
         while true {
             if let id = TraceID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)) { return id }
@@ -23,21 +23,21 @@ public struct TraceID: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A place in a trace, as it crosses the network: a span, and what others need to know of its
-/// trace. W3C Trace Context
+/// A span's context as it crosses the network: the span, and the information about its trace that
+/// other processes need. W3C Trace Context
 public struct TraceContext: Sendable, Hashable {
     /// The trace.
     public let traceID: TraceID
-    /// The span in it; not zero.
+    /// The ID of the span; not zero.
     public let spanID: UInt64
     /// Whether the span may be recorded.
     public let isSampled: Bool
     /// The value of `tracestate`; empty if there is none.
     public var state: String
-    /// Whether another process made the span.
+    /// Whether the span was created by another process.
     public var isRemote = false
 
-    /// The span with this id.
+    /// Creates a context with these IDs.
     public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String = "") {
         self.traceID = traceID
         self.spanID = spanID
@@ -49,11 +49,12 @@ public struct TraceContext: Sendable, Hashable {
 extension TraceContext {
     private static let dash = UInt8(ascii: "-")
 
-    /// Reads a `traceparent`. W3C Trace Context §3.2
+    /// Parses a `traceparent`. W3C Trace Context §3.2
     ///
-    /// Of a version after 00, the fields that 00 has are read, and those behind them are not.
+    /// For versions after 00, only the fields in version 00 are read; fields after them are
+    /// ignored.
     ///
-    /// - Returns: `nil` if it is not valid.
+    /// - Returns: `nil` if it is invalid.
     public init?(traceparent text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, bytes[2] == Self.dash, bytes[35] == Self.dash, bytes[52] == Self.dash,
@@ -73,10 +74,10 @@ extension TraceContext {
         "00-\(traceID)-\(spanText)-\(isSampled ? "01" : "00")"
     }
 
-    /// The id of the span in 16 hexadecimal digits.
+    /// The span's ID as 16 hexadecimal digits.
     var spanText: String { spanID.hexadecimalDigits }
 
-    /// Lowercase hexadecimal digits alone are valid.
+    /// Parses a number. Only lowercase hexadecimal digits are valid.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {
@@ -91,7 +92,7 @@ extension TraceContext {
 }
 
 extension UInt64 {
-    /// All 16 of them.
+    /// All 16 digits.
     fileprivate var hexadecimalDigits: String {
         let text = String(self, radix: 16)
         return String(repeating: "0", count: 16 - text.count) + text

@@ -1,15 +1,17 @@
-/// The field `tracestate`: what other systems note about a trace. W3C Trace Context §3.3
+/// The `tracestate` field, in which other systems store information about a trace. W3C Trace
+/// Context §3.3
 ///
-/// This process adds no member. It passes on what it gets, within the limits of the specification.
+/// This process adds no member. It passes on the members that it receives, within the limits of the
+/// specification.
 enum TraceState {
-    /// The most members.
+    /// The maximum number of members.
     static let memberLimit = 32
-    /// The most bytes. The specification asks for at least as many.
+    /// The maximum length in bytes. The specification requires support for at least this length.
     static let byteLimit = 512
-    /// Members that are longer are the first to go.
+    /// The length above which members are removed first.
     private static let longMember = 128
 
-    /// The value to pass on; empty if there is nothing, or nothing valid.
+    /// Returns the value to pass on; empty if there is no valid value.
     ///
     /// - Parameter value: all lines of the field, joined by commas.
     static func passing(_ value: String) -> String {
@@ -25,7 +27,7 @@ enum TraceState {
             members.append(member)
         }
         var bytes = members.reduce(-1) { $0 + $1.utf8.count + 1 }
-        // The newest members come first, so the last ones go first.
+        // The newest members come first, so remove the last members first.
         for index in members.indices.reversed() where bytes > byteLimit && members[index].utf8.count > longMember {
             bytes -= members.remove(at: index).utf8.count + 1
         }

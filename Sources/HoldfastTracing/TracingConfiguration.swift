@@ -1,42 +1,42 @@
-/// Whether and where spans are sent, by the environment variables of OpenTelemetry.
+/// Whether and where spans are exported, from the environment variables of OpenTelemetry.
 public struct TracingConfiguration: Sendable {
-    /// The variable that names the collector, or the one with fields for it, has a value that is
-    /// not allowed. The description has the variable, the value unless it may be a secret, and what
-    /// is allowed.
+    /// A variable with an invalid value: either the collector's address or the fields for it. The
+    /// description contains the variable, the value unless it may be a secret, and the allowed
+    /// values.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// The sentence.
+        /// A sentence that describes the problem.
         public let description: String
     }
 
     /// The URL to which batches are sent.
     public let endpoint: String
-    /// Fields of every such request; they may have credentials.
+    /// The fields of each export request. They may contain credentials.
     let fields: [(name: String, value: String)]
-    /// The time for one request.
+    /// The time limit for one request.
     let timeout: Duration
     let serviceName: String
     let attributes: [(name: String, value: String)]
-    /// Which requests get spans.
+    /// Decides which requests get spans.
     public let sampler: Sampler
-    /// The most spans that wait to be sent.
+    /// The maximum number of queued spans.
     let queueLimit: Int
-    /// By default, as OpenTelemetry has it.
+    /// The default queue limit, which is that of OpenTelemetry.
     package static let standardQueueLimit = 2048
-    /// The most spans of one request.
+    /// The maximum number of spans per request.
     let batchLimit: Int
-    /// How often spans are sent, if the batch is not full before.
+    /// The interval at which spans are sent, unless a batch is full earlier.
     let interval: Duration
-    /// The time for a batch, with all of its tries.
+    /// The time limit for a batch, including all attempts.
     let batchTimeout: Duration
 
     /// Reads the variables.
     ///
-    /// They are shared by all programs that know OpenTelemetry, so none of them is looked at unless
-    /// an endpoint is set. For the same reason a value that this one does not know is no error: it
-    /// is ignored with a warning, or nothing is sent if the way to send it is not known.
+    /// All programs with OpenTelemetry support share these variables, so they are ignored unless an
+    /// endpoint is set. For the same reason, an unknown value is not an error: it is ignored with a
+    /// warning, or, if it is an unknown protocol or exporter, nothing is sent.
     ///
-    /// - Parameter warn: takes a sentence for each value that is ignored.
-    /// - Returns: `nil` if nothing is to be sent.
+    /// - Parameter warn: receives a sentence for each ignored value.
+    /// - Returns: `nil` if nothing should be sent.
     /// - Throws: ``Refusal``
     public init?(environment: [String: String], warn: @escaping (String) -> Void) throws(Refusal) {
         let variables = Variables(environment, warn: warn)
@@ -74,7 +74,7 @@ public struct TracingConfiguration: Sendable {
         batchTimeout = .milliseconds(variables.number("OTEL_BSP_EXPORT_TIMEOUT", 1...600_000, or: 30_000))
     }
 
-    /// An endpoint is logged, so it has no secrets in it.
+    /// Checks an endpoint. It is logged, so it must not contain secrets.
     private static func check(endpoint: String, of variable: String) throws(Refusal) {
         func refusal(_ shown: String) -> Refusal {
             Refusal(
@@ -97,7 +97,7 @@ public struct TracingConfiguration: Sendable {
         }
     }
 
-    /// The attributes of this process.
+    /// Returns the attributes of this process.
     func resource(version: String) -> [(name: String, value: String)] {
         let given = Set(attributes.map(\.name))
         let own = [
@@ -108,7 +108,7 @@ public struct TracingConfiguration: Sendable {
             + own.filter { !given.contains($0.0) }.map { (name: $0.0, value: $0.1) }
     }
 
-    /// The variables that are read, for a help text.
+    /// The variables, for a help text.
     public static let help = """
         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT   URL of the collector; if unset, nothing is traced
         OTEL_EXPORTER_OTLP_HEADERS, _TRACES_HEADERS                       request fields for the collector, as name=value,name=value

@@ -1,9 +1,9 @@
-/// Reads environment variables. A value that is not known is ignored with a warning, as
-/// OpenTelemetry has it.
+/// Reads environment variables. Unknown values are ignored with a warning, as OpenTelemetry
+/// requires.
 struct Variables {
     typealias Refusal = TracingConfiguration.Refusal
 
-    /// The ends of warnings.
+    /// The endings of warnings.
     static let ignored = "It is ignored."
     static let noTraces = "No traces are sent."
 
@@ -15,13 +15,13 @@ struct Variables {
         self.warn = warn
     }
 
-    /// `nil` if it is not set. OpenTelemetry treats an empty variable as not set.
+    /// Returns `nil` if the variable is not set. OpenTelemetry treats an empty variable as unset.
     subscript(name: String) -> String? {
         guard let value = environment[name], !value.isEmpty else { return nil }
         return value
     }
 
-    /// The variable for traces alone if it is set, else the one for all that is sent.
+    /// Returns the variable for traces if it is set, otherwise the variable for all signals.
     func nameForTraces(_ setting: String) -> String {
         let own = "OTEL_EXPORTER_OTLP_TRACES_\(setting)"
         return self[own] == nil ? "OTEL_EXPORTER_OTLP_\(setting)" : own
@@ -36,12 +36,12 @@ struct Variables {
         warn("'\(name)' in the environment must be \(allowed), not '\(value)'. \(consequence)")
     }
 
-    /// Whether traces are among what is to be sent by OTLP.
+    /// Whether traces are exported through OTLP.
     var exportsTraces: Bool {
         guard let value = self["OTEL_TRACES_EXPORTER"], value != "none" else {
             return self["OTEL_TRACES_EXPORTER"] == nil
         }
-        // A program may have several.
+        // A program may have several exporters.
         if value.split(separator: ",").contains(where: { $0.filter { $0 != " " } == "otlp" }) { return true }
         warn("OTEL_TRACES_EXPORTER", value, takes: "one of otlp, none", Self.noTraces)
         return false
@@ -87,7 +87,7 @@ struct Variables {
         return 1
     }
 
-    /// Pairs that are no fields; none if one of them cannot be read.
+    /// Reads pairs that are not fields. The result is empty if one of them is malformed.
     func pairs(_ name: String) -> [(name: String, value: String)] {
         do {
             return try pairs(name, areFields: false)
@@ -97,10 +97,10 @@ struct Variables {
         }
     }
 
-    /// Pairs as in `baggage`: `name=value,name=value`, with percent escapes in the values.
+    /// Reads pairs as in `baggage`: `name=value,name=value`, with percent-encoded values.
     ///
-    /// - Parameter areFields: names and values must be those of fields.
-    /// - Throws: a refusal that does not show the value, which may have secrets.
+    /// - Parameter areFields: whether names and values must be valid for fields.
+    /// - Throws: a refusal that does not show the value, which may contain secrets.
     func pairs(_ name: String, areFields: Bool) throws(Refusal) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for part in (self[name] ?? "").split(separator: ",") {

@@ -8,11 +8,11 @@ import Synchronization
     package import Darwin
 #endif
 
-/// The right of one process to listen at a socket's path.
+/// One process's exclusive claim to listen at a socket's path.
 ///
-/// A lock of the system on a file beside the socket is the right, so that of several processes that
-/// start together one gets it. The socket is made in a folder that no other user may enter, gets
-/// its permissions there, and is moved to its path: it never has others.
+/// The claim is a system lock on a file next to the socket, so that only one of several processes
+/// that start together gets it. The socket is created in a folder that no other user can enter,
+/// gets its permissions there, and is then moved to its path, so it never has other permissions.
 package final class SocketClaim: Sendable {
     package let location: SocketLocation
     /// The path to bind. ``publish(mode:)`` moves the socket from here.
@@ -28,10 +28,10 @@ package final class SocketClaim: Sendable {
         var published: FileIdentity?
     }
 
-    /// Claims the path. A socket that a killed process left there is replaced.
+    /// Claims the path. A socket left behind by a killed process is replaced.
     ///
-    /// - Throws: ``SocketRefusal`` if the path is too long, if it cannot be used, or if a
-    ///   process listens there.
+    /// - Throws: ``SocketRefusal`` if the path is too long or unusable, or if a process is
+    ///   listening there.
     package init(_ location: SocketLocation) throws(SocketRefusal) {
         try location.checkLength()
         let lock = try Self.lock(location)
@@ -45,7 +45,7 @@ package final class SocketClaim: Sendable {
         draft = folder + "/s"
         self.location = location
         state = Mutex(State(lock: lock))
-        // An error shows before clients are served.
+        // Try binding now, so that an error appears before clients are served.
         let code = UnixAddress.tryBinding(draft)
         guard code == 0 else { throw location.refusal(code) }
     }
@@ -54,7 +54,7 @@ package final class SocketClaim: Sendable {
 
     /// Moves the bound socket to its path.
     ///
-    /// - Parameter mode: its permissions. By default its owner and its group may connect.
+    /// - Parameter mode: the permissions. By default, the owner and group may connect.
     /// - Throws: ``SocketRefusal``
     package func publish(mode: mode_t = 0o660) throws(SocketRefusal) {
         let code = state.withLock { state -> CInt in
@@ -67,16 +67,16 @@ package final class SocketClaim: Sendable {
         rmdir(folder)
     }
 
-    /// The socket that was moved to its path, as the system tells it from others.
+    /// The identity of the socket that was moved to its path.
     package var published: FileIdentity? { state.withLock { $0.published } }
 
-    /// Removes the socket, unless another one is there, and gives the path back.
+    /// Removes the socket, unless it was replaced by another, and releases the path.
     package func release() {
         state.withLock { state in
             guard let lock = state.lock else { return }
             state.lock = nil
             if let published = state.published {
-                // Another process may have replaced it, without the lock.
+                // Another process without the lock may have replaced it.
                 if FileIdentity(of: location.path) == published { unlink(location.path) }
             } else {
                 unlink(draft)
@@ -88,7 +88,7 @@ package final class SocketClaim: Sendable {
 
     // MARK: The lock
 
-    /// How often a lock on a file is taken that its last owner has just removed.
+    /// The maximum number of attempts to lock a file that its previous owner has just removed.
     private static let attempts = 100
 
     private static func lock(_ location: SocketLocation) throws(SocketRefusal) -> CInt {
@@ -107,7 +107,8 @@ package final class SocketClaim: Sendable {
         throw location.refusalInUse
     }
 
-    /// The file is removed while it is locked: a process that opened it before finds that out.
+    /// Removes the file while it is locked, so that a process that opened it earlier detects the
+    /// removal.
     private static func unlock(_ descriptor: CInt, _ location: SocketLocation) {
         unlink(location.path + ".lock")
         close(descriptor)
@@ -117,28 +118,28 @@ package final class SocketClaim: Sendable {
         in parent: String,
         for location: SocketLocation
     ) throws(SocketRefusal) -> String {
-        // The system chooses the name, and makes the folder for this user alone.
+        // The system chooses the name and creates the folder for this user only.
         var template = Array((parent + "/.XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else { throw location.refusal(errno) }
         return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
 
-/// A file as the system tells it from others, whatever its names are.
+/// The identity of a file, regardless of its names.
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
-    /// Its type: `S_IFSOCK`, `S_IFLNK`.
+    /// The file type: `S_IFSOCK`, `S_IFLNK`.
     package let kind: mode_t
 
-    /// The file at a path. A symbolic link is a file of its own.
+    /// Reads the identity of the file at a path. Symbolic links are not followed.
     package init?(of path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// An open file.
+    /// Reads the identity of an open file.
     init?(of descriptor: CInt) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
@@ -155,7 +156,7 @@ package struct FileIdentity: Hashable, Sendable {
 extension UnixAddress {
     /// Binds a socket and removes it again.
     ///
-    /// - Returns: 0, or the error of the system.
+    /// - Returns: 0 or the system's error.
     fileprivate static func tryBinding(_ path: String) -> CInt {
         guard let address = UnixAddress(path) else { return ENAMETOOLONG }
         let descriptor = open()

@@ -6,32 +6,32 @@
     import Darwin
 #endif
 
-/// Why a path cannot be used for a Unix socket.
+/// The reason why a path cannot be used for a Unix socket.
 public struct SocketRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Sentences that name the path, the limit and the next step.
+    /// Sentences that contain the path, the limit and the next step.
     public let description: String
-    /// Whether the reason is another process that listens there.
+    /// Whether another process is listening there.
     public var isInUse = false
 }
 
 /// The result of trying to connect to a Unix socket.
 public enum SocketReach: Sendable, Hashable {
-    /// A process listens.
+    /// A process is listening.
     case live
-    /// There is no socket, or no process listens.
+    /// There is no socket, or no process is listening.
     case nobody
-    /// The user may not connect, or it cannot be told whether a process listens.
+    /// The user may not connect, or it is unknown whether a process is listening.
     case denied
 }
 
-/// The path of a Unix socket, and how messages name it.
+/// The path of a Unix socket, and how messages refer to it.
 package struct SocketLocation: Sendable, Hashable {
     package let path: String
     /// The kind of the socket: `control socket`.
     private let kind: String
-    /// The setting that names the path.
+    /// The name of the setting with the path.
     private let setting: String
-    /// More advice on a path that is too long.
+    /// Additional advice for a path that is too long.
     private let furtherAdvice: String
 
     package init(path: String, kind: String, setting: String, furtherAdvice: String = "") {
@@ -41,7 +41,7 @@ package struct SocketLocation: Sendable, Hashable {
         self.furtherAdvice = furtherAdvice
     }
 
-    /// Tries to connect.
+    /// The result of trying to connect.
     package var reach: SocketReach {
         guard let address = UnixAddress(path) else { return .nobody }
         let descriptor = UnixAddress.open()
@@ -59,9 +59,9 @@ package struct SocketLocation: Sendable, Hashable {
         return slash == path.startIndex ? "/." : String(path[..<slash])
     }
 
-    /// Makes sure that the system has room for the path, and for that of the draft beside it.
+    /// Checks that the path and the path of the draft next to it fit into a socket address.
     package func checkLength() throws(SocketRefusal) {
-        // Its last part has no fixed length, that of the draft has.
+        // The length of the last component varies, but not in the draft's path.
         let longest = max(path.utf8.count, (folder + "/.XXXXXX/s").utf8.count)
         guard longest <= UnixAddress.maximumPath else {
             throw SocketRefusal(
@@ -72,7 +72,8 @@ package struct SocketLocation: Sendable, Hashable {
         }
     }
 
-    /// Makes sure that a file at the path may be replaced: only a socket without a process may.
+    /// Checks that a file at the path may be replaced. Only a socket without a listening process
+    /// may be.
     func checkFile() throws(SocketRefusal) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -92,7 +93,7 @@ package struct SocketLocation: Sendable, Hashable {
         }
     }
 
-    /// For a path that another process has.
+    /// The refusal for a path that another process is using.
     var refusalInUse: SocketRefusal {
         SocketRefusal(
             description: "Another process is listening on the \(kind) '\(path)'. Set another path with \(setting).",
@@ -100,7 +101,7 @@ package struct SocketLocation: Sendable, Hashable {
         )
     }
 
-    /// For an error of the system.
+    /// Returns the refusal for a system error.
     package func refusal(_ code: CInt) -> SocketRefusal {
         SocketRefusal(
             description: "The \(kind) '\(path)' cannot be created: \(String(cString: strerror(code))). "

@@ -8,7 +8,7 @@
 
 /// The address of a Unix socket.
 package struct UnixAddress: Sendable {
-    /// The most bytes in a path: what an address has room for, with its terminator.
+    /// The maximum length of a path in bytes, leaving room for its terminator.
     package static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     private let path: [UInt8]
@@ -19,7 +19,7 @@ package struct UnixAddress: Sendable {
         self.path = Array(path.utf8)
     }
 
-    /// Calls a function of the system with the address.
+    /// Calls a system function with the address.
     package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -33,7 +33,7 @@ package struct UnixAddress: Sendable {
 
     /// Opens a Unix socket without an address.
     ///
-    /// - Returns: its descriptor; less than 0 if it failed, and `errno` says why.
+    /// - Returns: the descriptor, or a negative number with the reason in `errno`.
     package static func open() -> CInt {
         #if canImport(Glibc)
             let stream = CInt(SOCK_STREAM.rawValue)
@@ -45,7 +45,7 @@ package struct UnixAddress: Sendable {
 
     /// Opens a Unix socket that listens at a path.
     ///
-    /// - Returns: its descriptor; less than 0 if it failed, and `errno` says why.
+    /// - Returns: the descriptor, or a negative number with the reason in `errno`.
     package static func listen(at path: String) -> CInt {
         guard let address = UnixAddress(path) else {
             errno = ENAMETOOLONG
@@ -53,7 +53,7 @@ package struct UnixAddress: Sendable {
         }
         let descriptor = open()
         guard descriptor >= 0 else { return descriptor }
-        // A process that this one starts must not hold it.
+        // Child processes must not inherit it.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         guard address.withPointer({ bind(descriptor, $0, $1) }) == 0, systemListen(descriptor, SOMAXCONN) == 0 else {
             let code = errno
@@ -65,5 +65,5 @@ package struct UnixAddress: Sendable {
     }
 }
 
-/// The system's call, which has the name of a function above.
+/// Calls the system's `listen`, which has the same name as a function above.
 private func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt { listen(descriptor, backlog) }

@@ -1,7 +1,7 @@
 /// A failure of the store.
 ///
 /// The message names the affected thing in single quotes, states the limit if there is one, and
-/// gives the next step. It holds no query values, credentials or stored content.
+/// gives the next step. It contains no query values, credentials or stored content.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     ///
@@ -14,7 +14,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
         /// The store has been closed.
         public static let closed = Code("closed")
-        /// The store was opened for reading alone, and the call would change it.
+        /// The store was opened only for reading, and the call would change it.
         public static let readOnly = Code("readOnly")
         /// A setting is out of its range.
         public static let invalidConfiguration = Code("invalidConfiguration")
@@ -36,22 +36,22 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let unwritable = Code("unwritable")
         /// The database is damaged, or a stored body is.
         ///
-        /// A store that is open for writing sets the database aside and continues with a new one. A
-        /// damaged body is a miss from then on.
+        /// A store that is open for writing sets the database aside and continues with a new one.
+        /// From then on, a damaged body is a miss.
         public static let damaged = Code("damaged")
         /// The value cannot be encoded; the former value is still stored.
         public static let notEncodable = Code("notEncodable")
-        /// The entry has more bytes than one entry may have, or than a quota allows.
+        /// The entry is larger than an entry may be, or larger than a quota allows.
         public static let tooLarge = Code("tooLarge")
         /// The body ended before its announced length.
         public static let incomplete = Code("incomplete")
-        /// Another operation has to end first.
+        /// Another operation must end first.
         ///
-        /// This can be other bodies that are being stored or read, removals by prefix, or another
-        /// process's transaction; the message states which. A retry may succeed.
+        /// This can be other bodies being stored or read, removals by prefix, or another process's
+        /// transaction; the message states which. A retry may succeed.
         public static let busy = Code("busy")
-        /// The disk is full, or the store's budget is used up by pinned entries and by bodies that
-        /// are being read or written.
+        /// The disk is full, or the store's budget is used up by pinned entries and by bodies being
+        /// read or written.
         public static let full = Code("full")
         /// A disk operation failed.
         ///
@@ -72,11 +72,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The underlying failure, if there is one.
     public var cause: (any Error)?
 
-    /// Whether the disk accepts no writes at the moment, so that the store continues with what it
-    /// has.
+    /// Whether the disk accepts no writes at the moment, so that the store continues with its
+    /// existing data.
     var isOfDisk: Bool { code == .full || code == .unwritable }
 
-    /// Makes an error.
+    /// Creates an error.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -1,17 +1,17 @@
 public import OfflineStore
 
 extension CacheManager {
-    /// Copies all undamaged entries of a damaged store to a new one.
+    /// Copies all undamaged entries from a damaged store to a new store.
     ///
     /// It reads the files page by page, without SQLite, so that damage to one page does not hide
-    /// the rows on others. It recognises each row by its shape and verifies it by its checksum. An
-    /// entry is copied if its head and its whole body are intact, with its key, variant, times,
+    /// the rows on others. It recognizes each row by its shape and verifies its checksum. An entry
+    /// is copied if its head and its whole body are intact, including its key, variant, times,
     /// tags, pin and invalidation mark. If it is unknown whether it was invalidated, it is copied
-    /// as invalidated. Nothing is written to the old store, and no process may write to it
-    /// meanwhile.
+    /// as invalidated. Nothing is written to the old store, and no process may write to it during
+    /// recovery.
     ///
-    /// The new store gets its own secret for its indexes. The secret that separates requests by
-    /// their credentials is copied; see ``StoreRecovery/hasCredentialSecret``.
+    /// The new store gets a new secret for its indexes. The secret that separates requests by their
+    /// credentials is copied; see ``StoreRecovery/hasCredentialSecret``.
     ///
     /// ```swift
     /// import OfflineStoreRecovery
@@ -22,13 +22,13 @@ extension CacheManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - source: a store's folder, or one database file. In a folder all databases are read, also
-    ///     those that were set aside; for the same key, the one in use wins.
+    ///   - source: a store's folder, or one database file. In a folder, all databases are read,
+    ///     including those that were set aside; for the same key, the current database wins.
     ///   - folder: the folder of the new store, which must not exist or must be empty. It is
-    ///     created with mode 0700. The budget is set when it is opened.
+    ///     created with mode 0700. The budget is set when the store is opened.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `inUse`,
     ///   `invalidConfiguration`, `unwritable`, `full`, `io`; `CancellationError` if the task is
-    ///   cancelled. There is no new store then.
+    ///   cancelled. After an error there is no new store.
     @concurrent
     public static func recover(from source: String, to folder: String) async throws -> StoreRecovery {
         try StoreOpening.checkPath(source)

@@ -11,16 +11,17 @@ import OfflineStore
 /// The pages of a database file with the changes in its log, read without SQLite and without
 /// writing.
 ///
-/// Only complete transactions of the log are used: frames up to the last commit with an unbroken
+/// Only complete transactions in the log are used: frames up to the last commit with an unbroken
 /// chain of checksums.
 ///
 /// <https://www.sqlite.org/fileformat2.html>
 final class DatabaseImage {
     static let pageSize = Int(StoreLimits.pageSize)
 
-    /// The number of pages that can be read: 1 to this.
+    /// The number of readable pages, numbered from 1.
     let pageCount: Int
-    /// The number of pages that are present. Later pages are known only from references in others.
+    /// The number of pages that are present. Later pages are known only because other pages
+    /// reference them.
     let presentPages: Int
     private let file: FileHandle
     private let log: FileHandle?
@@ -42,8 +43,8 @@ final class DatabaseImage {
         self.frames = frames
         let header = (try? file.read(count: 100, at: 0)) ?? []
         if let committedPages {
-            // A page is in the file or in the log. A log may claim any number of others, and its
-            // pages may have any number.
+            // Each page is in the file or in the log. A log may claim any number of pages, with any
+            // page numbers.
             let pageCount = min(committedPages, filePages + frames.count + Self.mostMissing)
             self.pageCount = pageCount
             presentPages = min(pageCount, max(filePages, frames.keys.filter { $0 <= pageCount }.max() ?? 0))
@@ -59,8 +60,8 @@ final class DatabaseImage {
         }
     }
 
-    /// The most missing pages that a header or a log may claim. A header that claims more is taken
-    /// to be damaged.
+    /// The maximum number of missing pages that a header or a log may claim. A header that claims
+    /// more is considered damaged.
     private static let mostMissing = 1 << 20
 
     /// Returns a page's bytes; zeros if the page is missing or cannot be read.
@@ -82,7 +83,8 @@ final class DatabaseImage {
     private static let logHeaderLength = 32
     private static let frameHeaderLength = 24
 
-    /// Returns the committed frames, and the database's pages with them; `nil` without a commit.
+    /// Returns the committed frames and the resulting number of pages, which is `nil` without a
+    /// commit.
     private static func frames(in log: FileHandle) -> (frames: [Int: Int64], pages: Int?) {
         guard let header = try? log.read(count: logHeaderLength, at: 0), header.count == logHeaderLength,
             header.integer(at: 0) | 1 == 0x377f_0683, header.integer(at: 8) == pageSize
@@ -144,7 +146,7 @@ private struct LogChecksum {
 }
 
 extension [UInt8] {
-    /// Reads four bytes as SQLite's numbers: big-endian and unsigned.
+    /// Reads four bytes as SQLite does: big-endian and unsigned.
     func integer(at offset: Int) -> Int {
         Int(self[offset]) << 24 | Int(self[offset + 1]) << 16 | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
     }

@@ -1,7 +1,7 @@
-/// The use of each page of a database. It comes from the pointer map, which has an entry for every
-/// page, or from the list of free pages if the map is damaged.
+/// The use of each page in a database. It is read from the pointer map, which has an entry for
+/// every page, or from the list of free pages if the map is damaged.
 ///
-/// Rows on a free page were removed, and must not come back.
+/// Rows on a free page were removed and must not be restored.
 final class PageUse {
     enum Use: Equatable {
         case root
@@ -9,12 +9,12 @@ final class PageUse {
         case overflow
         case tree(parent: Int)
         case map
-        /// The map does not have it, and it is not in the list of free pages.
+        /// The page is neither in the map nor in the list of free pages.
         case unknown
     }
 
     private static let entryLength = 5
-    /// The number of pages that one page of the map covers.
+    /// The number of pages covered by one page of the map.
     private static let coverage = DatabaseImage.pageSize / entryLength
     /// The page at 1 GiB, which is never used.
     private static let lockPage = 0x4000_0000 / DatabaseImage.pageSize + 1
@@ -43,10 +43,10 @@ final class PageUse {
         }
     }
 
-    /// Returns the root of the tree that a page is in; `nil` if the map does not lead to one.
+    /// Returns the root of the tree that contains a page, or `nil` if the map does not lead to one.
     func root(of page: Int) -> Int? {
         var page = page
-        // No tree is deeper than this.
+        // No tree is deeper than 24 levels.
         for _ in 0..<24 {
             switch use(of: page) {
             case .root: return page

@@ -10,8 +10,8 @@ import OfflineStore
 
 /// One recovery, from the paths to the new store.
 ///
-/// The new database does not have a store's file name until it is finished. So an interrupted
-/// recovery is not taken for a store.
+/// The new database does not have a store's file name until it is finished, so an interrupted
+/// recovery never looks like a store.
 struct Recovery {
     private let source: StoreFolder
     private let target: StoreFolder
@@ -106,12 +106,12 @@ struct Recovery {
                 code: .foreignDatabase,
                 message: "The database '\(source.path)' belongs to another program. Nothing was changed."
             )
-        // Such files are what recovery is for.
+        // Recovery is for exactly such files.
         case .unreadable, .missing: break
         }
     }
 
-    /// Locks out writers while the result lives, without writing to the lock's file.
+    /// Blocks writers for the lifetime of the result, without writing to the lock file.
     private func lockSource() throws -> FileHandle? {
         var path = source.lockPath
         if try FileStatus(path: source.path)?.isFolder == false {
@@ -130,7 +130,7 @@ struct Recovery {
         return handle
     }
 
-    // MARK: The new one
+    // MARK: The new store
 
     /// - Returns: whether the folder was created.
     private func prepareTarget() throws -> Bool {

@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import OfflineStore
 
-/// From rows to entries: rows that belong together are combined, and damaged entries are left out.
+/// Turns rows into entries: related rows are combined, and damaged entries are left out.
 extension Salvage {
-    /// The facts about one database after all of it was read.
+    /// The facts about one database after it was read completely.
     private struct Source {
-        /// Hashes as its indexes hold them; `nil` if its secrets were not found.
+        /// The hasher used for its indexes; `nil` if its secrets were not found.
         var hasher: SipHash?
         var gathered: Salvage.Gathered
         /// Whether all invalidations are known.
@@ -25,7 +25,7 @@ extension Salvage {
         let tables = ["sqlite_schema", "store", "tag_invalidation", "unsafe_tag_invalidation", "prefix_invalidation"]
         let isReadable = tables.allSatisfy { table in
             guard let root = table == "sqlite_schema" ? 1 : gathered.roots[table] else {
-                // An intact schema of an older version does not have the table.
+                // An intact schema of an older version does not have this table.
                 return table != "store"
             }
             return TreePage(image.page(root), number: root)?.isWhole == true
@@ -41,7 +41,7 @@ extension Salvage {
         var count = 0
         try connection.run("BEGIN IMMEDIATE")
         var last = Int64.max
-        // The newest first: it wins if an entry occurs twice.
+        // Newest first: the newest version of an entry wins.
         while let entry = try nextEntry(before: last, connection) {
             last = entry.row.id
             if try copy(entry, source, connection) {
@@ -59,8 +59,8 @@ extension Salvage {
 
     private func noteUnreadable(_ gathered: Gathered, _ use: PageUse) {
         report.unreadablePages += gathered.missing
-        // Interior pages hold no rows. Missing chunks, tags and secrets are noticed when they are
-        // needed.
+        // Interior pages contain no rows. Missing chunks, tags and secrets are detected when they
+        // are needed.
         for page in gathered.unreadable.subtracting(gathered.parents) {
             switch owner(of: page, gathered, use) {
             case nil, "entry": report.unreadablePages += 1
@@ -69,13 +69,13 @@ extension Salvage {
         }
     }
 
-    /// Returns the table or index that a page belongs to; `nil` if that is unknown.
+    /// Returns the table or index of a page, or `nil` if it is unknown.
     private func owner(of page: Int, _ gathered: Gathered, _ use: PageUse) -> String? {
         guard let root = use.root(of: page) else { return nil }
         return root == 1 ? "sqlite_schema" : gathered.roots.first { $0.value == root }?.key
     }
 
-    /// Returns the hasher with the old secret, if the entries' hashes match it.
+    /// Returns the hasher with the old secret if it matches the hashes of the entries.
     private func verifiedHasher(_ store: SourceStore?, _ connection: Connection) throws -> SipHash? {
         guard let store, let candidate = SipHash(secret: store.secrets.key) else { return nil }
         let statement = try connection.prepare("SELECT kind, key_hash, key FROM stage_entry LIMIT 16")
@@ -104,7 +104,7 @@ extension Salvage {
         return try statement.step() ? SourceEntry(statement) : nil
     }
 
-    /// - Returns: whether it was copied.
+    /// - Returns: whether the entry was copied.
     private func copy(_ entry: SourceEntry, _ source: Source, _ connection: Connection) throws -> Bool {
         var entry = entry
         guard let kind = EntryKind(rawValue: entry.row.kind) else { return false }
@@ -140,8 +140,8 @@ extension Salvage {
         case removed
     }
 
-    /// Returns the effect of the invalidations on an entry, including those that were not applied
-    /// to its row yet.
+    /// Returns the effect of the invalidations on an entry, including those not yet applied to its
+    /// row.
     private func fate(
         of entry: SourceEntry,
         _ kind: EntryKind,
@@ -181,7 +181,7 @@ extension Salvage {
         return VariantKey.bytes(of: head)
     }
 
-    /// Returns whether every chunk was found; the checksums of found chunks are verified.
+    /// Returns whether every chunk was found. The checksums of the chunks were already verified.
     private func hasWholeBody(_ row: EntryRow, _ connection: Connection) throws -> Bool {
         if row.bodyLength == 0 { return true }
         guard row.bodyLength > 0, row.chunkCount <= Int64(StoreLimits.chunksPerBody) else { return false }
@@ -198,7 +198,7 @@ extension Salvage {
 
     private struct CarriedTag {
         var id: Int64
-        /// `nil` if it cannot be read.
+        /// The name; `nil` if it cannot be read.
         var name: [UInt8]?
     }
 
@@ -219,7 +219,7 @@ extension Salvage {
 
     // MARK: The new rows
 
-    /// - Returns: `false` if a newer database had the same entry.
+    /// - Returns: `false` if a newer database contained the same entry.
     private func insert(
         _ entry: SourceEntry,
         _ kind: EntryKind,
@@ -307,7 +307,7 @@ extension Salvage {
 }
 
 extension SourceEntry {
-    /// Makes an entry from a row of ``EntryRow/columns`` and the eight columns after them.
+    /// Creates an entry from a row of ``EntryRow/columns`` and the eight columns after them.
     fileprivate init(_ statement: SQLStatement) {
         row = EntryRow(statement)
         invalidation = InvalidationCause(isMarked: statement.flag(12), column: statement.integer(19))
@@ -321,7 +321,7 @@ extension SourceEntry {
 }
 
 extension EntryRow {
-    /// Whether its head matches its checksum and its row.
+    /// Whether the head matches its checksum and its row.
     var isHeadWhole: Bool {
         switch EntryKind(rawValue: kind) {
         case .response: StoredHeadCodec.decode(head, binding: binding) != nil

@@ -1,15 +1,15 @@
 import HTTPCacheSemantics
 import OfflineStore
 
-/// Copies the intact entries of some databases into a new one.
+/// Copies the intact entries of one or more databases into a new database.
 ///
 /// Each database takes two steps. First, every readable row is copied to the new file: chunks to
-/// their table, other rows to tables that are dropped at the end. Then each entry is combined and
-/// checked. So memory stays bounded for any file size.
+/// their table, and other rows to tables that are dropped at the end. Then each entry is combined
+/// and checked. Memory use therefore stays limited for any file size.
 ///
-/// Not sendable: it runs inside one call.
+/// Not sendable, because it runs inside one call.
 final class Salvage {
-    /// The data of one database that is kept in memory.
+    /// The in-memory data of one database.
     struct Gathered {
         var store: SourceStore?
         var roots: [String: Int] = [:]
@@ -17,33 +17,33 @@ final class Salvage {
         var unsafeTagInvalidations: [Int64: Int64] = [:]
         var prefixInvalidations: [(sequence: Int64, prefix: [UInt8], isRemoval: Bool)] = []
         var unreadable: Set<Int> = []
-        /// Pages that another page names as its parent.
+        /// Pages that another page references as its parent.
         var parents: Set<Int> = []
         /// The number of missing pages whose use is unknown.
         var missing = 0
     }
 
-    /// The entries in one transaction.
+    /// The number of entries per transaction.
     private static let batch = 256
-    /// The bytes written before the new database's log is copied.
+    /// The number of bytes written before the new database's log is checkpointed.
     private static let checkpointBytes = 64 << 20
 
     var report: StoreRecovery
-    /// Hashes as the new store's indexes hold them.
+    /// The hasher for the new store's indexes.
     let hasher: SipHash
     private(set) var sequence: Int64 = 0
     var lastID: Int64 = 0
     var credential: [UInt8]?
     private var written = 0
 
-    /// - Parameter secrets: the new store's.
+    /// - Parameter secrets: the new store's secrets.
     init(folder: String, secrets: StoreSecrets) throws {
         report = StoreRecovery(folder: folder)
         guard let hasher = SipHash(secret: secrets.key) else { throw Self.failure(folder, "its secret is incomplete") }
         self.hasher = hasher
     }
 
-    /// The error of a new store that cannot be written, although its disk works.
+    /// Returns the error for a new store that cannot be written although its disk works.
     static func failure(_ folder: String, _ reason: String) -> StoreError {
         StoreError(
             code: .io,
@@ -87,7 +87,8 @@ final class Salvage {
 
     // MARK: Page by page
 
-    /// Reads the schema first: the meaning of an index page depends on its index.
+    /// Reads the schema. This must come first, because the meaning of an index page depends on its
+    /// index.
     private func readSchema(_ image: DatabaseImage, _ gathered: inout Gathered) {
         guard let first = TreePage(image.page(1), number: 1) else { return }
         let pages = [first] + first.children.prefix(64).compactMap { TreePage(image.page($0), number: $0) }
@@ -179,7 +180,7 @@ final class Salvage {
             report.lose(row, "the head of entry \(row.id) is damaged")
             return try discard(row.bodyID, connection)
         }
-        // If a row occurs twice, the one on a page that is certainly in use wins.
+        // If a row occurs twice, the one on a page that is definitely in use wins.
         let statement = try connection.prepare(
             """
             INSERT OR \(isCertain ? "REPLACE" : "IGNORE") INTO stage_entry
@@ -209,8 +210,7 @@ final class Salvage {
         written += row.head.count + row.key.count + 200
     }
 
-    /// Takes two numbers of an index: an entry and its tag, if the index is one of the two that
-    /// hold such pairs.
+    /// Collects a pair of numbers, an entry and its tag, if the index contains such pairs.
     private func takePair(
         _ first: Int64,
         _ second: Int64,
@@ -224,8 +224,8 @@ final class Salvage {
         case "entry_tag_by_tag":
             return try connection.run("INSERT OR IGNORE INTO stage_pair VALUES (?1, ?2)", second, first)
         case nil:
-            // Entry numbers are larger than tag numbers. Other indexes have a hash first, which is
-            // not an entry's number.
+            // Entry numbers are larger than tag numbers. Other indexes begin with a hash, which is
+            // not an entry number.
             guard first > second else { return }
         default: return
         }
@@ -257,7 +257,7 @@ final class Salvage {
 
     // MARK: The end
 
-    /// Finishes the new database, so that it holds only a store.
+    /// Finishes the new database, so that it contains only a store.
     ///
     /// - Parameter firstID: the lowest number for its new entries.
     func finish(_ connection: Connection, firstID: Int64) throws {
@@ -295,8 +295,8 @@ final class Salvage {
         try checkpoint(connection)
     }
 
-    /// Removes chunks without an entry. Those that were not garbage before belonged to an entry
-    /// that is lost.
+    /// Removes chunks without an entry. Chunks that were not garbage before belonged to a lost
+    /// entry.
     private func removeOrphans(_ connection: Connection) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM chunk WHERE id > ?1 ORDER BY id LIMIT 1", last) {

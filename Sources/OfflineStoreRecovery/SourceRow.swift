@@ -1,10 +1,10 @@
 import HTTPCacheSemantics
 import OfflineStore
 
-/// A row of one of Holdfast's tables, recognised by its shape, because its place proves little in a
-/// damaged file.
+/// A row in one of Holdfast's tables. It is recognized by its shape, because its location proves
+/// little in a damaged file.
 ///
-/// No two tables have rows of the same shape, except chunks and the tags of schema 2, which a
+/// No two tables have rows of the same shape, except chunks and the tags in schema 2, which a
 /// chunk's checksum distinguishes. Rows with a checksum are verified here.
 enum SourceRow {
     case schema(name: String, root: Int)
@@ -17,10 +17,10 @@ enum SourceRow {
     case tagInvalidation(tagID: Int64, marked: Int64, removed: Int64)
     case unsafeTagInvalidation(tagID: Int64, number: Int64)
     case prefixInvalidation(sequence: Int64, prefix: [UInt8], isRemoval: Bool)
-    /// A row of the log of invalidations, which is not needed.
+    /// A row of the invalidation log, which is not needed.
     case invalidation
 
-    /// Body numbers begin above 2³⁶, and tag numbers at 1.
+    /// Body numbers begin above 2³⁶, tag numbers at 1.
     private static let firstChunkID: Int64 = 1 << 40
 
     init?(_ cell: TreePage.Cell) {
@@ -69,7 +69,7 @@ enum SourceRow {
     }
 }
 
-/// The row of the table `store`.
+/// The row in the table `store`.
 struct SourceStore {
     var secrets: StoreSecrets
     var nextID: Int64
@@ -96,7 +96,7 @@ struct SourceStore {
     }
 }
 
-/// A row of the table `entry`.
+/// A row in the table `entry`.
 struct SourceEntry {
     var row: EntryRow
     var invalidation: InvalidationCause?
@@ -129,7 +129,7 @@ struct SourceEntry {
             bodyLength: bodyLength,
             head: head
         )
-        // The column follows 'is_damaged'; rows of older schemas have neither.
+        // The column follows 'is_damaged'; rows in older schemas have neither.
         let cause = values.count > 19 ? integers[19] ?? 0 : 0
         invalidation = InvalidationCause(isMarked: isInvalidated != 0, column: cause)
         self.isUsableStale = isUsableStale != 0

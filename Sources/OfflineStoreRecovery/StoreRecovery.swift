@@ -2,15 +2,15 @@ import OfflineStore
 
 /// The result of recovering a damaged store: see `CacheManager.recover(from:to:)`.
 public struct StoreRecovery: Sendable {
-    /// An entry that could be read in part only.
+    /// An entry that could only be read in part.
     public struct Loss: Sendable, Hashable {
         /// The entry's number.
         public var entryID: Int64
-        /// The ``StoreEntry/shortID`` that it had.
+        /// The entry's previous ``StoreEntry/shortID``.
         public var shortID: String
-        /// A response's URI with its secrets replaced, if the key can be read.
+        /// The response's URI with its secrets replaced, if the key can be read.
         public var redactedURI: String?
-        /// A sentence on the damage.
+        /// A sentence that describes the damage.
         public var detail: String
     }
 
@@ -18,42 +18,42 @@ public struct StoreRecovery: Sendable {
     public struct Source: Sendable, Hashable {
         /// The file's name.
         public var name: String
-        /// The number of entries copied from it.
+        /// The number of entries copied from the database.
         public var entries: Int
     }
 
     /// The absolute path of the new store's folder.
     public var folder: String
-    /// The databases that were read, in order: the one in use first, then the newest.
+    /// The databases that were read, in order: the current one first, then the newest.
     public var sources: [Source] = []
     /// The number of responses in the new store.
     public var responses = 0
     /// The number of objects in the new store.
     public var objects = 0
-    /// The bytes of their bodies.
+    /// The total size of their bodies in bytes.
     public var bytes: Int64 = 0
-    /// Entries that could be read in part but were not copied, at most 1,000 of them.
+    /// Entries that could be read in part but were not copied, limited to 1,000.
     public var losses: [Loss] = []
     /// The number of all such entries.
     public var lossCount = 0
-    /// The number of bodies whose entry could not be read. Each of them was an entry.
+    /// The number of bodies whose entry could not be read. Each body represents a lost entry.
     public var lostBodies = 0
     /// The number of tags of copied entries whose names could not be read.
     public var lostTags = 0
-    /// The number of unreadable pages that may have held entries.
+    /// The number of unreadable pages that may have contained entries.
     ///
-    /// Entries on them that had a body are also included in ``lostBodies``.
+    /// Entries with a body on such pages are also counted in ``lostBodies``.
     public var unreadablePages = 0
     /// Whether the secret that separates requests by their credentials was found.
     ///
-    /// Without it, responses to requests with credentials are in the store but are no longer found.
-    /// (Responses for named principals are found.)
+    /// Without it, responses to requests with credentials are in the store but can no longer be
+    /// found. (Responses for named principals can be found.)
     public var hasCredentialSecret = false
     /// Whether it is known which entries were invalidated.
     ///
     /// If not, all entries are copied as invalidated: they are served if the origin is unreachable,
-    /// and are validated otherwise. Entries from databases that were set aside are always copied
-    /// like this.
+    /// and validated otherwise. Entries from databases that were set aside are always copied as
+    /// invalidated.
     public var hasInvalidations = false
 
     /// Whether nothing was lost.

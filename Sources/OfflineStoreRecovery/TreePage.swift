@@ -1,4 +1,4 @@
-/// A page of one of SQLite's trees, with its cells as far as they can be read.
+/// A page of an SQLite B-tree, with all readable cells.
 ///
 /// <https://www.sqlite.org/fileformat2.html#b_tree_pages>
 struct TreePage {
@@ -11,7 +11,7 @@ struct TreePage {
 
     /// One row or index entry.
     struct Cell {
-        /// `nil` in an index.
+        /// The row ID; `nil` in an index.
         var rowID: Int64?
         var values: [RecordValue]
     }
@@ -20,12 +20,12 @@ struct TreePage {
     private let bytes: [UInt8]
     private let offsets: [Int]
     private let start: Int
-    /// Whether the header of the page is plausible as a whole.
+    /// Whether the page header as a whole is plausible.
     let isWhole: Bool
 
     private static let size = DatabaseImage.pageSize
 
-    /// `nil` if the page is not part of a tree.
+    /// Parses a page. Returns `nil` if it is not part of a tree.
     init?(_ bytes: [UInt8], number: Int) {
         let start = number == 1 ? 100 : 0
         guard let kind = Kind(rawValue: bytes[start]) else { return nil }
@@ -51,7 +51,7 @@ struct TreePage {
         return offsets.map { bytes.integer(at: $0) } + [bytes.integer(at: start + 8)]
     }
 
-    /// Reads the cells that hold values; a table's interior page has none.
+    /// Reads the cells that contain values; a table's interior page has none.
     ///
     /// - Returns: whether every cell could be read, with its overflow pages.
     func readCells(of image: DatabaseImage, _ body: (Cell) throws -> Void) rethrows -> Bool {
@@ -66,7 +66,7 @@ struct TreePage {
     private func cell(at start: Int, _ image: DatabaseImage) -> Cell? {
         var offset = start + (kind == .indexInterior ? 4 : 0)
         guard let length = bytes.varint(at: &offset), length > 0,
-            // No chain of pages holds more than all pages that are there.
+            // A chain of pages cannot contain more than all present pages.
             length <= Int64(image.presentPages * Self.size)
         else {
             return nil
@@ -82,8 +82,7 @@ struct TreePage {
         return Cell(rowID: rowID, values: values)
     }
 
-    /// Returns a cell's payload: the part on this page, and the rest from the chain of overflow
-    /// pages.
+    /// Returns a cell's payload: the part on this page, followed by the chain of overflow pages.
     private func payload(_ length: Int, at offset: Int, _ image: DatabaseImage) -> [UInt8]? {
         let most = kind == .tableLeaf ? Self.size - 35 : (Self.size - 12) * 64 / 255 - 23
         if length <= most { return offset + length <= Self.size ? Array(bytes[offset..<offset + length]) : nil }
@@ -104,7 +103,7 @@ struct TreePage {
     }
 }
 
-/// A value in one of SQLite's records.
+/// A value in an SQLite record.
 ///
 /// <https://www.sqlite.org/fileformat2.html#record_format>
 enum RecordValue {
@@ -118,7 +117,7 @@ enum RecordValue {
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// Returns the values of a record; `nil` if its bytes are invalid.
+    /// Returns the values of a record, or `nil` if its bytes are invalid.
     static func values(_ record: [UInt8]) -> [RecordValue]? {
         var offset = 0
         guard let headLength = record.varint(at: &offset), headLength >= 1, headLength <= 200,
@@ -134,7 +133,7 @@ enum RecordValue {
             case 1...4: length = Int(type)
             case 5: length = 6
             case 6: length = 8
-            // A floating-point number, or a reserved type: the store writes none.
+            // A floating-point number or a reserved type; the store writes neither.
             case 7, 10, 11: return nil
             default: length = Int(clamping: (type - 12) / 2)
             }
@@ -157,7 +156,7 @@ enum RecordValue {
 }
 
 extension [UInt8] {
-    /// Reads a number of one to nine bytes; `nil` if the bytes end too early.
+    /// Reads a number of one to nine bytes. Returns `nil` if the bytes end too early.
     func varint(at offset: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {

@@ -9,21 +9,21 @@ import NIOPosix
     import Darwin
 #endif
 
-/// An error of the Redis client.
+/// An error from the Redis client.
 ///
-/// The message names the limit or the fault, and the next step. It contains no command arguments
-/// and no credentials.
+/// The message names the limit or the fault, and the next step. It contains no command arguments or
+/// credentials.
 package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of errors. After ``malformed``, ``limit(_:)`` and ``unexpected`` the connection is
-    /// closed, because it is unknown where the next reply starts.
+    /// The kinds of errors. After ``malformed``, ``limit(_:)`` and ``unexpected``, the connection
+    /// is closed, because the start of the next reply is unknown.
     package enum Code: Sendable, Hashable {
         /// The server sent bytes that are not RESP.
         case malformed
-        /// The server sent more than a limit allows.
+        /// The server's reply exceeds a limit.
         case limit(RESPLimits.Kind)
-        /// The server sent a reply without a command, or a reply of the wrong type.
+        /// The server sent a reply that no command requested, or a reply of the wrong type.
         case unexpected
-        /// No connection could be made.
+        /// The connection attempt failed.
         case unreachable
         /// The server rejected the credentials or the handshake.
         case rejected
@@ -31,17 +31,17 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
         case closed
         /// The deadline passed before the reply arrived. The command may have been executed.
         case timedOut
-        /// The limit of commands, or of their bytes, in flight is reached.
+        /// The limit on commands in flight, or on their bytes, is reached.
         case busy
         /// The waiting task was cancelled. The command may have been executed.
         case cancelled
-        /// There is no connection, or the breaker is open. Nothing was sent.
+        /// There is no connection, or the circuit breaker is open. Nothing was sent.
         case unavailable
     }
 
     /// The kind of error.
     package let code: Code
-    /// A sentence for an operator.
+    /// A sentence for the operator.
     package let message: String
 
     package init(_ code: Code, _ message: String) {
@@ -51,7 +51,8 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
 
     package var description: String { message }
 
-    /// An error as part of a sentence: without a period, system call names and error numbers.
+    /// Formats an error as part of a sentence, without a period, system call names and error
+    /// numbers.
     static func clause(_ error: any Error) -> String {
         if let error = error as? NIOConnectionError {
             let causes = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }

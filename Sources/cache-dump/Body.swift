@@ -3,14 +3,14 @@ import HTTPCache
 import NIOCore
 import OfflineStore
 
-/// An entry's body, streamed or as the beginning of a text.
+/// Writes an entry's body, as a stream or as a text preview.
 struct Body {
     private static let previewLength = 2_048
 
     let store: CacheManager
     let entry: StoreEntry
 
-    /// Writes the whole body, a chunk at a time.
+    /// Writes the whole body, one chunk at a time.
     func write(to output: inout Output) async throws {
         guard let stream = try await store.body(of: entry) else {
             throw CommandFailure(
@@ -20,7 +20,7 @@ struct Body {
         for try await chunk in stream { try output.append(chunk.readableBytesView) }
     }
 
-    /// The beginning of a body that is text; `nil` for any other, or when it cannot be read.
+    /// Returns the beginning of a text body, or `nil` if the body is not text or cannot be read.
     func preview() async throws -> (text: String, isWhole: Bool)? {
         guard isText, let stream = try await store.body(of: entry) else { return nil }
         var bytes: [UInt8] = []
@@ -40,7 +40,7 @@ struct Body {
             || ["application/json", "application/xml", "application/graphql", "application/javascript"].contains(type)
     }
 
-    /// A cut in the middle of a character does not make a text binary.
+    /// Drops an incomplete last character, which would make the text look binary.
     private static func dropUnfinishedCharacter(_ bytes: inout [UInt8]) {
         for length in 1...3 where length <= bytes.count {
             let lead = bytes[bytes.count - length]

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 
-/// `cache-dump`: shows the content of a store, for people and for programs.
+/// `cache-dump`: shows the content of a store to people and programs.
 @main
 struct CacheDump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,13 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
 
-/// Everything that `show` shows of one entry.
+/// Everything that `show` prints about an entry.
 struct EntryDetails: Encodable {
     let report: EntryReport
     private let head: StoredResponseHead?
     private let tags: [String]
     private let preview: (text: String, isWhole: Bool)?
-    /// Why the preview is missing.
+    /// The reason why the preview is missing.
     private let bodyProblem: String?
 
     init(_ entry: StoreEntry, in store: CacheManager, at now: Timestamp) async throws {
@@ -20,7 +20,7 @@ struct EntryDetails: Encodable {
             preview = try await Body(store: store, entry: entry).preview()
             bodyProblem = nil
         } catch let error as StoreError {
-            // An entry with a damaged body is shown all the same.
+            // An entry with a damaged body is still shown.
             preview = nil
             bodyProblem = error.message
         }
@@ -107,7 +107,7 @@ struct EntryDetails: Encodable {
         if let bodyProblem { return ["", "body cannot be read", "  \(bodyProblem)"] }
         guard let preview else { return [] }
         var lines = preview.text.split(separator: "\n", omittingEmptySubsequences: false)
-        // The line end at the end of a text begins no further line.
+        // A trailing line break does not begin another line.
         if lines.last?.isEmpty == true { lines.removeLast() }
         return [
             "", preview.isWhole ? "body" : "body, first \(preview.text.utf8.count) bytes ('--body' writes all of it)",
@@ -117,7 +117,7 @@ struct EntryDetails: Encodable {
 }
 
 extension InvalidationCause {
-    /// The word for it in JSON.
+    /// The word in JSON output.
     fileprivate var word: String {
         switch self {
         case .unspecified: "unspecified"

@@ -3,15 +3,15 @@ import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
 
-/// An entry as JSON: the keys of `list --format json`, all of them always present, null if there is
-/// no value.
+/// An entry as JSON: the keys of `list --format json`. All keys are always present, with null for a
+/// missing value.
 struct EntryReport: Encodable {
     let entry: StoreEntry
     let state: EntryState
-    /// Milliseconds: the current age of a response (RFC 9111 §4.2.3), the time since it was stored
-    /// for an object.
+    /// Milliseconds: a response's current age (RFC 9111 §4.2.3), or the time since an object was
+    /// stored.
     let age: Int64
-    /// Milliseconds until it becomes stale, negative afterwards; `nil` if it never does.
+    /// Milliseconds until the entry becomes stale, negative afterwards; `nil` if it never does.
     let timeToLive: Int64?
 
     enum CodingKeys: String, CodingKey {
@@ -20,7 +20,7 @@ struct EntryReport: Encodable {
         case usableStale, pinned, vary
     }
 
-    /// - Parameter head: of a response, if it can be read.
+    /// - Parameter head: the head of a response, if it can be read.
     init(_ entry: StoreEntry, head: StoredResponseHead?, at now: Timestamp) {
         self.entry = entry
         state = entry.state(at: now)
@@ -36,7 +36,8 @@ struct EntryReport: Encodable {
         return objectKey ?? "(damaged key)"
     }
 
-    /// The owner of an object chooses its key. A key that is a URL is redacted like one.
+    /// The key of an object. Its owner chooses the key, so a key that is a URL is redacted like a
+    /// URL.
     private var objectKey: String? {
         guard case .object(let key) = entry.key else { return nil }
         return key.contains("://") ? Redaction.uriText(key) : key
@@ -66,13 +67,13 @@ struct EntryReport: Encodable {
     }
 }
 
-/// Milliseconds as seconds, the unit of durations in JSON.
+/// Converts milliseconds to seconds, the unit of durations in JSON.
 func seconds(_ milliseconds: Int64) -> Double {
     Double(milliseconds) / 1_000
 }
 
 extension CacheManager {
-    /// An entry with the data of its head.
+    /// Returns an entry with the data from its head.
     func report(_ entry: StoreEntry, at now: Timestamp) async throws -> EntryReport {
         let head = entry.kind == .response ? try await response(of: entry)?.head : nil
         return EntryReport(entry, head: head, at: now)

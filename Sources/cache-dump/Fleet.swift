@@ -46,7 +46,7 @@ struct Fleet: AsyncParsableCommand {
     }
 }
 
-/// A purge of the journal as `fleet` writes it.
+/// A purge in the journal, as `fleet` prints it.
 private struct JournaledPurge: Encodable {
     let entry: String
     let journaled: FleetJournal.Entry
@@ -76,7 +76,7 @@ private struct JournaledPurge: Encodable {
     }
 }
 
-/// A store's state towards its fleet as `fleet` writes it.
+/// A store's fleet state, as `fleet` prints it.
 private struct FleetReport: Encodable {
     let folder: String
     let journal: FleetJournal
@@ -86,7 +86,7 @@ private struct FleetReport: Encodable {
     }
 
     private struct Epoch: Encodable {
-        /// A text, because programs read numbers as floating-point ones.
+        /// A string, because many programs parse JSON numbers as floating point.
         let epoch: String
         let beganAt: String
         let last: UInt64
@@ -103,7 +103,7 @@ private struct FleetReport: Encodable {
         }
     }
 
-    /// The number of an epoch has the time at which it began, in its first 44 bits.
+    /// Returns when an epoch began. The first 44 bits of its number contain the time.
     private static func beginning(_ epoch: UInt64) -> Timestamp {
         Timestamp(milliseconds: Int64(clamping: epoch >> 20))
     }

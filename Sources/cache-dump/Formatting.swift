@@ -1,9 +1,9 @@
 import Foundation
 import HTTPCacheSemantics
 
-/// Values as people read them.
+/// Formats values for people.
 enum Formatting {
-    /// Bytes with at most four digits: `512 B`, `2.5 kB`, `64 MB`.
+    /// Formats bytes with at most four digits: `512 B`, `2.5 kB`, `64 MB`.
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1_000 else { return "\(bytes) B" }
         var value = Double(bytes)
@@ -16,8 +16,8 @@ enum Formatting {
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(unit)" : "\(Int(value.rounded())) \(unit)"
     }
 
-    /// The two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`; durations under a second in
-    /// milliseconds.
+    /// Formats a duration in its two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`. Durations
+    /// below a second are in milliseconds.
     static func duration(milliseconds: Int64) -> String {
         guard milliseconds >= 0 else {
             return "-" + duration(milliseconds: milliseconds == .min ? .max : -milliseconds)
@@ -31,14 +31,15 @@ enum Formatting {
         return parts[first..<min(first + 2, 4)].filter { $0.0 > 0 }.map { "\($0.0)\($0.1)" }.joined(separator: " ")
     }
 
-    /// ISO 8601 in UTC with milliseconds: `2026-01-01T00:00:00.000Z`; years 1 to 9999.
+    /// Formats an instant as ISO 8601 in UTC with milliseconds: `2026-01-01T00:00:00.000Z`. Years
+    /// are 1 to 9999.
     static func date(_ timestamp: Timestamp) -> String {
-        // The format cannot express years outside these, and no real entry has one.
+        // The format cannot express other years, and no real entry has one.
         let seconds = min(max(Double(timestamp.milliseconds) / 1_000, -62_135_596_800), 253_402_300_799.999)
         return Date(timeIntervalSince1970: seconds).formatted(.iso8601WithMilliseconds)
     }
 
-    /// Text that cannot disturb a terminal: control characters are shown as `\u{…}`.
+    /// Returns text that cannot disturb a terminal: control characters are shown as `\u{…}`.
     static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -49,7 +50,8 @@ enum Formatting {
     static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control: true
-        // These reverse the following text; the two joiners do no harm, and many scripts need them.
+        // These reverse the following text. The two joiners are harmless, and many scripts need
+        // them.
         case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
         default: false
         }

@@ -70,7 +70,7 @@ struct List: AsyncParsableCommand {
         }
     }
 
-    /// Only responses have a URL, so a prefix of one excludes other entries.
+    /// A URL prefix excludes other entries, because only responses have a URL.
     private var storedKind: StoreEntry.Kind? {
         switch kind {
         case .responses: .response
@@ -86,8 +86,8 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// The table of `list`: every column but the last has a fixed width, so that a store of any size is
-/// listed as it is read.
+/// The table that `list` prints: every column except the last has a fixed width, so that a store of
+/// any size can be listed while it is read.
 private enum Table {
     static let head = row("ID", "STATE", "AGE", "SIZE", "STATUS", "METHOD", "URL OR KEY")
 
@@ -104,7 +104,7 @@ private enum Table {
         )
     }
 
-    /// The difference between entries with the same URL.
+    /// Returns text that distinguishes entries with the same URL.
     private static func remark(_ entry: StoreEntry) -> String {
         var remarks: [String] = []
         if let partition = entry.partition, partition != .common { remarks.append("for \(partition.word)") }
@@ -130,7 +130,7 @@ private enum Table {
 }
 
 extension StoreEntry.Partition {
-    /// Whose it is, in a sentence.
+    /// The word for the owner, for use in a sentence.
     var word: String {
         switch self {
         case .common: "everyone"

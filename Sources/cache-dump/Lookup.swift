@@ -2,16 +2,16 @@ import CommandLineSupport
 import HTTPCacheSemantics
 import OfflineStore
 
-/// Finds the entries for an argument of the command line: a URL, an object's key, or an ID.
+/// Finds the entries for a command-line argument: a URL, an object's key, or an ID.
 struct Lookup {
     private static let shortestID = 4
 
     let store: CacheManager
     let key: String
 
-    /// The entries that the argument names: at least one.
+    /// Returns the entries that match the argument: at least one.
     ///
-    /// - Throws: ``CommandFailure``, or `StoreError`.
+    /// - Throws: ``CommandFailure`` or `StoreError`.
     func entries(number: Int64?) async throws -> [StoreEntry] {
         let found = try await candidates()
         guard !found.isEmpty else {
@@ -29,8 +29,8 @@ struct Lookup {
         return chosen
     }
 
-    /// An exact match comes before a match of the beginning. A key that looks like an ID or a URL
-    /// is still a key.
+    /// Returns the candidates. An exact match takes precedence over a prefix match. A key that
+    /// looks like an ID or a URL is still a key.
     private func candidates() async throws -> [StoreEntry] {
         var found: [StoreEntry] = []
         if let object = try await store.entry(forObjectKey: key) { found.append(object) }

@@ -1,7 +1,7 @@
 import CommandLineSupport
 import Foundation
 
-/// Standard output, buffered.
+/// Buffered standard output.
 struct Output {
     private static let capacity = 64 << 10
 
@@ -13,20 +13,20 @@ struct Output {
         if buffer.count >= Self.capacity { try flush() }
     }
 
-    /// Writes one JSON object on one line, its keys sorted.
+    /// Writes one JSON object on one line, with sorted keys.
     mutating func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         try line(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     mutating func append(_ bytes: some Sequence<UInt8>) throws {
         buffer.append(contentsOf: bytes)
         if buffer.count >= Self.capacity { try flush() }
     }
 
-    /// Writes the buffered output; to be called once at the end.
+    /// Writes the buffered output. Call it once at the end.
     mutating func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
         try buffer.withUnsafeBytes { try StandardStream.output.write($0) }

@@ -52,7 +52,7 @@ struct Recover: AsyncParsableCommand {
     }
 }
 
-/// An entry that was lost, as `recover --format json` writes it.
+/// A lost entry, as `recover --format json` prints it.
 private struct LossReport: Encodable {
     let loss: StoreRecovery.Loss
 
@@ -69,7 +69,7 @@ private struct LossReport: Encodable {
     }
 }
 
-/// A recovery as `recover` writes it.
+/// A recovery, as `recover` prints it.
 private struct RecoveryReport: Encodable {
     let recovery: StoreRecovery
 

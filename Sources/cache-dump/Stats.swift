@@ -31,7 +31,7 @@ struct Stats: AsyncParsableCommand {
     }
 }
 
-/// A store's statistics as `stats` writes them.
+/// A store's statistics, as `stats` prints them.
 struct StatisticsReport: Encodable {
     let folder: String
     let statistics: StoreStatistics

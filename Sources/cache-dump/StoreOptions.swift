@@ -1,9 +1,9 @@
 import ArgumentParser
 import OfflineStore
 
-/// The options of every command: the store, and the format of the output.
+/// The options of every command: the store and the output format.
 struct StoreOptions: ParsableArguments {
-    /// How output is written.
+    /// The output format.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
@@ -14,7 +14,7 @@ struct StoreOptions: ParsableArguments {
     @Option(help: "Output format; json prints one JSON object per line.")
     var format = Format.text
 
-    /// Opens the store for reading alone, and closes it when `body` is done.
+    /// Opens the store read-only and closes it when `body` returns.
     func withStore(_ body: (CacheManager) async throws -> Void) async throws {
         let store = try await CacheManager.openReadOnly(at: store)
         do {

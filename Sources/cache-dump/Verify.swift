@@ -46,7 +46,7 @@ struct Verify: AsyncParsableCommand {
     }
 }
 
-/// A finding as `verify --format json` writes it.
+/// A finding, as `verify --format json` prints it.
 private struct FindingReport: Encodable {
     let finding: StoreVerification.Finding
 
@@ -64,7 +64,7 @@ private struct FindingReport: Encodable {
     }
 }
 
-/// An examination as `verify` writes it.
+/// A verification, as `verify` prints it.
 private struct VerificationReport: Encodable {
     let verification: StoreVerification
 

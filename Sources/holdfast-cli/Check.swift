@@ -29,7 +29,7 @@ struct Check: AsyncParsableCommand {
             """
     )
 
-    /// How the result is written.
+    /// The output format.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
@@ -48,7 +48,7 @@ struct Check: AsyncParsableCommand {
     @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
-    /// The output as JSON.
+    /// The result as JSON.
     private struct Report: Encodable {
         var valid: Bool
         var findings: [ConfigurationError.Finding]
@@ -105,8 +105,8 @@ struct Check: AsyncParsableCommand {
         )
     }
 
-    /// - Returns: what does not keep clients from connecting.
-    /// - Throws: `ConfigurationError` with what does.
+    /// - Returns: findings that do not prevent clients from connecting.
+    /// - Throws: `ConfigurationError` with the findings that do.
     private func examineCertificates(
         _ gateway: GatewayConfiguration,
         _ configuration: Configuration
@@ -127,9 +127,9 @@ struct Check: AsyncParsableCommand {
         return findings(false)
     }
 
-    /// - Returns: findings that keep no request from an origin: expiries, and protection that is
-    ///   taken away.
-    /// - Throws: `ConfigurationError` with those that do.
+    /// - Returns: findings that affect no request to an origin: expiration dates and disabled
+    ///   protection.
+    /// - Throws: `ConfigurationError` with the findings that do.
     private func examineOrigins(_ configuration: Configuration) throws -> [ConfigurationError.Finding] {
         var (errors, warnings): ([ConfigurationError.Finding], [ConfigurationError.Finding]) = ([], [])
         for origin in configuration.resolvedOrigins {

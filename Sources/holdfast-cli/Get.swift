@@ -32,7 +32,7 @@ struct Get: AsyncParsableCommand {
         case storedOnly = "stored-only"
         case networkOnly = "network-only"
 
-        /// The preferences of the requests, in this order; `start-with` makes two.
+        /// The preferences of the requests, in order; `start-with` makes two requests.
         var preferences: [CacheRequest.Preference] {
             switch self {
             case .standard: [.standard]
@@ -103,8 +103,8 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    /// Offline, the store is opened for reading alone: also while a service writes it, and a
-    /// mistyped path makes no store.
+    /// Runs `body` with a client. Offline, the store is opened read-only, so it also works while a
+    /// service writes to it, and a mistyped path creates no store.
     private func withClient(
         _ file: Configuration,
         at store: String,
@@ -156,7 +156,7 @@ struct Get: AsyncParsableCommand {
     private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {
         var delivered: StoredResponse.ID?
         var hasDelivered = false
-        // Offline, the second request would read the store once more.
+        // Offline, the second request would only read the store again.
         for preference in offline ? [.storedOnly] : strategy.preferences {
             do {
                 let response = try await client.respond(to: CacheRequest(head: head, preference: preference))
@@ -169,7 +169,7 @@ struct Get: AsyncParsableCommand {
                 delivered = response.stored?.bodyID
                 hasDelivered = true
             } catch is StandardStream.Closed {
-                // The reader closed the pipe, so it needs no message. But the body was not
+                // The reader closed the pipe, so no message is needed. But the body was not
                 // delivered.
                 throw ExitCode.failure
             } catch let error as ExchangeError where strategy == .startWith && preference == .storedOnly && error.isMiss
@@ -191,7 +191,7 @@ extension ExchangeError {
 }
 
 extension CacheResponse {
-    /// One line for people and scripts.
+    /// A line for people and scripts.
     var emissionLine: String {
         "emission source=\(source.rawValue) status=\(head.status.code) age=\(age / 1000)s stale=\(isStale)"
             + " cache-status=\"\(outcome.cacheStatus())\""
@@ -199,7 +199,7 @@ extension CacheResponse {
 }
 
 extension HTTPFields {
-    /// Fields from lines such as `Accept: text/plain`.
+    /// Parses fields from lines such as `Accept: text/plain`.
     init(lines: [String]) throws {
         self.init()
         for line in lines {
@@ -219,7 +219,7 @@ extension HTTPFields {
 }
 
 extension Logger {
-    /// Warnings and worse, to standard error.
+    /// A logger that writes warnings and errors to standard error.
     fileprivate static var standardError: Logger {
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning

@@ -1,14 +1,14 @@
 import ArgumentParser
 import CommandLineSupport
 
-/// `holdfast`: the request layer and the gateway from the shell.
+/// `holdfast`: the request layer and the gateway for the shell.
 @main
 struct HoldfastCommand: AsyncParsableCommand {
-    /// The version in reports, and of the Debian package: scripts/deb reads this line. Nothing has
+    /// The version in reports and in the Debian package; scripts/deb reads this line. Nothing has
     /// been released yet.
     static let version = "unreleased"
-    /// The commit. A build does not know it: a plugin would have to ask Git each time, and the
-    /// sources need not come from there. Who builds from a commit may write it here.
+    /// The commit. A build does not know it: a plugin would have to run Git on every build, and the
+    /// sources may not come from a repository. To build from a commit, you can set it here.
     static let revision = "unknown"
 
     static let configuration = CommandConfiguration(
@@ -26,7 +26,7 @@ struct HoldfastCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Commands that had another name before the first release, and their new names.
+    /// Commands that had another name before the first release, with their new names.
     private static let formerNames = ["shared": "fleet"]
 
     static func main() async {

@@ -5,24 +5,24 @@ import HTTPTypes
 import Holdfast
 import HoldfastGateway
 
-/// The responses that are not served offline: a directive forbids stale use and no rule lifts that,
-/// so a gateway returns 504. RFC 9111 §4.2.4
+/// The responses that are not served offline: a directive forbids stale use and no rule overrides
+/// it, so a gateway returns 504. RFC 9111 §4.2.4
 struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
-        /// Its name in messages.
+        /// How messages refer to the route.
         var route: String
         var origin: String
-        /// Directives with which responses are refused once they are stale, wherever no rule of
+        /// The directives because of which stale responses are refused, unless a rule in
         /// ``lifting`` matches.
         var forbidding: [String]
-        /// Rules that may lift directives for some of the route's targets.
+        /// The rules that may override directives for some of the route's targets.
         var lifting: [Lifting]
         /// The stored responses; `nil` if no store was examined.
         var stored: Stored?
     }
 
-    /// A rule that lifts directives for the requests that it matches.
+    /// A rule that overrides directives for the requests that it matches.
     struct Lifting: Encodable {
         var rule: String
         var directives: [String]
@@ -32,16 +32,16 @@ struct OfflineResponses {
     struct Stored: Encodable {
         var responses = 0
         var refused = 0
-        /// The number that each directive refuses.
+        /// The number of responses that each directive refuses.
         var refusedBy: [String: Int] = [:]
-        /// Some of the refused ones; their secrets are replaced.
+        /// Some of the refused responses, with their secrets replaced.
         var examples: [String] = []
 
         static let exampleLimit = 5
     }
 
     private(set) var routes: [Route]
-    /// The stored responses that belong to no route; `nil` if there are none, or no store was
+    /// The stored responses that belong to no route; `nil` if there are none or no store was
     /// examined.
     private(set) var others: Stored?
     private let gateway: [GatewayRoute]
@@ -52,9 +52,9 @@ struct OfflineResponses {
         (.sMaxage, "s-maxage"),
     ]
 
-    /// The effect of the rules, without a store.
+    /// Determines the effect of the rules, without a store.
     ///
-    /// - Parameter gateway: the gateway's routes; none for a library, which is a private cache.
+    /// - Parameter gateway: the gateway's routes; empty for a library, which is a private cache.
     init(_ gateway: [GatewayRoute], _ rules: RuleSet) {
         self.gateway = gateway
         self.rules = rules
@@ -78,8 +78,8 @@ struct OfflineResponses {
         }
     }
 
-    /// Whether a pattern may match requests to a route's origin: `false` only if it names another
-    /// origin.
+    /// Returns whether a pattern may match requests to a route's origin. Returns `false` only if it
+    /// specifies another origin.
     private static func mayBe(_ pattern: URLPattern, about route: GatewayRoute) -> Bool {
         let text = pattern.text
         guard !route.preservesHost, let begin = text.range(of: "://")?.upperBound else { return true }
@@ -90,7 +90,8 @@ struct OfflineResponses {
         return target.scheme == route.origin.scheme && target.authority == route.origin.authority
     }
 
-    /// The directives that are lifted for every target of a route, by rules that match all of it.
+    /// Returns the directives that are overridden for every target of a route, by rules that match
+    /// the whole route.
     private static func lifted(on route: GatewayRoute, _ rules: RuleSet) -> PolicyOverrides.Directives {
         let authority = route.preservesHost ? route.host?.replacing("*.", with: "holdfast-check.") : nil
         var lifted = PolicyOverrides.Directives(rawValue: .max)
@@ -139,14 +140,15 @@ struct OfflineResponses {
         if others.responses > 0 || gateway.isEmpty { self.others = others }
     }
 
-    /// The route that most likely fetched the stored response of a target.
+    /// Returns the route that most likely fetched the stored response for a target.
     private func route(of target: TargetURI) -> Int? {
         let routes = gateway.indices.filter { gateway[$0].mayLead(to: target) }
-        // With the client's host in the target, only a request without one has the origin's.
+        // If the client's host replaces the authority, only a request without a host has the
+        // origin's.
         return routes.first { !gateway[$0].preservesHost || gateway[$0].origin.host != target.host } ?? routes.first
     }
 
-    /// For people.
+    /// Lines for people.
     var lines: [String] {
         guard !routes.isEmpty || others != nil else { return [] }
         var lines = [
@@ -186,8 +188,8 @@ extension OfflineResponses.Stored {
         if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(directive))") }
     }
 
-    /// `api: 12 of 340 stored responses would get 504 offline: 9 for must-revalidate, …`, and
-    /// examples.
+    /// Returns lines such as `api: 12 of 340 stored responses would get 504 offline: 9 for
+    /// must-revalidate, …`, and examples.
     fileprivate func lines(_ name: String) -> [String] {
         guard responses > 0 else {
             return ["  \(name): no stored responses (or they are counted under another route to the same origin)"]

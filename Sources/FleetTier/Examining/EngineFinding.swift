@@ -1,4 +1,4 @@
-/// A finding about the engine of a fleet, for an operator.
+/// A finding about a fleet's engine, reported to the operator.
 package struct EngineFinding: Sendable, Hashable {
     /// The severity.
     package enum Level: String, Sendable, Hashable, CaseIterable {
@@ -10,11 +10,11 @@ package struct EngineFinding: Sendable, Hashable {
     }
 
     package var level: Level
-    /// A word for the part of the engine, such as `memory`.
+    /// The part of the engine that the finding is about, such as `memory`.
     package var subject: String
-    /// The server that the finding is about; `nil` if no server could be reached.
+    /// The server that the finding is about; `nil` if no server was reachable.
     package var server: String?
-    /// One or two sentences.
+    /// The explanation, in one or two sentences.
     package var message: String
     /// The operator's next step; `nil` if there is nothing to do.
     package var remedy: String?

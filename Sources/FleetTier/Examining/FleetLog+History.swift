@@ -1,9 +1,9 @@
 package import HTTPCache
 
-/// An epoch of a log, as described by its marker.
+/// An epoch of a log, read from its marker.
 package struct LogEpochReport: Sendable, Hashable {
     package var epoch: LogEpoch
-    /// By the engine's clock.
+    /// When the epoch began, on the engine's clock.
     package var beganAt: EngineTime
     /// The last entry of the previous epoch; `nil` if the log was new or lost.
     package var inherited: LogPosition?
@@ -16,9 +16,9 @@ package struct LogEpochReport: Sendable, Hashable {
 }
 
 extension FleetLog {
-    /// The epochs whose markers are still in the log, current epoch first.
+    /// Returns the epochs whose markers are still in the log, current epoch first.
     ///
-    /// - Parameter limit: for each call of the engine.
+    /// - Parameter limit: the time limit for each engine call.
     package func epochs(most count: Int, within limit: Duration) async throws(FleetLogError) -> [LogEpochReport] {
         guard let last = try await bounds(within: limit)?.last else { return [] }
         var epochs: [LogEpochReport] = []
@@ -33,18 +33,19 @@ extension FleetLog {
                     inherited: content.inherited
                 )
             )
-            // Positions only grow. Any other marker was not written by this program.
+            // Epoch numbers only increase. A marker that breaks this rule was not written by this
+            // program.
             guard let inherited = content.inherited, inherited.epoch < number else { break }
             number = inherited.epoch
         }
         return epochs
     }
 
-    /// The position after which the last `count` entries begin; `nil` for an empty log.
+    /// Returns the position just before the last `count` entries; `nil` if the log is empty.
     ///
     /// - Parameters:
-    ///   - count: the number of entries, including removed ones.
-    ///   - limit: for each call of the engine.
+    ///   - count: the number of entries, including removed entries.
+    ///   - limit: the time limit for each engine call.
     package func position(
         before count: Int,
         within limit: Duration

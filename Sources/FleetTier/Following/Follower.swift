@@ -1,64 +1,65 @@
 package import HTTPCache
 
-/// Reads a fleet log in order, and decides what its entries mean for the store of this node.
+/// Reads a fleet log in order and decides how its entries change this node's store.
 ///
-/// A pure value with no clock and no network: batches go in, steps for the store come out.
-/// `docs/fleet.md` names the rules. Each rule exists because a history was found in which
-/// something was lost without it.
+/// A pure value with no clock and no network: it takes batches of entries and returns steps for the
+/// store. `docs/fleet.md` lists the rules. Each rule prevents a known sequence of events that would
+/// lose an invalidation.
 package struct Follower: Sendable {
     /// The decision about a batch.
     package enum Decision: Sendable {
-        /// Apply these steps and the new cursor in one transaction. Then call
+        /// Apply these steps and the new cursor in one transaction, then call
         /// ``Follower/commit(_:)``.
         case apply(Reading)
-        /// The entry at the cursor is not in the log, so this is not the history that was read.
-        /// Read the log again from its first entry.
+        /// The entry at the cursor is missing, so the log has a different history. Read the log
+        /// again from its first entry.
         case readAgain
-        /// Another server answers under this name, or the server has lost its log. Begin an epoch
-        /// first.
+        /// A different server answers under this name, or the server has lost its log. Begin an
+        /// epoch before reading.
         case begin
     }
 
-    /// Steps, and the cursor after them.
+    /// The steps to apply and the cursor after them.
     package struct Reading: Sendable, Hashable {
         package var steps: [LogStep]
         package var cursor: LogCursor
-        /// Invalidations may have been missed.
+        /// Whether invalidations may have been missed.
         package var hasGap = false
-        /// The epochs that began.
+        /// The number of epochs that began.
         package var markers = 0
-        /// The positions of entries that could not be opened.
+        /// The positions of entries that could not be decrypted.
         package var unopened: [LogPosition] = []
-        /// The first entry that is not in force here because it could not be opened.
+        /// The first entry that could not be decrypted and is therefore not applied here.
         package var hold: Hold?
 
-        /// The cursor that the store keeps. After a restart, everything after it is read again,
-        /// perhaps with the secret that was missing.
+        /// The cursor that the store keeps. After a restart, the node reads everything after it
+        /// again, in case the missing secret is now configured.
         package var kept: LogCursor { hold?.cursor ?? cursor }
     }
 
-    /// Entries that could not be opened. They may be purges, which are then not in force here.
+    /// Entries that could not be decrypted. They may be purges, which this node has then not
+    /// applied.
     package struct Hold: Sendable, Hashable {
-        /// The cursor before the first of them.
+        /// The cursor before the first of these entries.
         package var cursor: LogCursor
-        /// The first of them.
+        /// The position of the first of these entries.
         package var first: LogPosition
-        /// How many there are.
+        /// The number of these entries.
         package var count: UInt64
     }
 
-    /// How far the log was read.
+    /// The position up to which the log was read.
     package private(set) var cursor: LogCursor
-    /// The entries that were read and could not be opened.
+    /// The entries that were read but could not be decrypted.
     package private(set) var hold: Hold?
-    /// The log's current epoch as far as the node knows; `nil` before an epoch has begun.
+    /// The log's current epoch as far as this node knows; `nil` before an epoch begins.
     package private(set) var epoch: LogEpoch?
-    /// When the log last confirmed this node's contact, by the engine's clock. It is only in
-    /// memory, so a restart ends the contact.
+    /// When the log last confirmed this node's contact, on the engine's clock. The value is kept
+    /// only in memory, so a restart ends the contact.
     private var contactAt: EngineTime?
-    /// How long a contact counts.
+    /// The time for which a contact counts.
     private let lease: Duration
-    /// Whether the next batch begins at the first entry of the log.
+    /// Whether the next batch must start at the first entry of the log.
     private var readsAgain = false
 
     package init(cursor: LogCursor, lease: Duration) {
@@ -66,52 +67,53 @@ package struct Follower: Sendable {
         self.lease = lease
     }
 
-    /// The highest epoch that the node has heard of.
+    /// The highest epoch that this node has seen.
     package var highestEpoch: UInt64 { max(cursor.position.epoch, epoch?.number ?? 0) }
 
-    /// Whether the node has read into the log's current epoch. Until then, no confirmation counts.
+    /// Whether the node has read into the log's current epoch. No confirmation counts before that.
     package var isFollowing: Bool { epoch.map { cursor.position.epoch == $0.number } ?? false }
 
-    /// Everything up to this position is in force at this node, and other nodes may rely on that.
+    /// The position up to which this node has applied everything. Other nodes may rely on it.
     package var applied: LogPosition { hold?.cursor.position ?? cursor.position }
 
-    /// The position after which to read.
+    /// The position after which the next read starts.
     package var readsAfter: LogPosition { readsAgain ? .zero : cursor.position }
 
     // MARK: Events
 
-    /// Notes the epoch that has begun or is current.
+    /// Sets the current epoch.
     package mutating func begin(_ epoch: LogEpoch) { self.epoch = epoch }
 
-    /// Reads the log for the first time. Earlier purges of other nodes are unknown, so every stored
-    /// response is marked, and reading starts at the end of the log.
+    /// Starts reading a log that this node has never read. Earlier purges from other nodes are
+    /// unknown, so every stored response is marked, and reading starts at the end of the log.
     package func first(_ bounds: LogBounds) -> Reading {
         Reading(steps: [.distrust], cursor: cursor.moved(to: bounds.last), hasGap: true)
     }
 
-    /// Notes that the log has confirmed, in the current epoch, everything written before an
+    /// Records that the log, in the current epoch, has confirmed everything written before an
     /// instant.
     package mutating func confirm(at time: EngineTime) {
-        // A node that could not open an entry has not heard everything.
+        // A node that could not decrypt an entry may have missed a purge.
         guard isFollowing, hold == nil else { return }
         contactAt = max(time, contactAt ?? time)
     }
 
-    /// Notes that the connection was lost or the log is a different one. Earlier confirmations
-    /// remain.
+    /// Records that the connection was lost or that the log is a different one. Earlier
+    /// confirmations stay valid.
     package mutating func loseContact() { epoch = nil }
 
-    /// Notes that a reading is in force in the store.
+    /// Records that the store has applied a reading.
     package mutating func commit(_ reading: Reading) {
         cursor = reading.cursor
         hold = reading.hold
         readsAgain = false
     }
 
-    /// Handles a log whose entries before a position are gone. An unopened entry among them cannot
-    /// be read again, so every stored response is marked.
+    /// Handles a log that no longer has its entries before a position. An entry that this node
+    /// could not decrypt and that is now gone cannot be read again, so every stored response is
+    /// marked.
     ///
-    /// - Returns: `nil` if no such entry holds anything up.
+    /// - Returns: `nil` if none of the removed entries was waiting to be decrypted.
     package func forgotten(before first: LogPosition) -> Reading? {
         guard let hold, hold.first < first else { return nil }
         var reading = Reading(steps: [], cursor: cursor)
@@ -119,9 +121,10 @@ package struct Follower: Sendable {
         return reading
     }
 
-    /// Decides about a batch that was read after ``readsAfter``.
+    /// Decides what to do with a batch that was read after ``readsAfter``.
     ///
-    /// - Parameter open: opens a sealed purge; `nil` if it does not belong to this fleet.
+    /// - Parameter open: decrypts a sealed purge; returns `nil` if the purge does not belong to
+    ///   this fleet.
     package mutating func decide(
         _ batch: LogBatch,
         open: ([UInt8], LogEntry) -> FleetInvalidation?
@@ -134,12 +137,12 @@ package struct Follower: Sendable {
         var reading = Reading(steps: [], cursor: cursor, hold: hold)
         if readsAgain {
             guard let first = batch.entries.first else { return .begin }
-            // Invalidations are recognized by name, so reading one twice is harmless. But the log
-            // may begin after entries that this node never read.
+            // Invalidations have IDs, so reading one twice is harmless. But the log may begin after
+            // entries that this node never read.
             let inherited = first.inherited
             if !hasRead(first.position), !(first.isMarker && inherited.map(hasRead) ?? true) { reading.addGap() }
             reading.cursor.position = first.isMarker ? inherited ?? .zero : first.position.previous
-            // The batch contains it again.
+            // The batch contains the held entry again.
             if let held = hold?.first, batch.entries.contains(where: { $0.position == held }) { reading.hold = nil }
         }
         for entry in batch.entries { take(entry, &reading, open: open) }
@@ -163,19 +166,19 @@ package struct Follower: Sendable {
                 break
             }
             reading.steps.append(.apply(invalidation, position))
-            // It covers anything that an earlier entry may be about.
+            // A purge of everything also covers the held entries.
             if invalidation.scope == .all { reading.hold = nil }
         case .unreadable: reading.holdUp(at: position)
         case .marker(let marker):
             reading.markers += 1
-            // The server has lost the entries in between: some that it confirmed to this node, and
-            // some that this node wrote but has not read yet.
+            // The server has lost the entries in between. Some were confirmed to this node; others
+            // were written by this node but not yet read back.
             reading.steps.append(.republish(after: marker.inherited ?? .zero, before: position))
             if let inherited = marker.inherited {
                 if inherited > before { reading.addGap() }
             } else if !wasInContact(at: entry.addedAt) {
-                // The log was lost. A node that had contact until then has heard everything; other
-                // nodes cannot know.
+                // The log was lost. A node that was in contact until then has seen every entry;
+                // other nodes cannot know.
                 reading.addGap()
             }
         }
@@ -192,15 +195,16 @@ package struct Follower: Sendable {
 }
 
 extension Follower.Reading {
-    /// Purges may have been missed, and the log may have lost some of this node's.
+    /// Records that purges may have been missed, and that the log may have lost some of this node's
+    /// own purges.
     fileprivate mutating func addGap() {
         hasGap = true
-        // Every stored response is marked, no matter what the earlier entries were about.
+        // Every stored response is marked, so the held entries no longer matter.
         hold = nil
         steps += [.republish(after: .zero, before: nil), .distrust]
     }
 
-    /// Notes an entry that cannot be opened. Call it before the cursor moves.
+    /// Records an entry that cannot be decrypted. Call this before the cursor moves.
     fileprivate mutating func holdUp(at position: LogPosition) {
         unopened.append(position)
         if hold == nil { hold = Follower.Hold(cursor: cursor.before(position), first: position, count: 0) }
@@ -219,7 +223,7 @@ extension LogEntry {
 }
 
 extension LogCursor {
-    /// This cursor, moved back to before an entry.
+    /// Returns this cursor moved back to just before an entry.
     fileprivate func before(_ position: LogPosition) -> LogCursor {
         var cursor = self
         cursor.epochs = epochs.filter { $0.key <= position.epoch }
@@ -229,7 +233,7 @@ extension LogCursor {
         return cursor
     }
 
-    /// The cursor after an entry. The oldest epochs are forgotten.
+    /// Returns the cursor after an entry. The oldest epochs are dropped.
     fileprivate func moved(to position: LogPosition) -> LogCursor {
         var moved = self
         moved.position = position

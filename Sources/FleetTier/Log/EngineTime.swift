@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
-/// An instant on the clock of a log's engine: whole milliseconds since 1970. A separate type
-/// prevents comparisons with instants of a node's clock.
+/// An instant on the clock of the log's engine, in whole milliseconds since 1970. A separate type
+/// prevents comparisons with instants on a node's clock.
 package struct EngineTime: Sendable, Hashable, Comparable {
     package var milliseconds: Int64
 
@@ -9,18 +9,18 @@ package struct EngineTime: Sendable, Hashable, Comparable {
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Milliseconds from `earlier` to this instant, saturating, because an engine may report any
-    /// instant.
+    /// Returns the milliseconds from `earlier` to this instant. The result saturates, because an
+    /// engine may report any instant.
     package func elapsedMilliseconds(since earlier: EngineTime) -> Int64 {
         Timestamp(milliseconds: milliseconds).milliseconds(since: Timestamp(milliseconds: earlier.milliseconds))
     }
 
-    /// This instant shifted by milliseconds, saturating.
+    /// Returns this instant shifted by milliseconds, saturating.
     package func adding(milliseconds delta: Int64) -> EngineTime {
         EngineTime(milliseconds: Timestamp(milliseconds: milliseconds).adding(milliseconds: delta).milliseconds)
     }
 
-    /// This instant shifted by a duration, saturating.
+    /// Returns this instant shifted by a duration, saturating.
     package func adding(_ duration: Duration) -> EngineTime {
         let (seconds, attoseconds) = duration.components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,52 +1,53 @@
 package import HTTPCache
 
-/// The log of invalidations that the nodes of a fleet share, on an engine that any node may lose
-/// contact with.
+/// The log of invalidations that the nodes of a fleet share. It runs on an engine that any node may
+/// lose contact with.
 ///
-/// The engine may forget acknowledged entries (after a failover, a flush or a trim), but never
-/// silently: each server that answers for the log begins its own epoch, and the epoch's marker
-/// names the last entry that it inherited. `FleetLogContract` (HoldfastTesting) has the rules for
-/// all implementations.
+/// The engine may lose acknowledged entries after a failover, a flush or a trim, but never
+/// silently: each server that takes over the log begins its own epoch, and the epoch's marker names
+/// the last entry that the server inherited. `FleetLogContract` (HoldfastTesting) tests the rules
+/// for all implementations.
 ///
-/// Every call has a deadline and never waits longer. After ``FleetLogError/timedOut`` or
-/// ``FleetLogError/unreachable``, a write may have taken effect.
+/// Every call has a deadline and never waits past it. After ``FleetLogError/timedOut`` or
+/// ``FleetLogError/unreachable``, a write may still have taken effect.
 package protocol FleetLog: Sendable {
-    /// The instant on the engine's clock.
+    /// Returns the current time on the engine's clock.
     func time(within limit: Duration) async throws(FleetLogError) -> EngineTime
 
-    /// Makes sure that the server has its own epoch: its current one, or the offered one.
+    /// Makes sure that the server has its own epoch. Returns the server's current epoch, or begins
+    /// the offered epoch.
     ///
-    /// A new epoch begins if the server is not the same as before, if it has lost the log, or if
-    /// the caller knows of a higher epoch. Call this after each connection and each
-    /// ``FleetLogError/wrongEpoch``.
+    /// A new epoch begins if the server has changed, if it has lost the log, or if the caller knows
+    /// of a higher epoch. Call this after each connection and each ``FleetLogError/wrongEpoch``.
     ///
-    /// - Throws: ``FleetLogError/lowEpoch(_:)`` if the candidate is not above everything known.
+    /// - Throws: ``FleetLogError/lowEpoch(_:)`` if the candidate is not higher than every known
+    ///   epoch.
     func begin(_ offer: EpochOffer, within limit: Duration) async throws(FleetLogError) -> LogEpoch
 
-    /// The current epoch; `nil` if this server has not begun one.
+    /// Returns the current epoch; `nil` if this server has not begun one.
     func epoch(within limit: Duration) async throws(FleetLogError) -> LogEpoch?
 
-    /// Appends entries to the log, in their order. A purge that is still in the log is not added
-    /// again.
+    /// Appends entries to the log, in order. A purge that is already in the log is not added again.
     ///
     /// - Parameters:
-    ///   - entries: from 1 to ``NewEntry/most``.
+    ///   - entries: 1 to ``NewEntry/most`` entries.
     ///   - epoch: the current epoch of the log, as far as the caller knows.
-    /// - Returns: the positions of the entries, or of the earlier entries with the same purges.
-    ///   There are fewer if the engine accepted only the first entries, but at least one.
-    /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing was added.
+    /// - Returns: the positions of the entries, in order. A purge that was already in the log keeps
+    ///   its existing position. If the engine accepted only the first entries, the list is shorter,
+    ///   but it has at least one position.
+    /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing is added.
     func append(
         _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
     ) async throws(FleetLogError) -> [LogPosition]
 
-    /// Waits for entries after a position.
+    /// Returns entries after a position, and waits for the first entry if there is none.
     ///
     /// - Parameters:
     ///   - count: the maximum number of entries, from 1 to ``LogBatch/mostEntries``.
-    ///   - wait: how long to wait for the first entry; zero returns immediately.
-    ///   - limit: for the engine, beyond `wait`.
+    ///   - wait: the time to wait for the first entry; zero returns immediately.
+    ///   - limit: the time limit for the engine, in addition to `wait`.
     func follow(
         after cursor: LogPosition,
         count: Int,
@@ -54,22 +55,23 @@ package protocol FleetLog: Sendable {
         within limit: Duration
     ) async throws(FleetLogError) -> LogBatch
 
-    /// The entry at a position; `nil` if there is none.
+    /// Returns the entry at a position; `nil` if there is none.
     func entry(at position: LogPosition, within limit: Duration) async throws(FleetLogError) -> LogEntry?
 
-    /// The first and the last position; `nil` for an empty log.
+    /// Returns the first and the last position; `nil` if the log is empty.
     func bounds(within limit: Duration) async throws(FleetLogError) -> LogBounds?
 
-    /// Removes the oldest entries and rows of nodes. The last entry always stays.
+    /// Removes the oldest entries and the oldest node rows. The last entry always stays.
     func trim(_ retention: LogRetention, within limit: Duration) async throws(FleetLogError)
 
     /// Waits until replicas have everything that was written in an epoch before this call.
     ///
     /// - Parameters:
-    ///   - count: how many replicas to wait for.
-    ///   - wait: how long to wait for them.
-    ///   - limit: for the engine, beyond `wait`.
-    /// - Returns: how many replicas have it, which may be more or fewer than `count`.
+    ///   - count: the number of replicas to wait for.
+    ///   - wait: the time to wait for the replicas.
+    ///   - limit: the time limit for the engine, in addition to `wait`.
+    /// - Returns: the number of replicas that have everything, which may be more or less than
+    ///   `count`.
     /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch, in which case the
     ///   writes may be lost.
     func confirm(
@@ -79,22 +81,22 @@ package protocol FleetLog: Sendable {
         within limit: Duration
     ) async throws(FleetLogError) -> Int
 
-    /// Writes a node's row, with the engine's time.
+    /// Writes a node's row with the engine's current time.
     ///
-    /// - Parameter epoch: the epoch in which the node has read the log. The epoch of another server
-    ///   must not count as contact with this server.
-    /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing was written.
+    /// - Parameter epoch: the epoch in which the node has read the log. Contact in another server's
+    ///   epoch does not count as contact with this server.
+    /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing is written.
     func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(FleetLogError)
 
-    /// Writes rows about other nodes, and keeps their times.
+    /// Writes rows about other nodes without changing their times.
     ///
-    /// A row is written only over the expected row, so no report is lost.
+    /// A row is written only if the existing row matches the expected row, so no report is lost.
     ///
-    /// - Parameter changes: from 1 to ``NodeRowChange/most``.
-    /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing was written.
+    /// - Parameter changes: 1 to ``NodeRowChange/most`` changes.
+    /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing is written.
     func amend(_ changes: [NodeRowChange], in epoch: UInt64, within limit: Duration) async throws(FleetLogError)
 
-    /// The rows of all nodes, sorted by name. Rows that cannot be read are omitted.
+    /// Returns the rows of all nodes, sorted by name. Unreadable rows are omitted.
     func nodes(within limit: Duration) async throws(FleetLogError) -> [NodeRow]
 }
 
@@ -113,10 +115,10 @@ extension FleetLog {
         return position
     }
 
-    /// Begins an epoch with a candidate from the engine's time, or with a higher one if that is too
-    /// low.
+    /// Begins an epoch with a candidate derived from the engine's time, and with a higher candidate
+    /// if that is too low.
     ///
-    /// - Parameter highestKnown: the highest epoch that the node has heard of.
+    /// - Parameter highestKnown: the highest epoch that the node has seen.
     package func begin(
         knowing highestKnown: UInt64,
         using generator: inout some RandomNumberGenerator,
@@ -124,7 +126,7 @@ extension FleetLog {
     ) async throws(FleetLogError) -> LogEpoch {
         let time = try await time(within: limit)
         var higher: UInt64 = 0
-        // Another node may begin an epoch between two attempts, but not each time.
+        // Another node may begin an epoch between two attempts, but not on every attempt.
         for _ in 0..<4 {
             guard let offer = EpochOffer(above: highestKnown, exceeding: higher, at: time, using: &generator) else {
                 throw .malformed("an epoch that no other can exceed")

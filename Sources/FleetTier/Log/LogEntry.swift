@@ -2,11 +2,11 @@ package import HTTPCache
 
 /// An entry of a fleet log.
 package struct LogEntry: Sendable, Hashable {
-    /// The longest sealed record, in bytes.
+    /// The maximum length of a sealed record, in bytes.
     package static let longestSealed = SealedPurge.longest
 
     package var position: LogPosition
-    /// When the engine added it, by its clock.
+    /// When the engine added the entry, on the engine's clock.
     package var addedAt: EngineTime
     package var content: LogContent
 
@@ -17,13 +17,13 @@ package struct LogEntry: Sendable, Hashable {
     }
 }
 
-/// An entry that is about to be published.
+/// An entry to publish.
 package struct NewEntry: Sendable, Hashable {
-    /// The maximum number of entries that are published together.
+    /// The maximum number of entries in one call.
     package static let most = 64
 
     package var purge: PurgeID
-    /// At most ``LogEntry/longestSealed`` bytes.
+    /// The sealed purge, at most ``LogEntry/longestSealed`` bytes.
     package var sealed: [UInt8]
 
     package init(purge: PurgeID, sealed: [UInt8]) {
@@ -31,8 +31,8 @@ package struct NewEntry: Sendable, Hashable {
         self.sealed = sealed
     }
 
-    /// - Throws: ``FleetLogError/limit(_:)`` if there are no entries or too many, or an entry is
-    ///   too long.
+    /// - Throws: ``FleetLogError/limit(_:)`` if there are no entries, too many entries, or an entry
+    ///   that is too long.
     package static func check(_ entries: [NewEntry]) throws(FleetLogError) {
         guard (1...most).contains(entries.count) else { throw .limit("entries") }
         guard entries.allSatisfy({ $0.sealed.count <= LogEntry.longestSealed }) else { throw .limit("entry") }
@@ -41,26 +41,27 @@ package struct NewEntry: Sendable, Hashable {
 
 /// The content of an entry.
 package enum LogContent: Sendable, Hashable {
-    /// A purge, sealed: see ``LogSealer``.
+    /// A sealed purge: see ``LogSealer``.
     case purge([UInt8])
-    /// An epoch begins.
+    /// The start of an epoch.
     case marker(EpochMarker)
-    /// Another program wrote it, or it is damaged. It is skipped, but its position is known.
+    /// An entry that another program wrote, or that is damaged. It is skipped, but its position is
+    /// known.
     case unreadable
 }
 
-/// Entries in the order of their positions, and the state of their server.
+/// Entries in order of position, and the state of their server.
 ///
-/// Both come from one server, at one moment after the wait. Check the state before the entries: if
-/// the entry at the cursor is missing, they belong to a different history.
+/// Both come from one server, at one moment after the wait. Check the state before using the
+/// entries: if the entry at the cursor is missing, the entries belong to a different history.
 package struct LogBatch: Sendable, Hashable {
     /// The maximum number of entries in a batch.
     package static let mostEntries = 512
 
     package var entries: [LogEntry]
-    /// The server's epoch; `nil` if it has not begun one or has lost it.
+    /// The server's epoch; `nil` if the server has not begun one or has lost it.
     package var epoch: LogEpoch?
-    /// The entry at the cursor; `nil` if it is not in the log, which is always so at
+    /// The entry at the cursor; `nil` if it is not in the log. Always `nil` at
     /// ``LogPosition/zero``.
     package var atCursor: LogEntry?
 
@@ -82,13 +83,13 @@ package struct LogBounds: Sendable, Hashable {
     }
 }
 
-/// How much of a log is retained.
+/// The part of a log that is retained.
 package struct LogRetention: Sendable, Hashable {
-    /// Entries that were added earlier are removed; `nil`: no limit by age.
+    /// Removes entries that were added earlier; `nil` sets no age limit.
     package var since: EngineTime?
-    /// The maximum number of retained entries, at least 1; `nil`: no limit.
+    /// The maximum number of retained entries, at least 1; `nil` sets no limit.
     package var count: Int?
-    /// Rows of nodes that were written earlier are removed; `nil`: no rows are removed.
+    /// Removes node rows that were written earlier; `nil` removes no rows.
     package var nodesSince: EngineTime?
 
     package init(since: EngineTime? = nil, count: Int? = nil, nodesSince: EngineTime? = nil) {

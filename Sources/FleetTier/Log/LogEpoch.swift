@@ -1,10 +1,10 @@
 package import HTTPCache
 
-/// One history of a log: the time during which one server answers for it.
+/// One history of a log: the period during which one server is in charge of it.
 package struct LogEpoch: Sendable, Hashable {
-    /// Increases with each server that takes over the log.
+    /// The epoch's number, which increases with each server that takes over the log.
     package var number: UInt64
-    /// Distinguishes two epochs that have the same number by mistake.
+    /// Distinguishes two epochs that accidentally have the same number.
     package var name: EpochName
 
     package init(number: UInt64, name: EpochName) {
@@ -19,7 +19,7 @@ package struct EpochName: Sendable, Hashable, CustomStringConvertible {
 
     package init(using generator: inout some RandomNumberGenerator) { bytes = SixteenBytes(using: &generator) }
 
-    /// 32 lower-case hexadecimal digits; `nil` for any other text.
+    /// Creates a name from 32 lower-case hexadecimal digits; returns `nil` for any other text.
     package init?(_ text: some StringProtocol) {
         guard let bytes = SixteenBytes(hex: text.utf8) else { return nil }
         self.bytes = bytes
@@ -30,9 +30,9 @@ package struct EpochName: Sendable, Hashable, CustomStringConvertible {
 
 /// A node's offer to begin an epoch.
 package struct EpochOffer: Sendable, Hashable {
-    /// The highest epoch that the node has heard of.
+    /// The highest epoch that the node has seen.
     package var highestKnown: UInt64
-    /// The new epoch, if one begins.
+    /// The epoch to begin, if the server needs a new one.
     package var candidate: LogEpoch
 
     package init(highestKnown: UInt64, candidate: LogEpoch) {
@@ -40,8 +40,9 @@ package struct EpochOffer: Sendable, Hashable {
         self.candidate = candidate
     }
 
-    /// An offer above an epoch: 44 bits of time and 20 random bits. If two nodes that cannot see
-    /// each other take over two servers at the same moment, the epochs differ.
+    /// Creates an offer that is higher than a given epoch: 44 bits of time and 20 random bits. If
+    /// two nodes that cannot see each other take over two servers at the same moment, their epochs
+    /// differ.
     ///
     /// - Parameter higher: another epoch that the candidate must exceed, such as the epoch in
     ///   ``FleetLogError/lowEpoch(_:)``.
@@ -66,8 +67,8 @@ package struct EpochOffer: Sendable, Hashable {
 /// The first entry of an epoch.
 package struct EpochMarker: Sendable, Hashable {
     package var name: EpochName
-    /// The last entry that the server had when it took over the log; `nil` if the log was lost or
-    /// is new.
+    /// The last entry that the server had when it took over the log; `nil` if the log is new or was
+    /// lost.
     package var inherited: LogPosition?
 
     package init(name: EpochName, inherited: LogPosition?) {

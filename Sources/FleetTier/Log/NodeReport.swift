@@ -1,6 +1,6 @@
 package import HTTPCache
 
-/// The name of a node of a fleet: 1 to 64 letters, digits, `.`, `_`, `:` and `-`.
+/// The name of a node in a fleet: 1 to 64 letters, digits, `.`, `_`, `:` and `-`.
 package struct NodeName: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let text: String
 
@@ -16,7 +16,7 @@ package struct NodeName: Sendable, Hashable, Comparable, CustomStringConvertible
     }
 }
 
-/// The name of a fleet on an engine, which other fleets may share: 1 to 64 letters, digits, `.`,
+/// The name of a fleet on an engine, which several fleets may share: 1 to 64 letters, digits, `.`,
 /// `_` and `-`.
 package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package let text: String
@@ -30,12 +30,12 @@ package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// Identifies the process that a row is about, and its store. Two nodes may have the same name, and
+/// Identifies the process and the store that a row is about. Two nodes may have the same name, and
 /// a copy of a store has the original's identity, so both parts are needed.
 package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// Created when a store first joins a log. It survives restarts.
+    /// The store's ID, created when the store first joins a log. It survives restarts.
     package var store: PurgeID
-    /// Chosen at random at each start.
+    /// The process's ID, chosen at random at startup.
     package var process: UInt64
 
     package init(store: PurgeID, process: UInt64) {
@@ -43,7 +43,8 @@ package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvert
         self.process = process
     }
 
-    /// `<32 hexadecimal digits>.<16 hexadecimal digits>`; `nil` for any other text.
+    /// Creates an identity from `<32 hexadecimal digits>.<16 hexadecimal digits>`; returns `nil`
+    /// for any other text.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let store = SixteenBytes(hex: parts[0].utf8).flatMap({ PurgeID($0.bytes) }),
@@ -60,19 +61,19 @@ package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvert
     package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
 }
 
-/// The state that a node reports to the others.
+/// The state that a node reports to the other nodes.
 package struct NodeReport: Sendable, Hashable {
     package var identity: NodeIdentity
     package var name: NodeName
-    /// Everything up to this position is in force at the node.
+    /// The position up to which the node has applied everything.
     package var applied: LogPosition
-    /// The number of its purges that it has not published.
+    /// The number of its own purges that it has not published yet.
     package var unpublished: UInt64
-    /// The number of entries that it cannot open, which are therefore not in force there.
+    /// The number of entries that it cannot decrypt and has therefore not applied.
     package var unopened: UInt64
-    /// Whether the process has ended. Other nodes record this once they are sure.
+    /// Whether the process has ended. Other nodes set this once they are sure.
     package var hasEnded = false
-    /// The program's version, cut to 32 bytes.
+    /// The program's version, truncated to 32 bytes.
     package var version: String
 
     package init(
@@ -92,10 +93,10 @@ package struct NodeReport: Sendable, Hashable {
     }
 }
 
-/// A row about a node.
+/// A row of the log that describes a node.
 package struct NodeRow: Sendable, Hashable {
     package var report: NodeReport
-    /// When the engine received the report, by its clock.
+    /// When the engine received the report, on the engine's clock.
     package var seenAt: EngineTime
 
     package init(report: NodeReport, seenAt: EngineTime) {
@@ -108,18 +109,18 @@ package struct NodeRow: Sendable, Hashable {
 }
 
 extension Sequence<NodeRow> {
-    /// Sorted by name, then by identity.
+    /// The rows, sorted by name and then by identity.
     package var inOrder: [NodeRow] {
         sorted { ($0.report.name, $0.report.identity) < ($1.report.name, $1.report.identity) }
     }
 }
 
-/// A row to write about another node: the log has lost the row, or the process has ended.
+/// A change to another node's row, because the log has lost the row or the process has ended.
 package struct NodeRowChange: Sendable, Hashable {
-    /// The maximum number in one call.
+    /// The maximum number of changes in one call.
     package static let most = 64
 
-    /// The row that must exist; `nil`: there must be none.
+    /// The row that must exist; `nil` if no row may exist.
     package var expected: NodeRow?
     package var row: NodeRow
 
@@ -141,7 +142,7 @@ extension NodeReport {
         "2 \(name) \(applied) \(unpublished) \(unopened) \(hasEnded ? "ended" : "up") \(version)"
     }
 
-    /// - Returns: `nil` for any text that is not one of ``encoded``.
+    /// - Returns: `nil` if the text is not in the format of ``encoded``.
     package init?(identity: NodeIdentity, encoded: some StringProtocol) {
         guard encoded.utf8.count <= 256 else { return nil }
         let parts = encoded.split(separator: " ", omittingEmptySubsequences: false)

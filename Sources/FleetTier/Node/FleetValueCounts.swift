@@ -1,31 +1,31 @@
 import Synchronization
 
-/// The results of peer lookups, offers and leases since the start.
+/// Counts of peer lookups, offers and leases by result, since startup.
 package final class FleetValueCounts: Sendable {
     package enum Event: String, Sendable, CaseIterable {
-        // Peer lookups.
+        // Results of peer lookups.
         case hit, miss
-        /// A purge concerns it, or may concern it.
+        /// A purge affects the value, or may affect it.
         case old
-        /// It cannot be opened: it is damaged, or another program wrote it.
+        /// The value cannot be decrypted: it is damaged, or another program wrote it.
         case poisoned
-        /// A chunk of its body is gone.
+        /// A chunk of the body is missing.
         case incomplete
         case timedOut
-        /// The engine is unusable, or the log is not followed.
+        /// The engine is unusable, or this node is not following the log.
         case away
-        // Offers.
+        // Results of offers.
         case put
-        /// A later response exists.
+        /// The engine already has a later response.
         case older
-        /// There was no room, or the response was gone.
+        /// The queue was full, or the response no longer existed.
         case dropped
         case failed
-        // Leases.
+        // Results of leases.
         case led
-        /// Another node's response came.
+        /// Another node's response arrived.
         case waited
-        /// Another node's response did not come in time.
+        /// Another node's response did not arrive in time.
         case expired
         /// The response cannot be shared.
         case passed
@@ -36,7 +36,7 @@ package final class FleetValueCounts: Sendable {
     package init() {}
 
     package subscript(_ event: Event) -> Int { state.withLock { $0.events[event] ?? 0 } }
-    /// Bytes of sealed values and chunks.
+    /// The number of bytes sent, in sealed values and chunks.
     package var bytesSent: Int { state.withLock { $0.bytesSent } }
 
     func count(_ event: Event) { state.withLock { $0.events[event, default: 0] += 1 } }

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// A command to the engine about one key, sent when there is time.
+/// A command to the engine about one key, sent when the node has time.
 enum LeaseOrder: Sendable {
     case release(FetchLease)
     /// Tells other nodes not to wait.
@@ -34,19 +34,20 @@ final class HeldLeases: Sendable {
     /// - Returns: `nil` if the lease is no longer held.
     func remove(_ number: UInt64) -> FetchLease? { state.withLock { $0.held.removeValue(forKey: number)?.lease } }
 
-    /// The leases that were taken after an instant.
+    /// Returns the leases taken after an instant.
     func present(since: Timestamp) -> [FetchLease] {
         state.withLock { $0.held.values.filter { $0.since >= since }.map(\.lease) }
     }
 }
 
-/// Keys whose responses cannot be shared, so that no peer lookup is made. They are remembered for a
-/// minute.
+/// Keys whose responses cannot be shared, so the node skips the peer lookup. Each key is remembered
+/// for one minute.
 final class KeysOutsideFleet: Sendable {
     static let capacity = 4096
     private static let time: Int64 = 60_000
 
-    /// By the hash of a key. Two keys with the same hash share an entry, which costs a request.
+    /// When each entry expires, by hash of the key. Two keys with the same hash share an entry; the
+    /// only cost is an extra request.
     private let until = Mutex<[Int: Timestamp]>([:])
 
     init() {}
@@ -66,9 +67,9 @@ final class KeysOutsideFleet: Sendable {
     }
 }
 
-/// Stops calling an engine that does not reply in time. After failures for five different keys in a
-/// row, it allows no calls for a second, and then one call at a time. A single key that always
-/// fails says nothing about the others.
+/// A circuit breaker that stops calls to an engine that does not reply in time. After failures for
+/// five different keys in a row, it blocks all calls for a second, and then allows one call at a
+/// time. Failures for a single key say nothing about other keys.
 final class ValueBreaker: Sendable {
     private static let failures = 5
     private static let pause: Int64 = 1000
@@ -89,8 +90,8 @@ final class ValueBreaker: Sendable {
 
     func succeeded() { state.withLock { $0 = (0, [], nil) } }
 
-    /// - Parameter key: a hash of the key that was asked for; `nil` if the key has no part in the
-    ///   failure.
+    /// - Parameter key: a hash of the requested key; `nil` if the failure has nothing to do with a
+    ///   key.
     func failed(_ key: Int?, at now: Timestamp) {
         state.withLock { state in
             if state.failures < Self.failures, key.map({ !state.keys.contains($0) }) ?? true {

@@ -1,7 +1,7 @@
 import HTTPCache
 import Logging
 
-/// The rows about the nodes of the fleet.
+/// The node rows of the fleet.
 extension InvalidationSharing {
     func report(_ follower: Follower, as identity: NodeIdentity) -> NodeReport {
         NodeReport(
@@ -15,7 +15,8 @@ extension InvalidationSharing {
     }
 
     /// Marks this process as ended before its store is closed, so that the next process on the
-    /// store replaces its row immediately. Until then, the other nodes wait for it.
+    /// store replaces its row immediately. Until the row is replaced, the other nodes wait for this
+    /// process.
     package func end() async {
         guard let identity, let follower, !isEnding else { return }
         isEnding = true
@@ -23,8 +24,8 @@ extension InvalidationSharing {
         if let notes = roster.notes() { try? await log.remember(notes) }
     }
 
-    /// Checks the rows of all nodes: writes rows that the log has lost, removes rows of this node's
-    /// earlier processes, and finds out whether another process uses its identity.
+    /// Checks the rows of all nodes: restores rows that the log has lost, removes rows of this
+    /// node's earlier processes, and detects whether another process uses this node's identity.
     ///
     /// - Parameter follower: a follower whose position is durable.
     func tendNodes(in epoch: UInt64, at follower: Follower) async throws {
@@ -39,12 +40,12 @@ extension InvalidationSharing {
             now: uptime()
         )
         changes += findings.ended.map { roster.end($0) }
-        // Of two processes on copies of one store, one takes a new identity.
+        // If two processes run on copies of one store, one of them takes a new identity.
         if let twin = findings.twin, identity.process > twin.process {
             changes += try await takeNewIdentity(instead: identity, rows, in: epoch, at: follower)
         }
         note(namesakes: findings.namesakes)
-        // A full disk must not keep it from following.
+        // A full disk must not stop the node from following the log.
         if !isEnding, let notes = roster.notes() { try? await log.remember(notes) }
         while !changes.isEmpty {
             try await engine.amend(
@@ -69,7 +70,8 @@ extension InvalidationSharing {
             "another process runs on a copy of this node's store; this node generated a new identity",
             metadata: ["fleet.node": "\(settings.node)", "fleet.identity": "\(new)"]
         )
-        // Before the old row ends, so that this node is never missing.
+        // The new row is written before the old row ends, so that this node is never missing from
+        // the log.
         try await engine.announce(report(follower, as: new), in: epoch, within: settings.timeout)
         return rows.filter { $0.report.identity == old }.map { roster.end($0) }
     }

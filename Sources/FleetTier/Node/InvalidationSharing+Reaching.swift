@@ -1,14 +1,14 @@
 package import HTTPCache
 
 extension InvalidationSharing {
-    /// The shortest and longest pause between two requests to the log.
+    /// The shortest and longest pause between two requests to the log about reached levels.
     private static let askingPauses = (first: Duration.milliseconds(10), longest: Duration.milliseconds(100))
-    /// How long the log waits for its replicas in one request.
+    /// The time that the log waits for its replicas in one request.
     private static let replicaWait = Duration.milliseconds(10)
 
     /// Waits until everything that this node has journaled so far has reached a level.
     ///
-    /// Returns the level reached when the time limit passes or the task is cancelled.
+    /// Returns the level reached so far if the time limit passes or the task is cancelled.
     package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
         await reach(level, within: limit, on: clock)
     }
@@ -21,7 +21,8 @@ extension InvalidationSharing {
         let additions = log.additionCount
         let end = clock.now.advanced(by: limit)
         var pause = Self.askingPauses.first
-        // From the last read: the log may lose entries until this node publishes them again.
+        // The result of the last check only: the log may lose entries until this node publishes
+        // them again.
         var reach = PurgeReach(level: .queued)
         while true {
             let left = clock.now.duration(to: end)
@@ -42,7 +43,7 @@ extension InvalidationSharing {
         return reach
     }
 
-    /// Checks once how far the published purges have come.
+    /// Checks once how far the published purges have spread.
     package func checkReach(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
         var reach = PurgeReach(level: .published, position: "\(published)")
         guard left > .zero, let epoch = await presentEpoch() else { return reach }
@@ -81,8 +82,8 @@ extension InvalidationSharing {
         return reach
     }
 
-    /// The epoch that this node follows, if that epoch contains or inherited everything that this
-    /// node must publish.
+    /// Returns the epoch that this node follows, if that epoch contains or inherited everything
+    /// that this node must publish.
     package func presentEpoch() async -> UInt64? {
         guard let epoch = follower?.epoch?.number, follower?.isFollowing == true,
             (try? await log.unpublishedCount()) == 0, follower?.epoch?.number == epoch
@@ -90,9 +91,10 @@ extension InvalidationSharing {
         return epoch
     }
 
-    // MARK: Questions
+    // MARK: Requests to the log
 
-    /// Asks the log, unless another call is asking the same question or asked it a moment ago.
+    /// Sends a request to the log, unless another call is sending the same request or sent it a
+    /// moment ago.
     private func ask(
         _ asked: WritableKeyPath<ReachState, Duration?>,
         within left: Duration,
@@ -101,9 +103,9 @@ extension InvalidationSharing {
         let now = uptime()
         if let earlier = reaching[keyPath: asked], now - earlier < Self.askingPauses.first { return }
         let limit = min(settings.timeout, left)
-        // Also while the question is pending.
+        // The deadline also blocks other callers while this request is pending.
         reaching[keyPath: asked] = now + limit
-        // The tasks that follow the log notice if it does not reply.
+        // The tasks that follow the log handle a log that does not reply.
         try? await question(limit)
         reaching[keyPath: asked] = uptime()
     }
@@ -130,7 +132,7 @@ extension InvalidationSharing {
             marker = try await engine.entry(at: LogPosition(epoch: epoch, number: 1), within: limit)
         }
         guard try await engine.epoch(within: limit)?.number == epoch else { throw FleetLogError.wrongEpoch }
-        // Rows that the log has lost are written to it with the next confirmation.
+        // Rows that the log has lost are written back with the next confirmation.
         _ = roster.note(rows, at: time)
         let earlier = reaching.rows.flatMap { $0.epoch == epoch ? $0.beganAt : nil }
         reaching.rows = ReachState.Rows(
@@ -141,7 +143,7 @@ extension InvalidationSharing {
         )
     }
 
-    /// Waits for a change, up to a limit.
+    /// Waits for the next change, up to a time limit.
     private func nextEvent(within limit: Duration) async {
         let number = reaching.waiters.makeNumber()
         let clock = clock
@@ -196,7 +198,7 @@ extension InvalidationSharing {
 
     // MARK: The fleet
 
-    /// This node, and the others as the log lists them.
+    /// Returns this node, and the other nodes in the log.
     package func fleet() async -> FleetState {
         var fleet = FleetState(
             node: settings.node.text,
@@ -223,8 +225,8 @@ extension InvalidationSharing {
 
 extension FleetState.Node {
     /// - Parameters:
-    ///   - now: by the clock of the log's server.
-    ///   - end: of the log; `nil` if it is empty.
+    ///   - now: the time on the clock of the log's server.
+    ///   - end: the end of the log; `nil` if the log is empty.
     package init(_ row: NodeRow, at now: EngineTime, end: LogPosition?) {
         self.init(
             name: row.report.name.text,

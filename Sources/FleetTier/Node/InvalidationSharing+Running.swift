@@ -3,22 +3,22 @@ import Logging
 
 extension InvalidationSharing {
     /// The shortest and longest pause between two attempts to use the engine. An attempt without a
-    /// connection sends nothing; the engine's client paces its connections itself.
+    /// connection sends nothing; the engine's client limits its own connection attempts.
     private static let waits = (first: Duration.milliseconds(50), longest: Duration.milliseconds(250))
-    /// How long a read waits for the next entry, and the pause between two heartbeats.
+    /// The time that a read waits for the next entry, and the interval between heartbeats.
     private static let beat = Duration.seconds(1)
-    /// The number of epochs in a row that count as a failure.
+    /// The number of consecutive epochs that count as a failure.
     private static let epochsInARow = 8
 
     /// Follows the log and publishes waiting invalidations until the task is cancelled. It keeps
-    /// retrying an engine that is unusable, including at the start.
+    /// retrying an unusable engine, including at startup.
     package func run() async {
         var delay = Self.waits.first
         var epochs = 0
         begin()
         while !Task.isCancelled {
             do {
-                // Before the first check of the journal, so that no addition is missed.
+                // Subscribe before the first check of the journal, so that no addition is missed.
                 let additions = additions()
                 try await connect()
                 while try await read(wait: .zero) > 0 {}
@@ -27,7 +27,7 @@ extension InvalidationSharing {
                 (delay, epochs) = (Self.waits.first, 0)
                 try await stay(publishing: additions)
             } catch FleetLogError.wrongEpoch where epochs < Self.epochsInARow {
-                // Another server, or a lost log: its epoch must be begun and read.
+                // The server changed or lost its log: begin its epoch and read it.
                 epochs += 1
                 disconnect(because: FleetLogError.wrongEpoch)
             } catch {
@@ -40,7 +40,7 @@ extension InvalidationSharing {
         disconnect(because: CancellationError())
     }
 
-    /// Follows until something fails.
+    /// Follows the log until something fails.
     private func stay(publishing additions: AsyncStream<Void>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.follow() }
@@ -48,7 +48,7 @@ extension InvalidationSharing {
             group.addTask { try await self.beat() }
             let end = await group.nextResult()
             group.cancelAll()
-            // The next confirmation may take long.
+            // The next confirmation may take a long time.
             try await makeDurable()
             try end?.get()
         }
@@ -65,8 +65,8 @@ extension InvalidationSharing {
                 try note(error, &allowance)
                 continue
             }
-            // Entries that arrive meanwhile are applied together. After a full batch there is no
-            // pause, because the node is behind.
+            // Entries that arrive during the pause are applied together. After a full batch there
+            // is no pause, because the node is behind.
             if count > 0, count < Self.batch { try await pause(Self.readingPause) }
         }
     }
@@ -94,7 +94,7 @@ extension InvalidationSharing {
                 if beats % 60 == 59 { try await trim() }
                 allowance.renew()
             } catch {
-                // Contact is not extended.
+                // A timeout does not extend the contact.
                 try note(error, &allowance)
             }
             beats += 1
@@ -102,7 +102,7 @@ extension InvalidationSharing {
         }
     }
 
-    /// - Throws: the error, unless the allowance covers it. The error is counted in either case.
+    /// - Throws: the error, unless the allowance covers it. The error is counted either way.
     private func note(_ error: any Error, _ allowance: inout TimeOutAllowance) throws {
         guard allowance.passes(error) else { throw error }
         status.countFailure("\(error)")

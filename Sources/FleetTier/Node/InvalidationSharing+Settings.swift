@@ -7,24 +7,25 @@ extension InvalidationSharing {
         package var node: NodeName
         /// The program's version, shown to other nodes.
         package var version: String
-        /// The time limit for one call of the engine. 50 ms by default
+        /// The time limit for one engine call. 50 ms by default.
         package var timeout: Duration
-        /// How many replicas must confirm a write. 0 by default: only the engine
+        /// The number of replicas that must confirm a write. 0 by default: only the engine itself
+        /// confirms.
         package var quorum: Int
         /// Whether a node that has lost contact with the log keeps serving stored responses.
         package var cutOff = CutOff.serve
-        /// How much of the log is retained. 25 h and 1,000,000 entries by default
+        /// The part of the log that is retained. 25 h and 1,000,000 entries by default.
         package var retention: (time: Duration, entries: Int)
-        /// How long a confirmed contact counts. If the log is lost within that time, this node has
-        /// heard everything in it. 5 s by default
+        /// The time for which a confirmed contact counts. If the log is lost within that time, this
+        /// node has seen every entry. 5 s by default.
         package var lease = Duration.seconds(5)
-        /// Extended by ``lease`` with each confirmed contact, and notified when the log has been
-        /// read for the first time; `nil` if it is not needed.
+        /// The lease that each confirmed contact extends by ``lease``. It is also notified when the
+        /// log has been read for the first time. `nil` if no lease is needed.
         package var contact: ContactLease?
-        /// How long a starting node waits for a log that does not reply: ten calls, and at least a
-        /// second.
+        /// The time that a starting node waits for a log that does not reply: ten calls, but at
+        /// least one second.
         package var startLimit: Duration { max(timeout * 10, .seconds(1)) }
-        /// How long the journal keeps confirmed entries, in seconds. 600 by default
+        /// The time for which the journal keeps confirmed entries, in seconds. 600 by default.
         package var settledTime: Int64 = 600
 
         package init(

@@ -5,22 +5,24 @@ package import Logging
 /// Shares a store's invalidations with the other nodes of a fleet, through a log that all nodes
 /// read and write.
 ///
-/// The local store is always the authority. An engine that is unreachable or slow, has lost its
-/// log, or lies can at most cause stored responses to be marked, which are then validated before
-/// their next use. A purge is in force and durable here before the log receives it.
+/// The local store is always authoritative. An engine that is unreachable or slow, has lost its
+/// log, or lies can at most cause stored responses to be marked, and marked responses are validated
+/// before their next use. A purge takes effect and is durable here before the log receives it.
 ///
-/// ``run()`` performs its steps until it is cancelled: ``connect()``, ``read(wait:)``,
+/// ``run()`` performs these steps until it is cancelled: ``connect()``, ``read(wait:)``,
 /// ``publish()``, ``confirm()``. Tests call them one by one.
 package actor InvalidationSharing {
-    /// How long a purge that removes responses does so at other nodes. Later, their copies may be
-    /// newer than the purge and the only offline copies, so the purge only marks them.
+    /// The time during which a removing purge also removes responses at other nodes. After that,
+    /// their copies may be newer than the purge, or the only offline copies, so the purge only
+    /// marks them.
     static let removalTime = Duration.seconds(60)
-    /// The pause between two reads under load, because each read makes every hot response check its
+    /// The pause between two reads under load. Each read makes every hot response check its
     /// conditions again.
     static let readingPause = Duration.milliseconds(25)
-    /// The number of failures in a row after which one warning is logged.
+    /// The number of consecutive failures after which one warning is logged.
     static let failuresUntilWarning = 4
-    /// The number of entries in one read, and of invalidations taken from the journal at a time.
+    /// The maximum number of entries in one read, and of invalidations taken from the journal at a
+    /// time.
     static let batch = LogBatch.mostEntries
     /// The maximum number of bytes published in one call, unless a single entry is longer.
     static let publishedBytes = 64 << 10
@@ -43,29 +45,30 @@ package actor InvalidationSharing {
     /// Identifies this process; `nil` before the store has joined.
     package private(set) var identity: NodeIdentity?
     private let process: UInt64
-    /// The nodes of the fleet as this node has seen them.
+    /// The fleet's nodes as this node has seen them.
     var roster = NodeRoster()
     var watch = NodeWatch()
     /// Whether this node has stopped reporting.
     var isEnding = false
-    /// When ``run()`` began.
+    /// When ``run()`` started.
     private var startedAt: Duration?
-    /// The engine's time minus the node's, in milliseconds, as last measured.
+    /// The engine's time minus this node's time, in milliseconds, as last measured.
     private var offset: Int64 = 0
-    /// Whether the log has been followed since the start.
+    /// Whether this node has followed the log since startup.
     private var hasFollowed = false
-    /// The failures in a row.
+    /// The number of consecutive failures.
     private var failures = 0
-    /// Everything that this node has published is in the log, up to this position.
+    /// The position up to which everything that this node has published is in the log.
     private(set) var published = LogPosition.zero
-    /// How many additions to the journal are published; `nil` before the journal was first checked.
+    /// The number of published additions to the journal; `nil` before the first check of the
+    /// journal.
     private(set) var publishedAdditions: UInt64?
-    /// The position up to which the log has everything that this node has published; `nil` before
+    /// The position up to which the log has everything that this node has published; `nil` until
     /// that is known.
     package var publishedPosition: LogPosition? { publishedAdditions.map { _ in published } }
     /// The callers that wait for a publication or for the log's confirmation.
     var reaching = ReachState()
-    /// The last position that is durable in the store. Later entries may be lost in a power cut, so
+    /// The last position that is durable in the store. A power failure may lose later entries, so
     /// other nodes must not rely on them.
     private var durable: LogPosition?
 
@@ -97,17 +100,17 @@ package actor InvalidationSharing {
     }
 
     private static let start = ContinuousClock.now
-    /// The time since an instant in the past, by a clock that is never set.
+    /// Returns the time since a fixed instant in the past, on a monotonic clock.
     package static let systemUptime: @Sendable () -> Duration = { ContinuousClock.now - start }
 
-    /// The current time by the engine's clock, as last measured.
+    /// The current time on the engine's clock, as last measured.
     var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
 
     func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
 
     // MARK: Steps
 
-    /// Joins the log, and begins an epoch if the server has none of its own.
+    /// Joins the log, and begins an epoch if the server does not have one.
     package func connect() async throws {
         status.enter(.connecting)
         status.countConnection()
@@ -121,7 +124,7 @@ package actor InvalidationSharing {
         }
         status.setWaiting(try await log.unpublishedCount())
         try await measureTime()
-        // A copy, because other steps run while the engine is asked.
+        // A copy, because other steps run while this step waits for the engine.
         var random = generator
         let epoch = try await engine.begin(
             knowing: follower?.highestEpoch ?? 0,
@@ -130,7 +133,7 @@ package actor InvalidationSharing {
         )
         generator = random
         follower?.begin(epoch)
-        // Also in the same epoch, because the node must first read what it missed.
+        // Even in the same epoch, the node must first read the entries that it missed.
         status.enter(.resyncing)
     }
 
@@ -144,7 +147,7 @@ package actor InvalidationSharing {
 
     /// Reads the next entries and applies them.
     ///
-    /// - Parameter wait: how long to wait for the first entry.
+    /// - Parameter wait: the time to wait for the first entry.
     /// - Returns: the number of entries.
     @discardableResult
     package func read(wait: Duration) async throws -> Int {
@@ -195,7 +198,8 @@ package actor InvalidationSharing {
     }
 
     private func apply(_ reading: Follower.Reading) async throws {
-        // Before the journal is updated, so that no caller gets a position that is too early.
+        // Set this before the journal is updated, so that no caller gets a position that is too
+        // early.
         if mayHaveOwn(reading) { published = max(published, reading.cursor.position) }
         if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
             let fresh = try await log.append(reading.steps, through: reading.kept, at: wall.now())
@@ -225,15 +229,15 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Whether the reading may include a waiting invalidation of this node: the reply to its
-    /// publication was lost, or another node has published it again.
+    /// Returns whether the reading may include a waiting invalidation of this node: the reply to
+    /// its publication was lost, or another node has published it again.
     private func mayHaveOwn(_ reading: Follower.Reading) -> Bool {
         publishedAdditions.map { $0 < log.additionCount } ?? true
             || reading.steps.contains { if case .republish = $0 { true } else { false } }
     }
 
-    /// Reads the whole retained log, to decide whether responses of other nodes are current. It was
-    /// already in force here, or everything stored earlier is marked.
+    /// Reads the whole retained log, to decide whether other nodes' responses are current. All of
+    /// it is already applied here, or everything stored earlier is marked.
     private func readRetained() async throws {
         guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
             let bounds = try await engine.bounds(within: settings.timeout)
@@ -245,12 +249,12 @@ package actor InvalidationSharing {
             guard batch.epoch == epoch, let first = batch.entries.first, let last = batch.entries.last else {
                 throw FleetLogError.wrongEpoch
             }
-            // Some may have been trimmed meanwhile.
+            // Some entries may have been trimmed in the meantime.
             if after == .zero { known.raiseLowWaterMark(to: first.position.previous) }
             for entry in batch.entries {
                 switch entry.content {
                 case .marker: break
-                // It may concern any response.
+                // It may affect any response.
                 case .unreadable: known.note(.all, at: entry.position)
                 case .purge(let sealed):
                     known.note(open(sealed)?.scope ?? .all, at: entry.position)
@@ -261,20 +265,22 @@ package actor InvalidationSharing {
         purges.setKnown(known)
     }
 
-    /// Opens a sealed purge; returns `nil`, and counts it, if it does not belong to this fleet.
+    /// Decrypts a purge. Returns `nil` and counts the entry if the purge does not belong to this
+    /// fleet.
     private func open(_ sealed: [UInt8]) -> FleetInvalidation? {
         guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
         var effect = record.effect
-        // By the clocks of the engine and of both nodes, because the engine may lie about its own.
+        // Uses the clocks of the engine and of both nodes, because the engine may report a wrong
+        // time.
         let issuedAt = min(EngineOffset(milliseconds: offset).timestamp(record.issuedAt), record.issuedLocally)
         let oldest = wall.now().adding(.zero - Self.removalTime)
         if effect == .remove, issuedAt < oldest { effect = .mark(.unspecified) }
         return FleetInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
     }
 
-    /// Publishes waiting invalidations in their order.
+    /// Publishes waiting invalidations in order.
     ///
-    /// - Returns: the number of invalidations.
+    /// - Returns: the number of published invalidations.
     @discardableResult
     package func publish() async throws -> Int {
         var count = 0
@@ -298,7 +304,8 @@ package actor InvalidationSharing {
                         throw FleetLogError.malformed("positions")
                     }
                     for (invalidation, place) in zip(waiting[positions.count...], places) {
-                        // Before it counts as published, so that it is known at every moment.
+                        // Note the purge before it counts as published, so that it is known at
+                        // every moment.
                         purges?.note(invalidation.scope, at: place)
                         positions[invalidation.id] = place
                     }
@@ -307,12 +314,13 @@ package actor InvalidationSharing {
                 failure = error
             }
             if let last = positions.values.max() { published = max(published, last) }
-            // Even if one failed, because the others need not be published again.
+            // Record the positions even if one entry failed, because the other entries need not be
+            // published again.
             if !positions.isEmpty { try await log.published(positions) }
             count += positions.count
             status.countPublished(positions.count)
             if let failure { throw failure }
-            // Additions that arrived meanwhile have their own signal.
+            // Additions that arrive in the meantime send their own signal.
             guard isAll else { continue }
             status.setWaiting(0)
             notePublished(additions)
@@ -322,13 +330,13 @@ package actor InvalidationSharing {
 
     private func notePublished(_ additions: UInt64) {
         purges?.notePublished(additions)
-        // The log's positions of purges from before the start are not known yet.
+        // The log positions of purges from before startup are not known yet.
         guard hasFollowed else { return }
         publishedAdditions = max(additions, publishedAdditions ?? 0)
         reaching.waiters.wakeAll()
     }
 
-    /// Seals as many waiting invalidations as one call publishes.
+    /// Seals as many waiting invalidations as fit in one call.
     private func seal(_ waiting: ArraySlice<FleetInvalidation>) throws -> [NewEntry] {
         var entries: [NewEntry] = []
         var byteCount = 0
@@ -337,7 +345,7 @@ package actor InvalidationSharing {
             do {
                 sealed = try seal(invalidation)
             } catch {
-                // The entries before it are published first.
+                // The entries before the invalid entry are published first.
                 if entries.isEmpty { throw error }
                 break
             }
@@ -361,17 +369,19 @@ package actor InvalidationSharing {
         return try sealer.seal(record, using: &generator)
     }
 
-    /// Reports this node's position to the others, and has the log confirm the earlier writes.
+    /// Reports this node's position to the other nodes, and waits for the log to confirm the
+    /// earlier writes.
     package func confirm() async throws {
         guard let follower, let epoch = follower.epoch, follower.isFollowing, !isEnding else { return }
         let through = max(follower.cursor.position, published)
         let start = wall.now()
-        // A clock that is never set and that continues while the process is stopped.
+        // A monotonic clock that continues while the process is suspended.
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         reaching.note(following: epoch.number, at: uptime())
         try await makeDurable()
-        // Before other nodes count this node, because they must learn of every node that it knows.
+        // Do this before other nodes count this node, because they must learn of every node that it
+        // knows.
         try await tendNodes(in: epoch.number, at: follower)
         guard let identity else { return }
         let report = report(follower, as: identity)
@@ -385,13 +395,13 @@ package actor InvalidationSharing {
             )
             guard replicas >= settings.quorum else { return giveUpStart() }
         }
-        // If the log was read to its end, all purges from before the start are in force, and other
+        // If the log was read to its end, all purges from before startup are applied, and other
         // nodes wait for this node from now on.
         if status.state == .following { settings.contact?.endStart() }
-        // Another epoch may have begun meanwhile, and this confirmation says nothing about it.
+        // Another epoch may have begun in the meantime, and this confirmation does not cover it.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
-        // A purge that cannot be opened may concern any response.
+        // A purge that cannot be decrypted may affect any response.
         if self.follower?.hold == nil { settings.contact?.extend(from: contact, by: settings.lease) }
         try await log.settle(
             through: through,
@@ -400,14 +410,14 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Syncs the entries that this node has applied, if the store has not synced them yet.
+    /// Syncs the entries that this node has applied, unless the store has already synced them.
     func makeDurable() async throws {
         guard let position = follower?.cursor.position, position != durable else { return }
         try await log.synchronize()
         durable = position
     }
 
-    /// Removes old entries of the log, which any node may do.
+    /// Removes old entries from the log. Any node may do this.
     package func trim() async throws {
         let now = engineTime
         try await engine.trim(
@@ -418,7 +428,7 @@ package actor InvalidationSharing {
             ),
             within: settings.timeout
         )
-        // An entry that could not be opened will not come again.
+        // A removed entry cannot be read again, so it can never be decrypted.
         guard follower?.hold != nil, let bounds = try await engine.bounds(within: settings.timeout),
             let reading = follower?.forgotten(before: bounds.first)
         else { return }
@@ -427,15 +437,15 @@ package actor InvalidationSharing {
 
     func additions() -> AsyncStream<Void> { log.additions() }
 
-    /// Waits for the duration, plus or minus up to a fifth, so that the nodes of a fleet do not act
-    /// in step.
+    /// Waits for the duration, plus or minus up to 20 percent, so that the nodes of a fleet do not
+    /// act in lockstep.
     func pause(_ duration: Duration) async throws {
         try await clock.sleep(for: duration * Double.random(in: 0.8...1.2, using: &generator), tolerance: nil)
     }
 
     func begin() { startedAt = startedAt ?? uptime() }
 
-    /// Lets 'cut-off' decide if the log stays unusable.
+    /// Ends the wait at startup, so that the `cut-off` setting applies if the log stays unusable.
     private func giveUpStart() {
         if let startedAt, uptime() - startedAt >= settings.startLimit { settings.contact?.endStart() }
     }
@@ -445,7 +455,7 @@ package actor InvalidationSharing {
         disconnect(because: error)
         giveUpStart()
         failures += 1
-        // A single failure is not logged: a connection may just be opening, for example.
+        // A single failure is not logged. For example, a connection may just be opening.
         guard failures == Self.failuresUntilWarning else { return }
         logger.warning(
             "the fleet log is unusable; this node's purges wait, and purges of other nodes arrive late",
@@ -453,7 +463,7 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Notes that the connection was lost. The store keeps its position in the log.
+    /// Records that the connection was lost. The store keeps its position in the log.
     package func disconnect(because error: any Error) {
         if case InvalidationLogError.notJoined = error { follower = nil }
         follower?.loseContact()

@@ -1,18 +1,18 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The position of the last purge of each scope in the fleet log. It decides whether responses of
-/// other nodes are current.
+/// The position of the last purge of each scope in the fleet log. It decides whether other nodes'
+/// responses are current.
 ///
-/// A response is old if a purge after its fencing position concerns it. No clocks are compared.
+/// A response is outdated if a purge after its fencing position affects it. No clocks are compared.
 struct KnownPurges: Sendable {
-    /// The number of scopes that are remembered. About 12 MiB
+    /// The maximum number of remembered scopes, which take about 12 MiB.
     static let capacity = 262_144
-    /// The number of prefixes and hosts that are remembered.
+    /// The maximum number of remembered prefixes and hosts.
     static let wideCapacity = 64
 
-    /// By the hash of a scope. If two scopes share a hash, a current response may count as old,
-    /// which costs a request.
+    /// The last position by hash of the scope. If two scopes share a hash, a current response may
+    /// count as outdated; the only cost is an extra request.
     private var last: [Int: LogPosition] = [:]
     /// Prefixes and hosts, which cannot be looked up from a response.
     private var wide: [(scope: InvalidationScope, position: LogPosition)] = []
@@ -21,7 +21,7 @@ struct KnownPurges: Sendable {
     /// accepted.
     private(set) var lowWaterMark: LogPosition
 
-    /// - Parameter lowWaterMark: the position from which all purges will be noted.
+    /// - Parameter lowWaterMark: the position after which every purge will be recorded.
     init(lowWaterMark: LogPosition) { self.lowWaterMark = lowWaterMark }
 
     mutating func raiseLowWaterMark(to position: LogPosition) { lowWaterMark = max(lowWaterMark, position) }
@@ -48,15 +48,15 @@ struct KnownPurges: Sendable {
         raiseLowWaterMark(to: wide.removeFirst().position)
     }
 
-    /// Forgets the older half, so that this is rarely necessary.
+    /// Forgets the older half, so that this runs rarely.
     private mutating func forget() {
         let positions = last.values.sorted()
         raiseLowWaterMark(to: positions[positions.count / 2])
         last = last.filter { $0.value > lowWaterMark }
     }
 
-    /// Whether a response is as current as a new one from the origin: no purge after its fencing
-    /// position concerns it, and none can have been missed.
+    /// Returns whether a response is as current as a new response from the origin: no purge after
+    /// its fencing position affects it, and none can have been missed.
     func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
         guard fencingPosition >= lowWaterMark, fencingPosition >= lastOfAll else { return false }
         func isPurged(_ scope: InvalidationScope) -> Bool {
@@ -69,7 +69,7 @@ struct KnownPurges: Sendable {
 }
 
 extension InvalidationScope {
-    /// Whether it covers a response.
+    /// Returns whether the scope covers a response.
     func concerns(_ key: CacheKey, tags: [String]) -> Bool {
         switch self {
         case .all: true

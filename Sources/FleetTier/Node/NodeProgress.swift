@@ -1,19 +1,20 @@
 package import HTTPCache
 
-/// How far the nodes of a fleet have applied the log up to a position.
+/// The progress of a fleet's nodes in applying the log up to a position.
 package struct NodeProgress: Sendable, Hashable {
     package var nodes: PurgeReach.Nodes
 
     /// Whether every node has applied the log up to the position.
     package var isEverywhere: Bool { nodes.behind == 0 }
 
-    /// The asking node has applied its own purges, so its own row does not matter.
+    /// Counts the nodes. The calling node has applied its own purges, so its own row does not
+    /// matter.
     ///
     /// - Parameters:
-    ///   - rows: of all nodes.
-    ///   - own: the identity of the node that asks.
-    ///   - now: by the clock of the log's server.
-    ///   - lease: how long a contact counts. Clock rates may differ by two percent.
+    ///   - rows: the rows of all nodes.
+    ///   - own: the identity of the calling node.
+    ///   - now: the time on the clock of the log's server.
+    ///   - lease: the time for which a contact counts. Clock rates may differ by two percent.
     package init(
         _ rows: [NodeRow],
         own: NodeIdentity?,
@@ -39,19 +40,21 @@ package struct NodeProgress: Sendable, Hashable {
                 )
             )
         }
-        // The nodes that have been away longest come first, because they are the reason.
+        // The nodes that have been away longest come first, because they are the likely reason for
+        // the wait.
         waiting.sort { ($1.seenSeconds, $0.node) < ($0.seenSeconds, $1.node) }
         nodes = PurgeReach.Nodes(applied: applied, waiting: waiting)
     }
 }
 
 extension NodeRow {
-    /// Seconds since the report.
+    /// Returns the seconds since the report.
     package func secondsAgo(at now: EngineTime) -> Int64 { max(0, now.elapsedMilliseconds(since: seenAt) / 1000) }
 }
 
 extension LogPosition {
-    /// The number of entries from this position to another; `nil` if it is in another epoch.
+    /// Returns the number of entries from this position to another; `nil` if the other position is
+    /// in another epoch.
     package func distance(to end: LogPosition) -> Int64? {
         guard epoch == end.epoch else { return nil }
         return number >= end.number ? 0 : Int64(clamping: end.number - number)

@@ -2,17 +2,18 @@ import HTTPCache
 
 /// The nodes of a fleet, as this node has seen them.
 ///
-/// The log may lose the rows of nodes along with everything else. The nodes keep serving, so a row
-/// counts until a newer row replaces it. Lost rows are written to the log again, as purges are from
-/// the journals, so that nodes that start later also see them.
+/// The log may lose node rows along with everything else. The nodes keep serving, so a row counts
+/// until a newer row replaces it. Lost rows are written to the log again, just as purges are
+/// written again from the journals, so that nodes that start later also see them.
 struct NodeRoster: Sendable {
-    /// The maximum number of rows to remember. The most recently seen rows stay.
+    /// The maximum number of remembered rows. The most recently seen rows are kept.
     static let limit = 1024
-    /// How long a row counts without being renewed. The log's rows are removed after the same time.
+    /// The time for which a row counts without being renewed. The log removes its rows after the
+    /// same time.
     static let lifetime = Duration.seconds(7 * 24 * 3600)
 
     private var known: [NodeIdentity: NodeRow] = [:]
-    /// The processes in the notes that the store keeps.
+    /// The processes in the notes that the store has saved.
     private var kept: Set<NodeIdentity> = []
 
     /// All rows, sorted by name.
@@ -20,8 +21,8 @@ struct NodeRoster: Sendable {
 
     init() {}
 
-    /// - Parameter notes: the result of ``notes`` in an earlier process. Lines that cannot be read
-    ///   are omitted.
+    /// - Parameter notes: the result of ``notes`` in an earlier process. Unreadable lines are
+    ///   omitted.
     init(notes: [UInt8]) {
         for line in notes.split(separator: UInt8(ascii: "\n")).prefix(Self.limit) {
             let text = String(decoding: line, as: UTF8.self)
@@ -37,8 +38,9 @@ struct NodeRoster: Sendable {
 
     private var living: Set<NodeIdentity> { Set(known.values.filter { !$0.report.hasEnded }.map(\.report.identity)) }
 
-    /// The rows, for the store to keep; `nil` if the kept notes name the same processes. With the
-    /// notes, a restart while the log is lost forgets no node.
+    /// Returns the rows in the format that the store saves; `nil` if the saved notes already name
+    /// the same processes. With these notes, a node that restarts while the log is lost still knows
+    /// every node.
     mutating func notes() -> [UInt8]? {
         let living = living
         guard living != kept else { return nil }
@@ -46,17 +48,17 @@ struct NodeRoster: Sendable {
         return Array(rows.map { "\($0.report.identity) \($0.encoded)\n" }.joined().utf8)
     }
 
-    /// Accepts the log's rows.
+    /// Adds the log's rows to the roster.
     ///
-    /// - Parameter now: by the clock of the log's server.
+    /// - Parameter now: the time on the clock of the log's server.
     /// - Returns: the rows that the log has lost.
     mutating func note(_ present: [NodeRow], at now: EngineTime) -> [NodeRowChange] {
         var lost = known
         var changes: [NodeRowChange] = []
         for row in present {
             let earlier = lost.removeValue(forKey: row.report.identity)
-            // Another node did not know that the process had ended and wrote its row again, or it
-            // was a process of this store that ended cleanly.
+            // Another node did not know that the process had ended and wrote its row again, or the
+            // process used this store and ended cleanly.
             if let earlier, earlier.report.hasEnded, earlier.seenAt >= row.seenAt, !row.report.hasEnded {
                 changes.append(end(row))
             } else {
@@ -80,11 +82,11 @@ struct NodeRoster: Sendable {
         return changes
     }
 
-    /// Later than every report of a process that ended cleanly.
+    /// A time later than every report of a process that ended cleanly.
     private static let atLast = EngineTime(milliseconds: .max)
 
-    /// Notes that this process ends. A copy of its store that is made later starts without this
-    /// row.
+    /// Records that this process is ending. A copy of its store that is made later starts without
+    /// this row.
     mutating func end(_ report: NodeReport) {
         var ended = report
         ended.hasEnded = true
@@ -92,7 +94,7 @@ struct NodeRoster: Sendable {
         kept.insert(report.identity)
     }
 
-    /// Notes that a process has ended.
+    /// Records that a process has ended.
     mutating func end(_ row: NodeRow) -> NodeRowChange {
         var ended = row
         ended.report.hasEnded = true

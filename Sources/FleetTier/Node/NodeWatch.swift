@@ -2,16 +2,16 @@
 /// its identity.
 ///
 /// A store has one process at a time. So a row with this store's identity belongs either to an
-/// earlier process, which has ended, or to a process on a copy of the store. Only the latter still
-/// reports. No other machine's clock is trusted.
+/// earlier process, which has ended, or to a process on a copy of the store. Only a process on a
+/// copy still sends reports. The check trusts no other machine's clock.
 struct NodeWatch: Sendable {
-    /// The findings of one poll.
+    /// The findings of one check.
     struct Findings: Sendable, Hashable {
         /// Rows of earlier processes of this store.
         var ended: [NodeRow] = []
-        /// A living process on a copy of this store.
+        /// A running process on a copy of this store.
         var twin: NodeIdentity?
-        /// Living nodes with this node's name.
+        /// Running nodes with this node's name.
         var namesakes: [NodeIdentity] = []
     }
 
@@ -24,9 +24,9 @@ struct NodeWatch: Sendable {
     private var sights: [NodeIdentity: Sight] = [:]
 
     /// - Parameters:
-    ///   - lease: how long a row must stay unchanged before its process counts as ended. Clock
-    ///     rates may differ by two percent.
-    ///   - now: by a clock that is never set.
+    ///   - lease: the time for which a row must stay unchanged before its process counts as ended.
+    ///     Clock rates may differ by two percent.
+    ///   - now: the time on a monotonic clock.
     mutating func observe(
         at rows: [NodeRow],
         own: NodeIdentity,

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// A node's current knowledge of the fleet log. It decides whether responses of other nodes are
+/// A node's current knowledge of the fleet log. It decides whether other nodes' responses are
 /// current.
 ///
 /// ``InvalidationSharing`` writes it, ``ResponseSharing`` reads it.
@@ -10,13 +10,13 @@ package final class PurgeView: Sendable {
     private struct State {
         var isFollowing = false
         var position = LogPosition.zero
-        /// The epochs that were read. A fencing position in any other epoch belongs to a history
-        /// that this node does not know.
+        /// The epochs that this node has read. A fencing position in any other epoch belongs to a
+        /// history that this node does not know.
         var epochs: Set<UInt64> = []
         var known: KnownPurges?
         var offset = EngineOffset(milliseconds: 0)
-        /// `nil` until the journal has been checked, because purges of an earlier process may be
-        /// waiting.
+        /// The number of published additions; `nil` until the journal has been checked, because
+        /// purges of an earlier process may be waiting.
         var additionsPublished: UInt64?
     }
 
@@ -27,10 +27,11 @@ package final class PurgeView: Sendable {
 
     // MARK: Reading
 
-    /// Whether all purges of the retained log, up to its end, are known. Costs one atomic read.
+    /// Whether this node knows all purges of the retained log, up to its end. The check costs one
+    /// atomic read.
     var isFollowing: Bool { following.load(ordering: .acquiring) }
 
-    /// The position up to which the log is in force here; `nil` while it is not followed.
+    /// The position up to which the log is applied here; `nil` while this node does not follow it.
     var position: LogPosition? { state.withLock { $0.isFollowing ? $0.position : nil } }
 
     var offset: EngineOffset { state.withLock { $0.offset } }
@@ -45,7 +46,7 @@ package final class PurgeView: Sendable {
         }
     }
 
-    /// Whether a purge of this node may be waiting to be published, so that its position is
+    /// Returns whether a purge of this node may be waiting for publication, so that its position is
     /// unknown.
     func mayWait(_ log: any InvalidationLog) -> Bool {
         state.withLock { $0.additionsPublished } != log.additionCount
@@ -53,25 +54,25 @@ package final class PurgeView: Sendable {
 
     // MARK: Writing
 
-    /// Whether the retained log must be read before responses of other nodes can be used.
+    /// Whether this node must read the retained log before it can use other nodes' responses.
     var needsLog: Bool { state.withLock { $0.known == nil } }
 
-    /// Notes that the retained log has been read.
+    /// Records that the retained log has been read.
     func setKnown(_ known: KnownPurges) { state.withLock { $0.known = known } }
 
     func note(_ scope: InvalidationScope, at position: LogPosition) {
         state.withLock { $0.known?.note(scope, at: position) }
     }
 
-    /// Notes that entries of the log are in force here.
+    /// Records that entries of the log are applied here.
     func apply(_ reading: Follower.Reading) {
         state.withLock { state in
             for case .apply(let invalidation, let position) in reading.steps {
                 state.known?.note(invalidation.scope, at: position)
             }
-            // They may concern any response.
+            // They may affect any response.
             for position in reading.unopened { state.known?.note(.all, at: position) }
-            // Some were missed, so the log must be read again from its first entry.
+            // Some entries were missed, so the log must be read again from its first entry.
             if reading.hasGap { state.known = nil }
             state.position = reading.cursor.position
             state.epochs = Set(reading.cursor.epochs.keys)
@@ -80,7 +81,7 @@ package final class PurgeView: Sendable {
         }
     }
 
-    /// Notes whether the log has been read to its end.
+    /// Records whether the log has been read to its end.
     func follow(_ isFollowing: Bool) {
         state.withLock { state in
             state.isFollowing = isFollowing && state.known != nil
@@ -90,6 +91,6 @@ package final class PurgeView: Sendable {
 
     func setOffset(_ milliseconds: Int64) { state.withLock { $0.offset = EngineOffset(milliseconds: milliseconds) } }
 
-    /// Notes that the first additions to the journal, up to a count, are published.
+    /// Records the number of additions to the journal that are published.
     func notePublished(_ additions: UInt64) { state.withLock { $0.additionsPublished = additions } }
 }

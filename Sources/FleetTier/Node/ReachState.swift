@@ -2,17 +2,17 @@ import HTTPCache
 
 /// The log's latest confirmations, and the calls that wait for the next ones.
 ///
-/// All calls share one request to the log at a time, so many waiting purges do not load it.
+/// All calls share one request to the log at a time, so many waiting purges do not overload it.
 struct ReachState {
-    /// Replicas that have everything up to a position.
+    /// The number of replicas that have everything up to a position.
     struct Confirmation {
         var epoch: UInt64
         var position: LogPosition
         var replicas: Int
     }
 
-    /// The rows of all nodes, including rows that the log has lost. The log was still in the epoch
-    /// after they were read.
+    /// The rows of all nodes, including rows that the log has lost. After they were read, the log
+    /// was still in the same epoch.
     struct Rows {
         var epoch: UInt64
         var rows: [NodeRow]
@@ -24,20 +24,20 @@ struct ReachState {
     var waiters = Waiters()
     var confirmation: Confirmation?
     var rows: Rows?
-    /// When the log was last asked about its replicas, or the deadline of a pending request.
+    /// When the log was last asked about its replicas, or the deadline of the pending request.
     var replicasAsked: Duration?
-    /// The same for nodes.
+    /// When the log was last asked about the nodes, or the deadline of the pending request.
     var nodesAsked: Duration?
-    /// The epoch that this node follows, and since when.
+    /// The epoch that this node follows, and when it began to follow it.
     private var followed: (epoch: UInt64, since: Duration)?
 
     mutating func note(following epoch: UInt64, at now: Duration) {
         if followed?.epoch != epoch { followed = (epoch, now) }
     }
 
-    /// Whether a contact that was made before `epoch`, and counts for `contact`, has expired.
+    /// Returns whether a contact that was made before `epoch` and lasts for `contact` has expired.
     ///
-    /// The rows of nodes cannot tell: a lost log has none, and another server has a different
+    /// The node rows cannot answer this: a lost log has none, and another server has a different
     /// clock.
     func hasOutlasted(_ contact: Duration, before epoch: UInt64, at now: Duration) -> Bool {
         guard let followed, followed.epoch == epoch else { return false }

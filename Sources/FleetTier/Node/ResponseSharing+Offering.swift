@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 
 extension ResponseSharing {
-    /// How long a value stays after it becomes stale, so that other nodes can validate it.
+    /// The time that a value is kept after it becomes stale, so that other nodes can validate it.
     private static let staleTime = Duration.seconds(60)
 
     // MARK: Offers
@@ -14,7 +14,7 @@ extension ResponseSharing {
         let lease = offer.lease.flatMap { leases.remove($0.number) }
         do {
             guard let body = try await body(of: offer.response) else {
-                // It has been purged, replaced or evicted since.
+                // The response has been purged, replaced or evicted in the meantime.
                 counts.count(.dropped)
                 return await giveBack(lease)
             }
@@ -37,7 +37,7 @@ extension ResponseSharing {
         return try await store.openBody(of: response)
     }
 
-    /// - Returns: whether it was put. It is not put over a later response.
+    /// - Returns: whether the response was put. It does not replace a later response.
     private func put(_ offer: FleetOffer, _ body: BodyStream, releasing lease: FetchLease?) async throws -> Bool {
         var generator = SystemRandomNumberGenerator()
         let (key, draft) = (offer.draft.key, offer.draft)
@@ -61,7 +61,7 @@ extension ResponseSharing {
         let value = try sealer.seal(envelope, as: name, using: &generator)
         counts.count(sent: value.readableBytes)
         let isPut = try await values.put(value, as: name, for: lifetime, releasing: nil, within: settings.timeout)
-        // The variant first, so that a reader that finds the list also finds the variant.
+        // Put the variant first, so that a reader that finds the list also finds the variant.
         guard var list = VaryList(key: key, names: vary, respondedAt: envelope.respondedAt) else { return isPut }
         if let present = try await values.values([names.envelope], within: settings.timeout)[0],
             case .varyList(let earlier)? = try? sealer.open(present, as: names.envelope, for: key)
@@ -79,7 +79,8 @@ extension ResponseSharing {
         return isPut
     }
 
-    /// The content of an envelope: the body, or its chunks, which this call puts.
+    /// Returns the content of an envelope: the body itself, or a reference to its chunks, which
+    /// this call puts.
     private func content(
         of body: BodyStream,
         _ length: Int64,
@@ -98,7 +99,7 @@ extension ResponseSharing {
         func send() async throws {
             guard !sealed.isEmpty else { return }
             counts.count(sent: sealed.reduce(0) { $0 + $1.bytes.readableBytes })
-            // Longer than the envelope, which must not name chunks that are gone.
+            // Chunks outlive the envelope, which must not name chunks that are gone.
             try await values.putChunks(sealed, for: lifetime + .seconds(30), within: settings.timeout)
             sealed = []
         }
@@ -129,12 +130,12 @@ extension ResponseSharing {
             case .remove(let name): _ = try await values.extend([name], for: .milliseconds(1), within: settings.timeout)
             }
         } catch {
-            // The lease expires by itself.
+            // The lease expires on its own.
             logger.debug("a lease was not released", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Renews the leases of slow fetches after a third of the lease time.
+    /// Renews the leases of slow fetches after one third of the lease time.
     func renewLeases() async {
         while (try? await clock.sleep(for: settings.lease / 3, tolerance: nil)) != nil {
             for lease in leases.present(since: wall.now().adding(.zero - Self.renewalLimit)) {

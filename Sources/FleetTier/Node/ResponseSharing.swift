@@ -6,29 +6,31 @@ import Synchronization
 
 /// Shares stored responses with the other nodes of a fleet.
 ///
-/// Each value has a fencing position: how far its node had applied the purges of the fleet log
-/// before it asked the origin. A reader compares that position with the purges that it knows. So
-/// correctness does not depend on when a value arrives, on clocks, or on whether it arrives at all.
+/// Each value has a fencing position: the position up to which its node had applied the purges of
+/// the fleet log before it contacted the origin. A reader compares that position with the purges
+/// that it knows. So correctness does not depend on clocks or on when, or whether, a value arrives.
 package final class ResponseSharing: FleetResponses {
     package struct Settings: Sendable {
-        /// The time limit for one call of the engine. 50 ms by default
+        /// The time limit for one engine call. 50 ms by default.
         package var timeout = Duration.milliseconds(50)
-        /// The longest body, in bytes. 8 MiB by default
+        /// The maximum length of a body, in bytes. 8 MiB by default.
         package var largestBody = 8 << 20
-        /// The longest lifetime of a value. 24 h by default: an hour less than the log is retained
+        /// The maximum lifetime of a value. 24 h by default, which is one hour less than the log is
+        /// retained.
         package var longest = Duration.seconds(24 * 3600)
-        /// How long a node waits for another node that asks the origin. 1 s by default; zero turns
-        /// off waiting and leases
+        /// The time that a node waits for another node that is fetching from the origin. 1 s by
+        /// default; zero turns off waiting and leases.
         package var wait = Duration.seconds(1)
-        /// How long a lease lasts unless it is renewed. 10 s by default
+        /// The duration of a lease, unless it is renewed. 10 s by default.
         package var lease = Duration.seconds(10)
 
         package init() {}
     }
 
-    /// The maximum number of waiting offers; a new offer drops the oldest.
+    /// The maximum number of waiting offers. When the queue is full, a new offer replaces the
+    /// oldest.
     static let offerLimit = 1024
-    /// How long other nodes are told not to wait for each other.
+    /// The time for which other nodes are told not to wait for each other.
     static let passTime = Duration.seconds(5)
     /// The maximum time for which a lease is renewed.
     static let renewalLimit = Duration.seconds(60)
@@ -146,12 +148,12 @@ package final class ResponseSharing: FleetResponses {
         orders.continuation.yield(.remove(name))
     }
 
-    // MARK: Looking
+    // MARK: Peer lookups
 
     /// Opens a value and decides whether it is current.
     ///
     /// - Parameter value: the value under the key's envelope name; `nil` if there is none.
-    /// - Returns: `nil` if it cannot be used.
+    /// - Returns: `nil` if the value cannot be used.
     func lookUp(_ query: PeerQuery, _ names: ValueNames, in value: ByteBuffer?) async throws -> PeerResponse? {
         guard let value, let content = open(value, as: names.envelope, for: query.key) else { return nil }
         switch content {
@@ -188,7 +190,8 @@ package final class ResponseSharing: FleetResponses {
     ) async throws -> PeerResponse? {
         let draft = envelope.draft(at: wall.now(), purges.offset)
         guard query.accepts(draft) else { return nil }
-        // The order matters: a purge that is published meanwhile is known before it stops waiting.
+        // The order matters: a purge that is published in the meantime becomes known before it
+        // stops waiting.
         guard try await !isPurgedUnpublished(draft),
             purges.isCurrent(draft.key, tags: draft.tags, fencingPosition: envelope.fencingPosition)
         else {
@@ -198,7 +201,7 @@ package final class ResponseSharing: FleetResponses {
         return PeerResponse(draft: draft, body: body(of: envelope, names))
     }
 
-    /// Whether an unpublished purge of this node concerns a response.
+    /// Returns whether an unpublished purge of this node affects a response.
     private func isPurgedUnpublished(_ draft: ResponseDraft) async throws -> Bool {
         guard purges.mayWait(log) else { return false }
         let limit = LogBatch.mostEntries
@@ -250,11 +253,11 @@ package final class ResponseSharing: FleetResponses {
         logger.debug("peer lookups fail", metadata: ["error": "\(error)"])
     }
 
-    // MARK: Leading
+    // MARK: Leases
 
-    /// Looks at a value and its lease.
+    /// Reads a value and its lease.
     ///
-    /// - Parameter isLast: whether a timeout ends the wait. A single timeout only means a busy
+    /// - Parameter isLast: whether a timeout ends the wait. A single timeout usually means a busy
     ///   machine, and the other node's request continues.
     /// - Returns: `nil` after a timeout.
     private func readLease(at names: ValueNames, isLast: Bool) async throws -> LeaseReading? {

@@ -3,17 +3,17 @@ import Synchronization
 
 /// A node's view of its fleet log, for metrics, health and the control plane.
 package final class SharingStatus: Sendable {
-    /// The values of `holdfast_fleet_state`.
+    /// The state of the connection, with the values of `holdfast_fleet_state`.
     package enum State: Int, Sendable, CaseIterable {
         case off = 0
-        /// It connects to the engine or begins an epoch.
+        /// The node is connecting to the engine or beginning an epoch.
         case connecting = 1
-        /// It reads the entries that arrived while it was away.
+        /// The node is reading the entries that arrived while it was away.
         case resyncing = 2
         case following = 3
         case cutOff = 4
 
-        /// The state in words.
+        /// The name of the state.
         package var name: String {
             switch self {
             case .off: "off"
@@ -25,18 +25,18 @@ package final class SharingStatus: Sendable {
         }
     }
 
-    /// Counts since the start.
+    /// Counts since startup.
     package struct Counts: Sendable, Hashable {
-        /// Invalidations of other nodes that were applied.
+        /// The number of applied invalidations from other nodes.
         package var applied = 0
         package var published = 0
         package var gaps = 0
         package var epochs = 0
-        /// Entries that do not belong to this fleet, or are damaged.
+        /// The number of entries that are damaged or do not belong to this fleet.
         package var unreadable = 0
-        /// How often the engine was unusable.
+        /// The number of times that the engine was unusable.
         package var failures = 0
-        /// How often the node connected and began to follow.
+        /// The number of times that the node connected and began to follow the log.
         package var connections = 0
     }
 
@@ -61,14 +61,14 @@ package final class SharingStatus: Sendable {
     package var waiting: Int { content.withLock { $0.waiting } }
     /// The position up to which the log was read.
     package var position: String? { content.withLock { $0.position } }
-    /// How long ago the engine last answered; `nil` if it never did.
+    /// The time since the engine last replied; `nil` if it never did.
     package var contactAge: Duration? { content.withLock { $0.contact }.map { .now - $0 } }
-    /// Why the engine is unusable now; `nil` if it is usable.
+    /// The reason that the engine is unusable now; `nil` if it is usable.
     package var problem: String? { content.withLock { $0.problem } }
 
-    /// The number of entries that are not in force here because they could not be opened.
+    /// The number of entries that are not applied here because they could not be decrypted.
     package var unopened: UInt64 { content.withLock { $0.unopened } }
-    /// The identities of living nodes with this node's name.
+    /// The identities of running nodes with this node's name.
     package var namesakes: [String] { content.withLock { $0.namesakes } }
 
     /// The state in words, for operators.

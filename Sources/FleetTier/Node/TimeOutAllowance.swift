@@ -1,20 +1,20 @@
 /// Tolerates one timeout of a fleet log between two successes.
 ///
 /// A process that is busy for the length of ``InvalidationSharing/Settings-swift.struct/timeout``
-/// has not lost its log. A call that timed out confirms nothing: an outage is noticed one call
+/// has not lost its log. A call that timed out confirms nothing: an outage is detected one call
 /// later, and the lease is not extended, so it still expires on time.
 package struct TimeOutAllowance: Sendable {
     private var isSpent = false
 
     package init() {}
 
-    /// Whether the work may continue after an error.
+    /// Returns whether work may continue after an error.
     package mutating func passes(_ error: any Error) -> Bool {
         guard !isSpent, case FleetLogError.timedOut = error else { return false }
         isSpent = true
         return true
     }
 
-    /// Notes a success.
+    /// Records a success.
     package mutating func renew() { isSpent = false }
 }

@@ -3,32 +3,33 @@ import Crypto
 /// The keys of a fleet, derived from the secret that its nodes share (HKDF-SHA-256, RFC 5869). Each
 /// key has one purpose. The description reveals nothing about the secret.
 package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The shortest secret, in bytes.
+    /// The minimum length of a secret, in bytes.
     package static let shortestSecret = 32
 
-    /// The keys of one secret.
+    /// The keys derived from one secret.
     struct Keys: Sendable {
-        /// Identifies the secret, so that only the right one is tried.
+        /// Identifies the secret, so that only the matching key is tried.
         let id: UInt8
         /// Seals entries of the log.
         let log: SymmetricKey
-        /// Seals responses, and chunks of their bodies.
+        /// Seals responses and the chunks of their bodies.
         let responses: SymmetricKey
         /// Derives the names of responses.
         let names: SymmetricKey
     }
 
-    /// Seals and opens.
+    /// The current secret's keys, which seal and open data.
     let present: Keys
-    /// Only opens, until all nodes have the new secret and the log has no old record.
+    /// The previous secret's keys, which only open data. They are needed until all nodes have the
+    /// new secret and the log has no old record.
     let previous: Keys?
-    /// Only opens, so that no node seals data that another node cannot open while the secret is
-    /// being replaced.
+    /// The next secret's keys, which only open data, so that no node seals data that another node
+    /// cannot open during the rotation.
     let next: Keys?
 
     /// - Parameters:
-    ///   - previous: the secret that was replaced.
-    ///   - next: the secret that will replace it.
+    ///   - previous: the secret that was replaced; `nil` if there is none.
+    ///   - next: the secret that will replace it; `nil` if there is none.
     /// - Returns: `nil` if a secret is shorter than ``shortestSecret``.
     package init?(secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil) {
         guard [secret, previous ?? secret, next ?? secret].allSatisfy({ $0.count >= Self.shortestSecret }) else {
@@ -39,7 +40,7 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
         self.next = next.map { Keys($0) }
     }
 
-    /// The keys that seal for one purpose.
+    /// Returns the keys that seal data for one purpose.
     func sealing(_ purpose: KeyPath<Keys, SymmetricKey>) -> SealingKeys {
         SealingKeys(
             present: SealingKeys.Key(key: present[keyPath: purpose], id: present.id),

@@ -1,7 +1,7 @@
 package import HTTPCache
 
-/// Seals purges for a log whose engine is not trusted, and opens them: AES-256-GCM (NIST SP
-/// 800-38D). The engine sees no URL, tag or key, and cannot create or change a record.
+/// Seals and opens purges for a log on an untrusted engine, with AES-256-GCM (NIST SP 800-38D). The
+/// engine cannot see a URL, tag or key, and cannot create or change a record.
 ///
 /// ```
 /// 1  version    1  key id    16  purge id    12  nonce    content    16  tag
@@ -43,7 +43,8 @@ package struct LogSealer: Sendable {
             keys.open($0, keyID: sealed[1], authenticating: header)
         }
         .get()
-        // Only a newer version of this program seals content that does not decode.
+        // Content that was sealed with the right key but does not decode comes from a newer version
+        // of this program.
         guard let record = PurgeRecord(id: id, content: content) else { throw .malformed }
         return record
     }
@@ -53,18 +54,18 @@ package struct LogSealer: Sendable {
     }
 }
 
-/// The form of a sealed record.
+/// The format of a sealed record.
 package enum SealedPurge {
     static let version: UInt8 = 1
     static let headerLength = 18
-    /// Kind, scope, two times, and a one-byte name with its length.
+    /// The kind, the scope, two times, and a one-byte name with its length.
     static let shortestContent = 20
 
-    /// The longest record, in bytes.
+    /// The maximum length of a record, in bytes.
     package static let longest =
         headerLength + SealingKeys.overhead + shortestContent + 63 + ScopeSelector.longest
 
-    /// The purge ID that a record claims, unverified; `nil` if it is not a record.
+    /// Returns the purge ID that a record claims, unverified; `nil` if the bytes are not a record.
     package static func id(of sealed: [UInt8]) -> PurgeID? {
         guard sealed.count >= headerLength + SealingKeys.overhead + shortestContent, sealed.count <= longest,
             sealed[0] == version

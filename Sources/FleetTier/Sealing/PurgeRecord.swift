@@ -1,17 +1,17 @@
 package import HTTPCache
 package import HTTPCacheSemantics
 
-/// A purge as the nodes exchange it.
+/// A purge in the form that nodes exchange.
 package struct PurgeRecord: Sendable, Hashable {
     package var id: PurgeID
     /// The node that received the request.
     package var node: NodeName
     package var effect: InvalidationEffect
     package var selector: ScopeSelector
-    /// When it was requested, by the engine's clock.
+    /// When the purge was requested, on the engine's clock.
     package var issuedAt: EngineTime
-    /// When it was requested, by the clock of the node that sealed it. The engine cannot lie about
-    /// it.
+    /// When the purge was requested, on the clock of the node that sealed it. The engine cannot
+    /// falsify it.
     package var issuedLocally: Timestamp
 
     package init(
@@ -32,15 +32,15 @@ package struct PurgeRecord: Sendable, Hashable {
 }
 
 extension PurgeRecord {
-    /// The sealed part: effect, kind of scope, both times, length of the node's name, the name, the
-    /// selector.
+    /// The sealed part: the effect, the kind of scope, both times, the length of the node's name,
+    /// the name, and the selector.
     var content: [UInt8] {
         var bytes: [UInt8] = [effect.number, selector.kind.rawValue]
         for time in [issuedAt.milliseconds, issuedLocally.milliseconds] {
             let bits = UInt64(bitPattern: time)
             bytes += (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) }
         }
-        // At most 64.
+        // A name has at most 64 bytes.
         bytes.append(UInt8(node.text.utf8.count))
         bytes += node.text.utf8
         bytes += selector.bytes

@@ -1,32 +1,33 @@
 import Crypto
 
-/// Why sealed data cannot be opened.
+/// The reason that sealed data cannot be opened.
 package enum SealFault: Error, Sendable, Hashable {
-    /// Too short, too long, or of another version.
+    /// The data is too short, too long, or of another version.
     case malformed
-    /// Sealed under an unknown secret.
+    /// The data was sealed with an unknown secret.
     case unknownKey
-    /// Not sealed by a node of this fleet, or changed, or sealed for another place.
+    /// The data was not sealed by a node of this fleet, was changed, or was sealed for a different
+    /// name or position.
     case forged
 }
 
-/// Seals with the key of the current secret, and opens also with the keys of the previous and the
-/// next secret: AES-256-GCM (NIST SP 800-38D). Everything that a fleet seals goes through this
+/// Seals with the current secret's key, and opens with the keys of the current, previous and next
+/// secrets, using AES-256-GCM (NIST SP 800-38D). All data that a fleet seals goes through this
 /// type.
 struct SealingKeys: Sendable {
     struct Key: Sendable {
         let key: SymmetricKey
-        /// Identifies the key, so that only the right one is tried.
+        /// Identifies the key, so that only the matching key is tried.
         let id: UInt8
     }
 
     static let nonceLength = 12
     static let tagLength = 16
-    /// The bytes that sealing adds.
+    /// The number of bytes that sealing adds.
     static let overhead = nonceLength + tagLength
 
     let present: Key
-    /// Only open.
+    /// Keys that only open data.
     let others: [Key]
 
     /// The parts of sealed data.
@@ -36,7 +37,7 @@ struct SealingKeys: Sendable {
         var tag: [UInt8]
     }
 
-    /// Returns results as values, because closures that lend bytes cannot throw typed errors.
+    /// Returns a result value, because closures that lend bytes cannot throw typed errors.
     ///
     /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
     func seal(
@@ -44,7 +45,7 @@ struct SealingKeys: Sendable {
         authenticating header: [UInt8],
         using generator: inout some RandomNumberGenerator
     ) -> Result<Box, FleetLogError> {
-        // Two numbers, not one per byte, because each may be a system call.
+        // Draws two numbers instead of one per byte, because each draw may be a system call.
         let random: [UInt64] = [generator.next(), generator.next()]
         let nonce = (0..<Self.nonceLength).map { UInt8(truncatingIfNeeded: random[$0 / 8] >> ($0 % 8 * 8)) }
         do {
@@ -60,9 +61,9 @@ struct SealingKeys: Sendable {
         }
     }
 
-    /// Opens nonce, content and tag, in this order.
+    /// Opens sealed data that consists of nonce, content and tag, in this order.
     ///
-    /// - Parameter id: the ID of the key under which they claim to be sealed.
+    /// - Parameter id: the ID of the key that the data claims to be sealed with.
     func open(
         _ combined: UnsafeRawBufferPointer,
         keyID id: UInt8,

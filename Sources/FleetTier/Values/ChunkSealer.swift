@@ -18,7 +18,7 @@ package struct SealedChunk: Sendable, Hashable {
 /// 1 version   1 key id   12 nonce   content   16 tag
 /// ```
 /// The chunk's name (which contains the body's ID and the index) and the number of chunks are
-/// authenticated with the content, so chunks cannot be swapped, cut or repeated.
+/// authenticated with the content, so chunks cannot be swapped, dropped or repeated.
 ///
 /// ```swift
 /// var sealer = ChunkSealer(keys: keys, names: names, id: id, length: length)
@@ -28,29 +28,29 @@ package struct SealedChunk: Sendable, Hashable {
 /// let body = try sealer.finish()
 /// ```
 package struct ChunkSealer: Sendable {
-    /// The bytes that sealing adds to a chunk.
+    /// The number of bytes that sealing adds to a chunk.
     package static let overhead = 2 + SealingKeys.overhead
 
     private let keys: SealingKeys
     private var order: ChunkOrder
 
     /// - Parameters:
-    ///   - id: random, and unique to this body.
-    ///   - length: of the body, in bytes; more than ``ValueLimits/chunkLength``.
+    ///   - id: a random ID that is unique to this body.
+    ///   - length: the body's length in bytes; more than ``ValueLimits/chunkLength``.
     package init(keys: FleetKeys, names: ValueNames, id: BodyID, length: Int) {
         self.keys = keys.sealing(\.responses)
         order = ChunkOrder(names: names, id: id, length: length)
     }
 
-    /// The length of the next chunk; `nil` after the last one.
+    /// The length of the next chunk, in bytes; `nil` after the last chunk.
     package var nextLength: Int? { order.nextLength }
 
     /// Seals the next chunk.
     ///
     /// - Parameters:
-    ///   - chunk: of ``nextLength`` bytes.
+    ///   - chunk: a chunk of ``nextLength`` bytes.
     ///   - generator: must be cryptographically secure.
-    /// - Throws: ``FleetLogError/limit(_:)`` for a chunk of another length.
+    /// - Throws: ``FleetLogError/limit(_:)`` if the chunk has a different length.
     package mutating func seal(
         _ chunk: ByteBuffer,
         using generator: inout some RandomNumberGenerator
@@ -67,9 +67,9 @@ package struct ChunkSealer: Sendable {
         return SealedChunk(name: name, bytes: ByteBuffer(header, box))
     }
 
-    /// The body, once all of its chunks are sealed.
+    /// Returns the body, once all of its chunks are sealed.
     ///
-    /// - Throws: ``FleetLogError/limit(_:)`` before that.
+    /// - Throws: ``FleetLogError/limit(_:)`` if chunks are missing.
     package func finish() throws(FleetLogError) -> ChunkedBody {
         guard nextLength == nil else { throw .limit("chunks") }
         return ChunkedBody(id: order.id, length: order.length, digest: order.digest)
@@ -78,7 +78,7 @@ package struct ChunkSealer: Sendable {
 
 /// Opens the chunks of one body, in order.
 ///
-/// Use nothing of the body before ``finish()`` has returned: a body is complete or invalid.
+/// Use nothing of the body before ``finish()`` returns: a body is either complete or invalid.
 package struct ChunkOpener: Sendable {
     private let keys: SealingKeys
     private let body: ChunkedBody
@@ -91,7 +91,8 @@ package struct ChunkOpener: Sendable {
         order = ChunkOrder(names: names, id: body.id, length: body.length)
     }
 
-    /// The names of the next chunks, at most ``ValueLimits/mostChunks``; empty after the last one.
+    /// The names of the next chunks, at most ``ValueLimits/mostChunks``; empty after the last
+    /// chunk.
     package var nextNames: [ValueName] { order.nextNames }
 
     /// Opens the next chunk.
@@ -105,7 +106,7 @@ package struct ChunkOpener: Sendable {
             keys.open(UnsafeRawBufferPointer(rebasing: $0[2...]), keyID: header[1], authenticating: authenticated)
         }
         .get()
-        // No node seals a chunk of another length under this name.
+        // No node seals a chunk of a different length under this name.
         guard content.count == expected else { throw .forged }
         let tag = sealed.readableBytesView.suffix(SealingKeys.tagLength)
         order.advance(tag: Array(tag))
@@ -114,18 +115,18 @@ package struct ChunkOpener: Sendable {
 
     /// Compares all chunks with the body's digest.
     ///
-    /// - Throws: ``SealFault/forged`` if they differ, or not all chunks were opened.
+    /// - Throws: ``SealFault/forged`` if the digest differs or a chunk was not opened.
     package func finish() throws(SealFault) {
         guard order.nextLength == nil, order.digest == body.digest else { throw .forged }
     }
 }
 
 extension ChunkedBody {
-    /// In bytes.
+    /// The length of the digest, in bytes.
     package static let digestLength = SHA256.byteCount
 }
 
-/// The position in a body, and the digest over the tags of the chunks up to it.
+/// The position in a body, and the digest of the chunk tags up to that position.
 private struct ChunkOrder: Sendable {
     static let version: UInt8 = 1
 

@@ -1,15 +1,15 @@
 package import HTTPCacheSemantics
 
-/// How far an engine's clock is ahead of a node's. All instants in a shared response are on the
-/// engine's clock, so the nodes' clocks need not agree.
+/// The difference between an engine's clock and a node's clock. All instants in a shared response
+/// are on the engine's clock, so the nodes' clocks need not agree.
 package struct EngineOffset: Sendable, Hashable {
-    /// Negative if the engine is behind.
+    /// The engine's time minus the node's time; negative if the engine is behind.
     package var milliseconds: Int64
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// - Parameters:
-    ///   - engine: the engine's time at an instant.
+    ///   - engine: the engine's time at some instant.
     ///   - node: the node's time at the same instant.
     package init(engine: EngineTime, node: Timestamp) {
         milliseconds = Timestamp(milliseconds: engine.milliseconds).milliseconds(since: node)

@@ -2,11 +2,11 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-// The sealed contents. Numbers are little-endian, and parts of variable length follow their length.
-// Each length is compared with its limit before it is used.
+// The format of sealed content. Numbers are little-endian. A part of variable length is preceded by
+// its length, and each length is compared with its limit before it is used.
 //
-// A response:  key, tags, freshUntil, whether it is usable stale, storedAt, when it was received by
-//              the node's own clock, head, body
+// A response:  key, tags, freshUntil, whether it may be served stale, storedAt, when it was
+//              received on the node's own clock, head, body
 // A body:      its bytes, or: length, number of chunks, id, digest
 // A list:      key, lists of names
 
@@ -45,7 +45,7 @@ extension ResponseEnvelope {
         if case .inline(let bytes) = body { bytes.readableBytes } else { 64 }
     }
 
-    /// - Returns: `nil` for content that no node seals with this header.
+    /// - Returns: `nil` for content that no node would seal with this header.
     init?(_ content: [UInt8], _ header: ValueHeader) {
         let envelope = content.withUnsafeBytes { bytes -> ResponseEnvelope? in
             var reader = ByteReader(bytes)
@@ -94,7 +94,7 @@ extension VaryList {
         return writer.bytes
     }
 
-    /// - Returns: `nil` for content that no node seals with this header.
+    /// - Returns: `nil` for content that no node would seal with this header.
     init?(_ content: [UInt8], _ header: ValueHeader) {
         let list = content.withUnsafeBytes { bytes -> VaryList? in
             var reader = ByteReader(bytes)
@@ -120,12 +120,12 @@ extension VaryList {
 }
 
 extension ByteReader {
-    /// Bytes that follow their length; `nil` if there are more than allowed.
+    /// Reads bytes that follow their length; returns `nil` if the length exceeds the limit.
     fileprivate mutating func readBounded(_ longest: Int) -> UnsafeRawBufferPointer? {
         readPrefixed().flatMap { $0.count <= longest ? $0 : nil }
     }
 
-    /// Text that follows its length; also `nil` if it is not UTF-8.
+    /// Reads text that follows its length; also returns `nil` if the text is not UTF-8.
     fileprivate mutating func readText(_ longest: Int) -> String? {
         readBounded(longest).flatMap { String(validating: $0, as: UTF8.self) }
     }

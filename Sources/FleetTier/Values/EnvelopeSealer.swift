@@ -9,7 +9,7 @@ package enum FleetContent: Sendable {
     case varyList(VaryList)
 }
 
-/// Seals responses for an untrusted engine, and opens them. The engine sees no URL, tag, field or
+/// Seals and opens responses for an untrusted engine. The engine cannot see a URL, tag, field or
 /// body, and cannot create or change a response or move it to another name.
 ///
 /// ```
@@ -17,11 +17,11 @@ package enum FleetContent: Sendable {
 /// ```
 /// The header and the value's name are authenticated with the content.
 package struct EnvelopeSealer: Sendable {
-    /// The longest encoded head, in bytes.
+    /// The maximum length of an encoded head, in bytes.
     package static let longestHead = 256 << 10
-    /// The longest cache key, in bytes.
+    /// The maximum length of a cache key, in bytes.
     package static let longestKey = ScopeSelector.longest
-    /// The longest sealed value, in bytes.
+    /// The maximum length of a sealed value, in bytes.
     package static let longest =
         ValueHeader.length + SealingKeys.overhead + 128 + longestKey + longestHead + ValueLimits.chunkLength
         + ResponseDraft.maximumTagCount * (4 + ResponseDraft.maximumTagLength)
@@ -29,8 +29,8 @@ package struct EnvelopeSealer: Sendable {
     private let keys: SealingKeys
     private let largestBody: Int
 
-    /// - Parameter largestBody: the longest body, in bytes. Longer bodies are neither sealed nor
-    ///   opened.
+    /// - Parameter largestBody: the maximum length of a body, in bytes. Longer bodies are neither
+    ///   sealed nor opened.
     package init(keys: FleetKeys, largestBody: Int = 8 << 20) {
         self.keys = keys.sealing(\.responses)
         self.largestBody = largestBody
@@ -57,7 +57,7 @@ package struct EnvelopeSealer: Sendable {
         return try seal(try envelope.encoded(), header, name, using: &generator)
     }
 
-    /// - Parameter generator: must be a secure one.
+    /// - Parameter generator: must be cryptographically secure.
     package func seal(
         _ list: VaryList,
         as name: ValueName,
@@ -110,7 +110,8 @@ package struct EnvelopeSealer: Sendable {
             )
         }
         .get()
-        // Only a newer version of this program seals content that does not decode.
+        // Content that was sealed with the right key but does not decode comes from a newer version
+        // of this program.
         switch header.kind {
         case .response, .chunkedResponse:
             guard let envelope = ResponseEnvelope(content, header), envelope.body.length <= largestBody else {

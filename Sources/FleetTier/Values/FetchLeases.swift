@@ -1,15 +1,16 @@
 package import NIOCore
 
-/// Leases on cache keys, so that one node of a fleet asks the origin for a response and the others
-/// wait for it.
+/// Leases on cache keys. One node of a fleet fetches a response from the origin while the other
+/// nodes wait for it.
 ///
-/// A lease only saves requests; correctness does not depend on it. Two nodes may lead after a
-/// failover, or after a pause of one of them. The rules of ``FleetValues`` apply to all calls.
+/// A lease only saves requests; correctness does not depend on it. Two nodes may hold a lease at
+/// the same time after a failover, or after one of them was paused. The rules of ``FleetValues``
+/// apply to all calls.
 package protocol FetchLeases: Sendable {
     /// Takes a lease if no node holds it.
     ///
-    /// - Returns: ``LeaseAnswer/led`` also if the caller already holds it; its expiry then stays
-    ///   the same.
+    /// - Returns: ``LeaseAnswer/led`` even if the caller already holds the lease, in which case its
+    ///   expiry does not change.
     func lead(
         _ lease: FetchLease,
         for duration: Duration,
@@ -23,9 +24,9 @@ package protocol FetchLeases: Sendable {
         within limit: Duration
     ) async throws(FleetLogError) -> LeaseReading
 
-    /// Extends a lease from now, if it is still held with this token.
+    /// Extends a lease from the current time, if it is still held with this token.
     ///
-    /// - Returns: whether it is held.
+    /// - Returns: whether the lease is held.
     func renew(
         _ lease: FetchLease,
         for duration: Duration,
@@ -34,15 +35,15 @@ package protocol FetchLeases: Sendable {
 
     /// Releases a lease, if it is still held with this token.
     ///
-    /// - Returns: whether it was held.
+    /// - Returns: whether the lease was held.
     func release(_ lease: FetchLease, within limit: Duration) async throws(FleetLogError) -> Bool
 
-    /// Tells all nodes, for a time, not to wait for each other, because the response cannot be
+    /// Tells all nodes not to wait for each other for a while, because the response cannot be
     /// shared. This replaces any lease.
     func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(FleetLogError)
 }
 
-/// A lease that one node holds.
+/// A lease held by one node.
 package struct FetchLease: Sendable, Hashable {
     package var name: ValueName
     package var token: LeaseToken
@@ -66,9 +67,9 @@ package enum LeaseAnswer: Sendable, Hashable {
 /// A value, and the state of its lease.
 package struct LeaseReading: Sendable, Hashable {
     package enum State: Sendable, Hashable {
-        /// No node holds it.
+        /// No node holds the lease.
         case free
-        /// A node holds it.
+        /// A node holds the lease.
         case held
         /// No node waits: see ``FetchLeases/pass(_:for:within:)``.
         case pass

@@ -1,30 +1,32 @@
 package import NIOCore
 
-/// The sealed responses that the nodes of a fleet share, on an engine that may forget any of them
-/// at any time.
+/// The sealed responses that the nodes of a fleet share, on an engine that may drop any of them at
+/// any time.
 ///
 /// A value is bytes under a ``ValueName``, with a lifetime. Correctness does not depend on a
 /// value's presence, and its bytes are not trusted: see ``EnvelopeSealer``. `FleetValuesContract`
-/// (HoldfastTesting) has the rules for all implementations.
+/// (HoldfastTesting) tests the rules for all implementations.
 ///
-/// Every call has a deadline and never waits longer. After ``FleetLogError/timedOut`` or
-/// ``FleetLogError/unreachable``, a write may have taken effect. Lifetimes are in whole
-/// milliseconds; a lifetime below a millisecond is rejected with ``FleetLogError/limit(_:)``.
+/// Every call has a deadline and never waits past it. After ``FleetLogError/timedOut`` or
+/// ``FleetLogError/unreachable``, a write may still have taken effect. Lifetimes are in whole
+/// milliseconds; a lifetime below one millisecond is rejected with ``FleetLogError/limit(_:)``.
 package protocol FleetValues: FetchLeases {
     /// Returns the values under the given names in one round trip, with `nil` for missing values.
     ///
-    /// - Parameter names: at most ``ValueLimits/mostNames``, all of one cache key.
+    /// - Parameter names: at most ``ValueLimits/mostNames`` names, all of one cache key.
     func values(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?]
 
-    /// Replaces an earlier value, and releases a lease in the same step.
+    /// Puts a value, replaces an older value, and releases a lease in the same step.
     ///
-    /// A value is earlier if its header (``ValueHeader``) has an earlier or the same response time,
-    /// if it has no header, or if its response time is more than a minute ahead of the engine's
-    /// clock. A later value stays.
+    /// The existing value is replaced if one of these is true; otherwise it stays:
+    /// - its header (``ValueHeader``) has an earlier response time, or the same response time
+    /// - it has no header
+    /// - its response time is more than one minute ahead of the engine's clock
     ///
     /// - Parameters:
     ///   - value: at most ``ValueLimits/longestValue`` bytes, with a header.
-    ///   - lease: released if it is still held with this token, even if the value was not put.
+    ///   - lease: the lease to release if it is still held with this token, even if the value was
+    ///     not put.
     /// - Returns: whether the value was put.
     func put(
         _ value: ByteBuffer,
@@ -34,22 +36,23 @@ package protocol FleetValues: FetchLeases {
         within limit: Duration
     ) async throws(FleetLogError) -> Bool
 
-    /// Returns chunks of a body over a separate connection, so that no value waits for them, with
-    /// `nil` for missing chunks.
+    /// Returns chunks of a body, with `nil` for missing chunks. It uses a separate connection, so
+    /// that no value waits for chunks.
     ///
-    /// - Parameter names: at most ``ValueLimits/mostChunks``, all of one cache key.
+    /// - Parameter names: at most ``ValueLimits/mostChunks`` names, all of one cache key.
     func chunks(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?]
 
     /// Puts chunks of a body, over the same connection as ``chunks(_:within:)``.
     ///
-    /// - Parameter chunks: at most ``ValueLimits/mostChunks`` of at most
+    /// - Parameter chunks: at most ``ValueLimits/mostChunks`` chunks of at most
     ///   ``ValueLimits/longestChunk`` bytes, all of one cache key.
-    /// - Throws: also if only some of the chunks were put.
+    /// - Throws: an error even if some of the chunks were put.
     func putChunks(_ chunks: [SealedChunk], for lifetime: Duration, within limit: Duration) async throws(FleetLogError)
 
-    /// Sets a new lifetime for values and chunks, from now. It may be shorter than the old one.
+    /// Sets a new lifetime for values and chunks, counted from now. It may be shorter than the old
+    /// lifetime.
     ///
-    /// - Parameter names: at most ``ValueLimits/mostExtended``, all of one cache key.
+    /// - Parameter names: at most ``ValueLimits/mostExtended`` names, all of one cache key.
     /// - Returns: whether all of them existed.
     func extend(
         _ names: [ValueName],
@@ -58,19 +61,20 @@ package protocol FleetValues: FetchLeases {
     ) async throws(FleetLogError) -> Bool
 }
 
-/// The limits on what a fleet shares.
+/// The limits on shared data.
 package enum ValueLimits {
     /// The maximum number of names in one call.
     package static let mostNames = 32
-    /// The maximum number of chunks in one call. More would delay the chunks of other bodies.
+    /// The maximum number of chunks in one call. A higher number would delay the chunks of other
+    /// bodies.
     package static let mostChunks = 8
     /// The maximum number of names in one call that sets a new lifetime.
     package static let mostExtended = 256
-    /// The bytes of a body in one chunk, and the longest body in an envelope.
+    /// The number of body bytes in one chunk, and the maximum length of a body inside an envelope.
     package static let chunkLength = 64 << 10
-    /// The longest sealed chunk.
+    /// The maximum length of a sealed chunk.
     package static let longestChunk = chunkLength + ChunkSealer.overhead
-    /// The longest value: an envelope in which every part has its maximum length. An engine's
-    /// client must accept a value of this length.
+    /// The maximum length of a value: an envelope in which every part has its maximum length. An
+    /// engine's client must accept a value of this length.
     package static let longestValue = EnvelopeSealer.longest
 }

@@ -2,13 +2,13 @@ import HTTPCache
 
 /// 16 random bytes that identify the holder of a lease.
 package struct LeaseToken: Sendable, Hashable, CustomStringConvertible {
-    /// The text that an engine keeps instead of a token while no node should wait.
+    /// The text that an engine stores instead of a token while no node should wait.
     package static let pass = "pass"
 
     private let bytes: SixteenBytes
 
     package init(using generator: inout some RandomNumberGenerator) { bytes = SixteenBytes(using: &generator) }
 
-    /// 32 lower-case hexadecimal digits.
+    /// The token as 32 lower-case hexadecimal digits.
     package var description: String { bytes.hex }
 }

@@ -2,32 +2,33 @@ package import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
 
-/// A response as nodes share it: a ``HTTPCache/ResponseDraft`` without its pin, and the body or a
-/// reference to its chunks.
+/// A response in the form that nodes share: a ``HTTPCache/ResponseDraft`` without its pin, and the
+/// body or a reference to its chunks.
 ///
 /// Its instants are on the engine's clock. ``draft(at:_:)`` converts them to the node's clock.
 package struct ResponseEnvelope: Sendable {
     /// The body of a shared response.
     package enum Body: Sendable, Hashable {
-        /// At most ``ValueLimits/chunkLength`` bytes.
+        /// A body of at most ``ValueLimits/chunkLength`` bytes.
         case inline(ByteBuffer)
-        /// A longer one.
+        /// A longer body.
         case chunks(ChunkedBody)
     }
 
-    /// The position up to which the node had applied the log before it asked the origin. Later
-    /// purges apply to this response.
+    /// The position up to which the node had applied the log before it contacted the origin. Later
+    /// purges affect this response.
     package let fencingPosition: LogPosition
     package let body: Body
-    /// With instants on the engine's clock.
+    /// The response, with instants on the engine's clock.
     let content: ResponseDraft
-    /// When the response was received, by the clock of the node that sealed it. An engine that lies
-    /// about its time cannot make the response younger.
+    /// When the response was received, on the clock of the node that sealed it. An engine that
+    /// reports a wrong time cannot make the response look younger.
     let receivedLocally: Timestamp
 
     /// - Parameters:
-    ///   - draft: with instants on the node's clock.
-    ///   - fencingPosition: the position that was applied before the request was sent.
+    ///   - draft: the response, with instants on the node's clock.
+    ///   - fencingPosition: the position up to which the log was applied before the request was
+    ///     sent.
     package init(_ draft: ResponseDraft, fencingPosition: LogPosition, body: Body, _ offset: EngineOffset) {
         var content = draft
         content.move { Timestamp(milliseconds: offset.engineTime($0).milliseconds) }
@@ -39,7 +40,7 @@ package struct ResponseEnvelope: Sendable {
         )
     }
 
-    /// - Parameter content: with instants on the engine's clock.
+    /// - Parameter content: the response, with instants on the engine's clock.
     init(content: ResponseDraft, receivedLocally: Timestamp, fencingPosition: LogPosition, body: Body) {
         self.receivedLocally = receivedLocally
         var content = content
@@ -52,14 +53,14 @@ package struct ResponseEnvelope: Sendable {
 
     package var key: CacheKey { content.key }
     package var tags: [String] { content.tags }
-    /// When the response was received, or last freshened.
+    /// When the response was received or last freshened.
     package var respondedAt: EngineTime { EngineTime(milliseconds: content.head.responseTime.milliseconds) }
 
-    /// The response with instants on a node's clock, ready to store there.
+    /// Returns the response with instants on a node's clock, ready to be stored there.
     ///
-    /// The offset is an estimate, and the engine may lie about its clock. So the age is the greater
-    /// of the age by the engine's clock and the age by both nodes' clocks, and never negative. All
-    /// instants shift by the same amount, so intervals do not change.
+    /// The offset is an estimate, and the engine may report a wrong time. So the response's age is
+    /// the greater of two values: the age on the engine's clock and the age on both nodes' clocks.
+    /// It is never negative. All instants shift by the same amount, so intervals do not change.
     package func draft(at now: Timestamp, _ offset: EngineOffset) -> ResponseDraft {
         let latest = min(now, receivedLocally)
         let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: latest))
@@ -76,7 +77,7 @@ package struct ResponseEnvelope: Sendable {
 }
 
 extension ResponseEnvelope.Body {
-    /// In bytes.
+    /// The length of the body, in bytes.
     package var length: Int {
         switch self {
         case .inline(let bytes): bytes.readableBytes
@@ -95,12 +96,12 @@ extension ResponseDraft {
     }
 }
 
-/// A body in chunks of ``ValueLimits/chunkLength`` bytes, of which the last may be shorter.
+/// A body in chunks of ``ValueLimits/chunkLength`` bytes each. The last chunk may be shorter.
 package struct ChunkedBody: Sendable, Hashable {
     package var id: BodyID
-    /// In bytes.
+    /// The length of the body, in bytes.
     package var length: Int
-    /// The digest over the sealed chunks, so that no other chunk fits this body: see
+    /// The digest of the sealed chunks, so that no other chunk matches this body: see
     /// ``ChunkSealer``.
     package var digest: [UInt8]
 
@@ -113,10 +114,10 @@ package struct ChunkedBody: Sendable, Hashable {
     /// The number of chunks.
     package var count: Int { Self.count(length) }
 
-    /// The number of chunks of a body of a given length.
+    /// Returns the number of chunks of a body of a given length.
     package static func count(_ length: Int) -> Int { (length + ValueLimits.chunkLength - 1) / ValueLimits.chunkLength }
 
-    /// The bytes of a chunk.
+    /// Returns the number of bytes in a chunk.
     func length(of index: Int) -> Int {
         min(ValueLimits.chunkLength, length - index * ValueLimits.chunkLength)
     }

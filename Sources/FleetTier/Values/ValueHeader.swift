@@ -1,8 +1,8 @@
 package import HTTPCache
 package import NIOCore
 
-/// The readable part of a value. The engine needs it to order puts, and a node needs it before it
-/// opens the rest. It is authenticated with the rest.
+/// The unencrypted part of a value. The engine needs it to order puts, and a node needs it before
+/// it opens the rest. It is authenticated together with the rest.
 ///
 /// ```
 /// 4 "HFs1"   1 version   1 flags   1 key id   1 zero   8 response time   16 fencing: epoch, number
@@ -17,7 +17,7 @@ package struct ValueHeader: Sendable, Hashable {
         case varyList = 2
     }
 
-    /// In bytes.
+    /// The length of the header, in bytes.
     package static let length = 32
     /// The first bytes of each value.
     package static let magic = "HFs1"
@@ -35,7 +35,8 @@ package struct ValueHeader: Sendable, Hashable {
         self.fencingPosition = fencingPosition
     }
 
-    /// The header of a value, unverified; `nil` if it has no header of this version.
+    /// Reads the header of a value without verifying it; returns `nil` if the value has no header
+    /// of this version.
     package init?(_ value: ByteBuffer) {
         var value = value
         guard value.readString(length: 4) == Self.magic, value.readInteger(as: UInt8.self) == Self.version,

@@ -2,7 +2,7 @@ import Crypto
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The name of a value on an engine. No URL, tag or principal is readable in it.
+/// The name of a value on an engine. It reveals no URL, tag or principal.
 package struct ValueName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -11,7 +11,7 @@ package struct ValueName: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// 8 random bytes that distinguish the chunks of a body from all others.
+/// 8 random bytes that distinguish the chunks of one body from all other chunks.
 package struct BodyID: Sendable, Hashable {
     package let bits: UInt64
 
@@ -20,8 +20,8 @@ package struct BodyID: Sendable, Hashable {
     package init(using generator: inout some RandomNumberGenerator) { bits = generator.next() }
 }
 
-/// Derives the names of a cache key's values with a keyed digest, which only a node of the fleet
-/// can compute.
+/// Derives the names of a cache key's values with a keyed digest that only the fleet's nodes can
+/// compute.
 package struct ValueNamer: Sendable {
     private let namespace: FleetNamespace
     private let present: SymmetricKey
@@ -33,18 +33,17 @@ package struct ValueNamer: Sendable {
         previous = keys.previous?.names
     }
 
-    /// The names under which values are put and found.
+    /// Returns the names under which values are put and found.
     package func names(of key: CacheKey) -> ValueNames { ValueNames(key, namespace, present) }
 
-    /// The names of a key's values under the previous secret; `nil` if there is no previous secret.
-    /// Nothing is put under them.
+    /// Returns the names of a key's values under the previous secret; `nil` if there is no previous
+    /// secret. No value is put under these names.
     package func previousNames(of key: CacheKey) -> ValueNames? {
         previous.map { ValueNames(key, namespace, $0) }
     }
 }
 
-/// The names of the values of one cache key. They share a hash tag, so a cluster keeps them in one
-/// slot.
+/// The names of one cache key's values. They share a hash tag, so a cluster keeps them in one slot.
 ///
 /// ```
 /// hf1:NAMESPACE:{KEY}:e              the envelope, or the list of its variants
@@ -61,18 +60,18 @@ package struct ValueNames: Sendable {
         self.secret = secret
     }
 
-    /// The envelope of a response without `Vary`, or a ``VaryList``.
+    /// The name of the envelope of a response without `Vary`, or of a ``VaryList``.
     package var envelope: ValueName { ValueName(base + "e") }
-    /// The lease.
+    /// The name of the lease.
     package var lease: ValueName { ValueName(base + "l") }
 
-    /// The envelope of a variant.
+    /// Returns the name of a variant's envelope.
     ///
-    /// Equal names mean equal selecting fields. Even so, `CachePolicy.matchesVariant` decides
-    /// whether the response may be used.
+    /// Equal names mean equal selecting fields. `CachePolicy.matchesVariant` still decides whether
+    /// the response may be used.
     ///
     /// - Parameters:
-    ///   - names: those in `Vary`, in lower case; order and repetitions do not matter.
+    ///   - names: the field names in `Vary`, in lower case; order and duplicates do not matter.
     ///   - fields: the request's selecting fields: see `CachePolicy.selectingFields`. Other fields
     ///     are ignored.
     package func variant(_ names: [String], _ fields: HTTPFields) -> ValueName {
@@ -91,12 +90,13 @@ package struct ValueNames: Sendable {
         return ValueName(base + "v:" + Self.digest("variant", bytes, secret))
     }
 
-    /// A chunk of a body.
+    /// Returns the name of a chunk of a body.
     package func chunk(_ index: Int, of body: BodyID) -> ValueName {
         ValueName(base + "c:\(String(body.bits, radix: 16)):\(index)")
     }
 
-    /// HMAC-SHA-256 (RFC 2104), the first 16 bytes in the alphabet of base64url (RFC 4648 §5).
+    /// Returns the first 16 bytes of an HMAC-SHA-256 digest (RFC 2104), encoded as base64url (RFC
+    /// 4648 §5).
     private static func digest(_ purpose: String, _ bytes: [UInt8], _ secret: SymmetricKey) -> String {
         var hmac = HMAC<SHA256>(key: secret)
         hmac.update(data: Array("\(purpose)\0".utf8))

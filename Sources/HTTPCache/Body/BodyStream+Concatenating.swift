@@ -8,9 +8,9 @@ extension BodyStream {
         case stream(BodyStream)
     }
 
-    /// The parts in order. Each part is opened when the one before it has been read.
+    /// The parts in order. Each part is opened when the previous one has been read.
     ///
-    /// - Parameter length: bytes in all parts together.
+    /// - Parameter length: the total bytes of all parts.
     package static func concatenating(_ parts: [Part], length: StatedLength?) -> BodyStream {
         BodyStream(length: length) {
             var rest = parts[...]

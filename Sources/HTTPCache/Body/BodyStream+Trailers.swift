@@ -6,15 +6,15 @@ package protocol TrailedContent: AnyObject, Sendable {
     /// Called once for each iterator: see ``BodyStream/init(length:start:)``.
     func startReading() -> () async throws -> ByteBuffer?
 
-    /// The trailer fields that may pass; `nil` if there are none, or the content has not been read
-    /// to its end.
+    /// The trailer fields that may be forwarded; `nil` if there are none, or if the content has not
+    /// been read to its end.
     var trailers: HTTPFields? { get }
 }
 
 extension BodyStream {
     /// The same body without some of its trailer fields.
     ///
-    /// - Parameter isDropped: whether a field with this name is left out.
+    /// - Parameter isDropped: whether to leave out a field with this name.
     package func droppingTrailers(where isDropped: @escaping @Sendable (HTTPField.Name) -> Bool) -> BodyStream {
         guard let content = trailedContent else { return self }
         return BodyStream(length: length, trailed: FilteredTrailers(content, isDropped))
@@ -41,8 +41,8 @@ private final class FilteredTrailers: TrailedContent {
 }
 
 extension FieldEdits {
-    /// Removes what the edits set or remove from the trailer fields as well: a program that joins
-    /// them with the head would undo the edits. RFC 9110 §6.5.1
+    /// Also applies the edits' changes and removals to the trailer fields. Otherwise a program that
+    /// merges them with the head would undo the edits. RFC 9110 §6.5.1
     func apply(toTrailersOf body: BodyStream) -> BodyStream {
         guard body.trailedContent != nil else { return body }
         let edits = self

@@ -2,17 +2,17 @@ public import HTTPCacheSemantics
 package import HTTPTypes
 public import NIOCore
 
-/// A body as it passes: chunks in order, pulled one at a time by its reader.
+/// A streaming body: chunks in order, pulled one at a time by its reader.
 ///
-/// Pulling is the back-pressure: no chunk is produced before it is asked for. A stream is read
-/// once; a second iterator of a stream that came from the network throws
-/// ``BodyStreamError/alreadyRead``. It ends by returning `nil`, or by throwing if the body is
-/// incomplete. An incomplete body never ends without an error.
+/// Pulling provides back-pressure: no chunk is produced before it is requested. A stream is read
+/// once; a second iterator of a stream from the network throws ``BodyStreamError/alreadyRead``. It
+/// ends by returning `nil`, or by throwing if the body is incomplete. An incomplete body never ends
+/// without an error.
 public struct BodyStream: AsyncSequence, Sendable {
     /// At least one byte.
     public typealias Element = ByteBuffer
 
-    /// Bytes in the whole body, if they were stated before it is read.
+    /// The length of the whole body in bytes, if it was stated before the body is read.
     ///
     /// The origin may state any number, so compare it with a limit first: see
     /// `StatedLength`.
@@ -45,11 +45,11 @@ public struct BodyStream: AsyncSequence, Sendable {
         source = .trailed(content)
     }
 
-    /// The trailer fields that may be passed on; `nil` if there are none, or the body has not been
-    /// read to its end.
+    /// The trailer fields that may be forwarded; `nil` if there are none, or if the body has not
+    /// been read to its end.
     ///
-    /// Only the stream that came from the network has them. They are neither stored nor shared by
-    /// requests, and never become fields of a head: RFC 9110 §6.5.1 allows a cache to drop them.
+    /// Only the stream from the network has them. They are neither stored nor shared by requests,
+    /// and never become fields of a head: RFC 9110 §6.5.1 allows a cache to drop them.
     package var trailers: HTTPFields? { trailedContent?.trailers }
 
     var trailedContent: (any TrailedContent)? {
@@ -61,7 +61,7 @@ public struct BodyStream: AsyncSequence, Sendable {
         if case .buffer(let buffer) = source { buffer } else { nil }
     }
 
-    /// No bytes at all.
+    /// An empty body.
     public static let empty = BodyStream(ByteBuffer())
 
     /// Reads the body once, chunk by chunk.
@@ -74,7 +74,7 @@ public struct BodyStream: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins to read the body.
+    /// Starts reading the body.
     public func makeAsyncIterator() -> AsyncIterator {
         switch source {
         case .chunks(let start): return AsyncIterator(produce: start())
@@ -90,7 +90,7 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Reads the whole body into memory.
     ///
-    /// - Parameter limit: the number of bytes accepted. One more throws
+    /// - Parameter limit: the most bytes to accept. A longer body throws
     ///   ``BodyStreamError/tooLarge(limit:)``.
     public func collect(upTo limit: Int) async throws -> ByteBuffer {
         if let length, !length.isWithin(Int64(limit)) { throw BodyStreamError.tooLarge(limit: limit) }
@@ -105,9 +105,9 @@ public struct BodyStream: AsyncSequence, Sendable {
     }
 }
 
-/// The errors of reading a ``BodyStream`` itself. Failures of its source pass through unchanged.
+/// Errors of reading a ``BodyStream`` itself. Failures of its source pass through unchanged.
 public enum BodyStreamError: Error, Sendable, Hashable {
-    /// The body came from the network and has been read already.
+    /// The body came from the network and has already been read.
     case alreadyRead
     /// The body has more bytes than the reader accepts.
     case tooLarge(limit: Int)

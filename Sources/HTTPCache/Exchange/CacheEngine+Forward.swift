@@ -3,8 +3,8 @@ import HTTPTypes
 import Logging
 
 extension CacheEngine {
-    /// Sends a request to the origin past the store, because no stored response may be served for
-    /// its method or for the request itself.
+    /// Sends a request to the origin, bypassing the store, because no stored response may be served
+    /// for its method or for the request itself.
     ///
     /// If an unsafe method succeeds, the stored responses for its target are invalidated before the
     /// caller sees the response. RFC 9111 §4.4
@@ -22,7 +22,7 @@ extension CacheEngine {
             throw ExchangeError.overloaded(request, overload, options)
         } catch {
             try Task.checkCancellation()
-            // It waited for its turn when the cache was shut down.
+            // It was waiting when the cache was shut down.
             if error is CancellationError { throw ExchangeError.shutDown(request) }
             throw prepared.refusal(after: error, at: clock.now()) ?? error
         }
@@ -39,11 +39,12 @@ extension CacheEngine {
         )
     }
 
-    /// Invalidates the stored responses that a success of an unsafe method may have changed, before
+    /// Invalidates the stored responses that a successful unsafe method may have changed, before
     /// its caller sees the response: the target, the targets that `Location` and `Content-Location`
     /// name, and the groups that the response names. RFC 9111 §4.4, RFC 9875 §3
     ///
-    /// A DELETE removes the stored responses of its own target, and of no target that it names.
+    /// A DELETE removes the stored responses of its own target, but not those of other targets that
+    /// it names.
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
         let (request, target) = (prepared.request.head, prepared.target)
         let targets = policy.invalidatedTargets(by: response, to: request, target: target)
@@ -51,7 +52,7 @@ extension CacheEngine {
         if targets.contains(target), prepared.request.invalidatesTarget {
             let isDeleted = request.method == .delete && response.status.kind == .successful
             changes += scopes(of: [target], for: prepared, isOwn: true).map { scope in
-                // A tag covers other targets too.
+                // A tag also covers other targets.
                 if case .target = scope, isDeleted { (scope, .remove) } else { (scope, .mark(.unsafeMethod)) }
             }
         }
@@ -69,21 +70,21 @@ extension CacheEngine {
         }
     }
 
-    /// The scopes to invalidate for targets: each target as it came, as it was sent, and as it is
-    /// keyed, in all partitions.
+    /// The scopes to invalidate for some targets: each target as received, as sent, and as keyed,
+    /// in all partitions.
     ///
     /// - Parameters:
     ///   - prepared: the request that names them, or whose response does.
-    ///   - isOwn: they are the request's own.
+    ///   - isOwn: whether they are the request's own.
     func scopes(of named: [TargetURI], for prepared: PreparedRequest, isOwn: Bool) -> [InvalidationScope] {
         var targets = named
         if let secrets = prepared.request.secrets {
-            // The targets of other requests are keyed without secrets, too, and a record of each
+            // Other requests' targets are also keyed without secrets, and a record of each
             // invalidation is stored.
             targets = targets.map { secrets.withheld(from: $0).target }
         }
         if prepared.rules != nil, !targets.isEmpty {
-            // Both as it came and as it was sent, and each as it is keyed.
+            // Both as received and as sent, and each as keyed.
             if isOwn { targets.append(prepared.shownTarget) }
             let override = prepared.presented.overrides
             var keyed: [TargetURI] = []
@@ -102,12 +103,12 @@ extension CacheEngine {
         return scopes
     }
 
-    /// Performs an operation of the store. If it fails, the failure is counted and logged, and the
-    /// exchange continues without it.
+    /// Performs a store operation. If it fails, the failure is counted and logged, and the exchange
+    /// continues without it.
     ///
     /// - Parameters:
-    ///   - kind: that of the operation, for the count of failures.
-    ///   - context: that of the exchange, for an operation that reads for it.
+    ///   - kind: the kind of operation, for the failure count.
+    ///   - context: the exchange's context, for an operation that reads for it.
     ///   - suspends: see ``ExecutionContext/perform(suspends:_:)``.
     @discardableResult
     func recovering<Value: Sendable>(
@@ -133,7 +134,7 @@ extension PreparedRequest {
         mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head)
     }
 
-    /// Why a request that only the origin may answer is not sent in a mode; `nil` if it is sent.
+    /// Why a request that only the origin may answer is not sent in this mode; `nil` if it is sent.
     package func refusalToForward(mode: OfflineMode) -> ExchangeError? {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
@@ -145,7 +146,7 @@ extension PreparedRequest {
         )
     }
 
-    /// The error of a request that only the origin may answer, after the origin failed to respond.
+    /// The error for a request that only the origin may answer, after the origin failed to respond.
     package func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
         let machine = ReuseMachine(self, now: now)
         guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
@@ -155,10 +156,10 @@ extension PreparedRequest {
 }
 
 extension CacheRequest {
-    /// Why it is forwarded if no stored response may be served.
+    /// Why the request is forwarded if no stored response may be served.
     package var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
 
-    /// The request that is sent for this one, under another head (with the cache's validators, for
+    /// The request to send for this one, with another head (with the cache's validators, for
     /// example).
     func sending(_ head: HTTPRequest) -> TransportRequest {
         var sending = TransportRequest(

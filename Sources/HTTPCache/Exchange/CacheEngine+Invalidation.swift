@@ -1,21 +1,20 @@
 import HTTPCacheSemantics
 
 extension CacheEngine {
-    /// Invalidates the responses stored for a request's target: for all principals, methods and
+    /// Invalidates the responses stored for a request's target, for all principals, methods and
     /// variants.
     ///
-    /// The target is taken as it is keyed: the rules, the request's own settings
-    /// (``CacheRequest/overrides``) and its secret parameters count. The invalidation is durable
-    /// when this returns. A response that is being fetched for the target is not stored any more;
-    /// responses to fetches from now on are.
+    /// The target is used as keyed: the rules, the request's own settings
+    /// (``CacheRequest/overrides``) and its secret parameters apply. The invalidation is durable
+    /// when this returns. A response currently being fetched for the target is not stored;
+    /// responses to later fetches are.
     ///
     /// - Parameters:
-    ///   - request: only its target, and the parts of it that affect its key, count. It is not
-    ///     sent.
+    ///   - request: only its target, and the parts that affect its key, are used. It is not sent.
     ///   - keepingForOffline: `true` keeps the stored responses for when the origin is unreachable;
     ///     `false` removes them.
-    /// - Throws: ``ExchangeError`` if the target is invalid; the store's error: then some of the
-    ///   responses may be invalidated.
+    /// - Throws: ``ExchangeError`` if the target is invalid; the store's error, in which case some
+    ///   of the responses may be invalidated.
     @concurrent
     public func invalidate(_ request: CacheRequest, keepingForOffline: Bool) async throws {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }

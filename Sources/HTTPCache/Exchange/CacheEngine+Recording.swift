@@ -3,7 +3,7 @@ import HTTPTypes
 import Logging
 import Tracing
 
-/// Counting, tracing and logging. Every exchange ends here, whatever drove it.
+/// Counting, tracing and logging. Every exchange ends here, whatever its driver.
 extension CacheEngine {
     func record(_ response: CacheResponse, to method: HTTPRequest.Method, inSpan: Bool = false) {
         record(ExchangeEnding(response), response.head.status.code, method, inSpan: inSpan) {

@@ -13,9 +13,10 @@ extension CacheEngine {
     /// See ``ResponseStore/shortID(of:)``.
     package func shortID(of key: CacheKey) -> String? { store.shortID(of: key) }
 
-    /// The principal's stored responses, then the common ones, and whether these are all.
+    /// The principal's stored responses, then the common ones, and whether this is the complete
+    /// set.
     ///
-    /// It never throws: a store that fails has nothing to serve.
+    /// It never throws: a failing store has nothing to serve.
     package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
         guard let key = prepared.key else { return ([], true) }
         let common = prepared.commonLookupKey ?? key
@@ -42,9 +43,9 @@ extension CacheEngine {
     }
 
     /// Opens a stored response: the whole representation, a 304 to the caller's own condition, or
-    /// the ranges that it asks for.
+    /// the requested ranges.
     ///
-    /// - Returns: `nil` if the body is gone.
+    /// - Returns: `nil` if the body no longer exists.
     package func open(
         _ serve: ReuseMachine.Serve,
         for prepared: PreparedRequest,
@@ -62,7 +63,7 @@ extension CacheEngine {
         return response(serve, head, body, for: prepared, isValidated: isValidated)
     }
 
-    /// The response of a stored response that is served.
+    /// The response for a stored response that is served.
     func response(
         _ serve: ReuseMachine.Serve,
         _ head: HTTPResponse,
@@ -88,7 +89,7 @@ extension CacheEngine {
         )
     }
 
-    /// The bytes of a selection; `nil` if they are gone.
+    /// The bytes of a selection; `nil` if they no longer exist.
     private func open(
         _ selection: StoredSelection,
         of stored: StoredResponse,
@@ -102,13 +103,13 @@ extension CacheEngine {
             guard let range = range.counted(from: offset)?.bytes(upTo: stored.bodyLength) else { return nil }
             return await open(stored, range, for: prepared)
         case .ranges:
-            // One permit for all of them: a response that waited for a second one could keep the
-            // others waiting.
+            // One permit for all of them, because a response that waited for a second permit could
+            // block the others.
             let permit = await contentPermit(for: stored, prepared)
             guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
-            // Every slice is opened now, so that none can be gone when its turn comes.
+            // Every slice is opened now, so that none disappears before its turn.
             var parts: [BodyStream.Part] = []
             for piece in plan.pieces {
                 switch piece {
@@ -128,19 +129,19 @@ extension CacheEngine {
         }
     }
 
-    /// Opens a stored body that is the whole of a response's content.
+    /// Opens a stored body that is the complete content of a response.
     private func open(
         _ stored: StoredResponse,
         _ range: Range<Int64>?,
         for prepared: PreparedRequest
     ) async -> BodyStream? {
-        // Before anything is read: a response that waits for memory takes none.
+        // Before anything is read, so that a response that waits for memory uses none.
         let permit = await contentPermit(for: stored, prepared)
         return await open(stored, range, in: prepared.request.executionContext, with: permit)
     }
 
-    /// A permit for the content of a response that is read from the store while an event loop
-    /// writes it; `nil` if it needs none.
+    /// A permit for content that is read from the store while an event loop writes it; `nil` if
+    /// none is needed.
     private func contentPermit(for stored: StoredResponse, _ prepared: PreparedRequest) async -> ContentPermits.Permit?
     {
         guard stored.content?.body == nil, prepared.request.executionContext.isShared else { return nil }
@@ -155,7 +156,7 @@ extension CacheEngine {
     ) async -> BodyStream? {
         if let body = stored.content?.body {
             guard let range else { return BodyStream(body) }
-            // A part of a body in memory is cut here, without a change of threads.
+            // Part of a body in memory is sliced here, without a thread switch.
             guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes) else { return nil }
             return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map {
                 BodyStream($0)
@@ -168,7 +169,7 @@ extension CacheEngine {
         } ?? nil
     }
 
-    /// Text that no body has by chance: 104 random bits.
+    /// A text that does not occur in a body by chance: 104 random bits.
     private func makeBoundary() -> String {
         let parts = (0..<2).map { _ in String(UInt64(jitter() * 0x1p52), radix: 16) }
         return "holdfast-" + parts.joined(separator: "-")
@@ -176,23 +177,23 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// Of the common stored responses those that may be served to a principal. One that is
-    /// `private` and came to a request of no principal is a guest's, and no user is shown it.
+    /// The common stored responses that may be served to a principal. A `private` response to a
+    /// request without a principal is a guest's, and is not shown to any user.
     func forPrincipal(_ common: [StoredResponse]) -> [StoredResponse] {
         common.contains { policy.isForOneUser($0.head) } ? common.filter { !policy.isForOneUser($0.head) } : common
     }
 
-    /// The head with which a stored response is served, and the part of its body that follows;
-    /// `nil` if none does, because the caller has it already.
+    /// The head to serve with a stored response, and the part of its body that follows; `nil` if
+    /// none follows, because the caller already has it.
     ///
-    /// - Parameter boundary: between the parts, if several are asked for.
+    /// - Parameter boundary: separates the parts, if several are requested.
     func head(
         for serve: ReuseMachine.Serve,
         isValidated: Bool = false,
         boundary: String = ""
     ) -> (head: HTTPResponse, selection: StoredSelection?) {
         let stored = serve.stored
-        // A response that was validated for another caller's request is a stored response to this
+        // A response that was validated for another caller's request is a stored response for this
         // one.
         let fields = policy.servedFields(
             of: stored.head,

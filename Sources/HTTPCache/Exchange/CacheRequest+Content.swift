@@ -4,11 +4,11 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// The content as it goes into the key.
+    /// The content as used in the key.
     ///
-    /// `nil` for GET and HEAD without content. If they have content, they are keyed by it, so that
-    /// the content sent is the content keyed (RFC 9110 §9.3.1 gives such content no meaning, but
-    /// servers that read it exist).
+    /// `nil` for GET and HEAD without content. If they have content, it is in the key, so that the
+    /// content sent is the content keyed (RFC 9110 §9.3.1 gives such content no meaning, but some
+    /// servers read it).
     var keyContent: CacheKey.Content? {
         guard isContentKeyed || hasContent else { return nil }
         var hash = SHA256()
@@ -31,7 +31,7 @@ extension CacheRequest {
         head.method.rawValue == "QUERY" || (keysContent && head.method == .post)
     }
 
-    /// Whether a stored response may answer: for GET, HEAD and requests whose content is in the
+    /// Whether a stored response may be served: for GET, HEAD and requests whose content is in the
     /// key.
     ///
     /// Content that can be read only once cannot be in the key, so such a request has no key.
@@ -40,27 +40,26 @@ extension CacheRequest {
         return head.method == .get || head.method == .head || isContentKeyed
     }
 
-    /// Whether it can be sent again without its caller: it changes nothing, and its content is in
-    /// memory.
+    /// Whether it can be sent again without its caller: it is safe, and its content is in memory.
     package var isReplayable: Bool {
         if case .stream = body { return false }
         return head.method.isSafe || isContentKeyed
     }
 
-    /// Whether another caller's fetch can serve this request: nothing in it asks for a part, or for
-    /// a 304 of its own.
+    /// Whether another caller's fetch can serve this request: it requests neither a part nor a 304
+    /// of its own.
     var isCollapsible: Bool {
         guard head.method != .head, !ignoresStored else { return false }
         let fields = head.headerFields
-        // In one pass, and by index: a loop over the fields themselves copies each.
+        // In one pass and by index, because a loop over the fields copies each field.
         return !fields.indices.contains { fields[$0].name.asksForPartOrNothing }
     }
 }
 
 extension HTTPField.Name {
-    /// Whether the field makes a request one for a part, or for a 304. RFC 9110 §13.1, §14.2
+    /// Whether the field makes the request one for a part, or for a 304. RFC 9110 §13.1, §14.2
     var asksForPartOrNothing: Bool {
-        // By length first: this runs for every field of every request.
+        // By length first, because this runs for every field of every request.
         switch canonicalName.utf8.count {
         case 5: canonicalName == "range"
         case 8: canonicalName == "if-range" || canonicalName == "if-match"

@@ -1,7 +1,7 @@
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// The response to a ``CacheRequest``: one head, one body, and how it came about.
+/// The response to a ``CacheRequest``: one head, one body, and how it was produced.
 public struct CacheResponse: Sendable {
     /// Where the body's bytes come from.
     public enum Source: String, Sendable, Hashable {
@@ -9,28 +9,28 @@ public struct CacheResponse: Sendable {
         case store
         /// The origin responded: with this body, or with a 304 that freshened the stored one.
         case network
-        /// Neither: a plugin of the request layer made it, because no response came. The engine's
-        /// own responses never have it.
+        /// Neither: a plugin of the request layer created it because there was no response. The
+        /// engine's own responses never have this source.
         case substitute
     }
 
-    /// Status and fields; those of a stored response with its present `Age`.
+    /// Status and fields; a stored response has its current `Age`.
     public var head: HTTPResponse
-    /// See ``BodyStream``: it throws if the body breaks off.
+    /// See ``BodyStream``: it throws if the body is cut short.
     public var body: BodyStream
     /// See ``Source``.
     public var source: Source
     /// Milliseconds since the origin generated or last validated the response (RFC 9111 §4.2.3).
     public var age: Int64
-    /// Past its freshness lifetime, or invalidated.
+    /// Whether it is past its freshness lifetime, or invalidated.
     public var isStale = false
-    /// The origin responded with 304: the body is the stored one.
+    /// Whether the origin responded with 304, so the body is the stored one.
     public var isValidated = false
-    /// The stored response behind this response, if there is one yet.
+    /// The underlying stored response, if there already is one.
     public var stored: StoredResponse?
-    /// In the words of RFC 9211.
+    /// The result in RFC 9211's terms.
     public var outcome: CacheOutcome
-    /// The request and the stored responses when it came, for the offline forecast.
+    /// The request, and the responses stored when it arrived, for the offline forecast.
     package var forecastSubject: OfflineForecast.Subject?
 }
 

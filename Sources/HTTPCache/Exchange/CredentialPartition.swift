@@ -2,10 +2,10 @@ import Crypto
 import HTTPCacheSemantics
 package import HTTPTypes
 
-/// Computes the partition of a request: the principal whose stored responses it may see.
+/// Computes a request's partition: the principal whose stored responses it may see.
 ///
-/// The HMAC keeps the credentials themselves out of key, store and logs. Its secret keeps a stolen
-/// store from being searched for them.
+/// The HMAC keeps the credentials themselves out of the key, the store and logs. Because of its
+/// secret, a stolen store cannot be searched for them.
 package struct CredentialPartition: Sendable {
     private let secret: SymmetricKey
 
@@ -13,12 +13,12 @@ package struct CredentialPartition: Sendable {
         self.secret = SymmetricKey(data: secret)
     }
 
-    /// Whether a field names the principal of a request: a credential, or a proof that goes with
+    /// Whether a field identifies a request's principal: a credential, or a proof that accompanies
     /// one.
     package static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
-    /// Whether it is the same for many requests of one principal, so that it tells principals
-    /// apart.
+    /// Whether it is the same for many requests of one principal, so that it distinguishes
+    /// principals.
     private static func isKeyed(_ field: HTTPField) -> Bool { meaning(of: field) == .credential }
 
     private static func meaning(of field: HTTPField) -> RequestFieldTable.Meaning? {
@@ -26,19 +26,19 @@ package struct CredentialPartition: Sendable {
     }
 
     static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
-        // By place: a loop over the fields themselves copies each.
+        // By index, because a loop over the fields copies each field.
         fields.indices.contains {
             isCredential(fields[$0]) && (ignored.isEmpty || !ignored.contains(fields[$0].name))
         }
     }
 
-    /// - Parameter ignored: fields that make no principal.
+    /// - Parameter ignored: fields that do not identify a principal.
     func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> CacheKey.Partition {
         let secrets = request.secrets
         let withheld = secrets.flatMap { secrets in TargetURI(request: request.head).map(secrets.withheld(from:)) }
         let pieces = withheld?.pieces ?? []
         let principal = request.principal
-        // Text that a secret parameter hides is in no key, so the HMAC has to tell apart requests
+        // A text hidden by a secret parameter is in no key, so the HMAC must distinguish requests
         // that differ in it.
         if let principal, withheld?.isAmbiguous != true { return .principal(principal) }
         let fields = request.head.headerFields
@@ -49,12 +49,12 @@ package struct CredentialPartition: Sendable {
         }
         if counted.isEmpty, pieces.isEmpty { return .common }
         var hmac = HMAC<SHA256>(key: secret)
-        // With proofs alone it is the HMAC of nothing: such a request has no particular principal,
-        // and its responses are not shared all the same.
+        // With only proofs it is the HMAC of nothing: such a request has no particular principal,
+        // but its responses are still not shared.
         for field in counted.map({ fields[$0] })
         where Self.isKeyed(field) || secrets?.fields.contains(field.name) == true { hmac.update(field) }
         if !pieces.isEmpty {
-            // No field of a request has a name like this, so no fields ever lead to this partition.
+            // No request field has a name like this, so no fields ever lead to this partition.
             hmac.updateWithLengthPrefix(Array("secret parameters".utf8))
             hmac.updateWithLengthPrefix(Array((principal.map { "principal " + $0 } ?? "").utf8))
             for piece in pieces { hmac.updateWithLengthPrefix(piece) }
@@ -65,11 +65,11 @@ package struct CredentialPartition: Sendable {
     /// The partition of the principal that a rule identifies by a field or cookie; `nil` if the
     /// request has none, or an empty one.
     ///
-    /// If there are several lines or cookies of the name, all count, because servers differ in
-    /// which they take. A principal that the caller names counts beside it.
+    /// If there are several lines or cookies with the name, all are used, because servers differ in
+    /// which one they use. A principal that the caller names also counts.
     func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> CacheKey.Partition? {
         var hmac = HMAC<SHA256>(key: secret)
-        // No field of a request begins a sequence like this, so no credentials ever lead to this
+        // No request field begins a sequence like this, so no credentials ever lead to this
         // partition.
         hmac.updateWithLengthPrefix(Array("store per".utf8))
         hmac.updateWithLengthPrefix(Array((request.principal.map { "principal " + $0 } ?? "").utf8))
@@ -87,14 +87,13 @@ package struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()))
     }
 
-    /// The request by which variants are selected, with its credentials replaced by their HMACs,
-    /// because `Vary: Cookie` makes the store keep selecting fields with the response. RFC 9111
-    /// §4.1
+    /// The request that selects variants, with its credentials replaced by their HMACs, because
+    /// `Vary: Cookie` makes the store keep selecting fields with the response. RFC 9111 §4.1
     ///
     /// - Parameters:
     ///   - principal: the field by which a rule identifies principals, which counts as a
     ///     credential.
-    ///   - secrets: the caller's further credentials.
+    ///   - secrets: the caller's additional credentials.
     func selecting(
         _ request: HTTPRequest,
         principal: HTTPField.Name? = nil,
@@ -130,7 +129,7 @@ extension HMAC {
 }
 
 extension HTTPFields {
-    /// The values of all cookies of a name, as they came. RFC 6265 §4.2.1
+    /// The values of all cookies with a name, as received. RFC 6265 §4.2.1
     fileprivate func cookies(named name: String) -> [[UInt8]] {
         var result: [[UInt8]] = []
         for line in self[values: .cookie] {
@@ -151,7 +150,7 @@ extension HTTPFields {
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits for each byte.
+    /// Two lowercase digits per byte.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,15 +1,15 @@
 import HTTPCacheSemantics
 
-/// Drives one exchange in a task: performs what ``ExchangeFlow`` decides.
+/// Drives one exchange in a task: performs the decisions of ``ExchangeFlow``.
 struct Exchange {
-    /// How far the exchange has come when the task begins.
+    /// The progress of the exchange when the task begins.
     enum Beginning {
         case nothing
         /// The flow looked up and decided this.
         case decided(ExchangeFlow.LookupAction)
-        /// The flow waits for its own fetch, which is under way.
+        /// The flow waits for its own fetch, which is in progress.
         case waiting(InFlightFetch)
-        /// That fetch has a result, and the flow decided this.
+        /// The fetch has a result, and the flow decided this.
         case received(ExchangeFlow.FetchAction, InFlightFetch)
     }
 
@@ -49,7 +49,7 @@ struct Exchange {
 
     // MARK: Lookup
 
-    /// - Returns: `nil` if the store is to be looked up again.
+    /// - Returns: `nil` if the store must be looked up again.
     private mutating func perform(_ decided: ExchangeFlow.LookupAction) async throws -> CacheResponse? {
         var action = decided
         while true {
@@ -67,7 +67,7 @@ struct Exchange {
         }
     }
 
-    /// Renews a stored response that was served. No caller waits for it.
+    /// Renews a served stored response. No caller waits for it.
     private func renew(_ serve: ExchangeFlow.Serve) {
         guard serve.isToBeRefreshed else { return }
         let origin = Origin(prepared.target)
@@ -76,14 +76,14 @@ struct Exchange {
             recent: engine.throttle.recent(key, at: flow.now)?.failure,
             isOriginUnreachable: verdict(of: origin) != .reachable
         )
-        // The mode may have changed meanwhile.
+        // The mode may have changed in the meantime.
         guard let renewal, engine.mode != .offline else { return }
         let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
         guard let finder = engine.finder, let peerKey = finder.worthwhile(renewal.prepared.fleetKey) else {
             return renew(by: fetcher)
         }
         // One peer lookup and one request to the origin for all nodes. If this hit renews nothing,
-        // the next one does.
+        // the next one will.
         if finder.isLookingUp(peerKey) || engine.inFlightFetches.isInFlight(key) { return }
         Task { [self] in
             let lookup = await finder.find(peerKey) { await fetcher.accept(peerKey, patience: nil, $0) }
@@ -94,7 +94,7 @@ struct Exchange {
         }
     }
 
-    /// A busy origin is not asked.
+    /// Does nothing if the origin is busy.
     private func renew(by fetcher: Fetcher) {
         let origin = Origin(prepared.target)
         guard engine.origins.enterIfFree(origin, request.client) else { return }
@@ -106,7 +106,7 @@ struct Exchange {
 
     // MARK: The origin
 
-    /// - Returns: `nil` if the store is to be looked up again.
+    /// - Returns: `nil` if the store must be looked up again.
     private mutating func ask() async throws -> CacheResponse? {
         if await lookUpAtPeers() { return nil }
         let origin = Origin(prepared.target)
@@ -118,7 +118,7 @@ struct Exchange {
         case .refuse(let refusal):
             guard engine.origins.admits(origin, prepared.asked, at: flow.now) else { throw refusal }
         }
-        // A node that is cut off does not know whether a purge came after another caller's request.
+        // A disconnected node does not know whether a purge followed another caller's request.
         let isSharing = request.isCollapsible && prepared.contact != .none
         switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone)) {
         case .lookUp: return nil
@@ -132,10 +132,9 @@ struct Exchange {
         }
     }
 
-    /// Looks up a response of another node, unless a fetch is under way that may serve this
-    /// exchange.
+    /// Looks up another node's response, unless a running fetch may serve this exchange.
     ///
-    /// - Returns: whether one is stored here now.
+    /// - Returns: whether a response is stored here now.
     private mutating func lookUpAtPeers() async -> Bool {
         guard let finder = engine.finder, let peerKey = finder.worthwhile(flow.peerKey),
             !engine.inFlightFetches.isInFlight(key), let plan = flow.plan
@@ -179,7 +178,7 @@ struct Exchange {
 
     // MARK: The fetch
 
-    /// Waits for a fetch, and then for those that the flow asks for in its place.
+    /// Waits for a fetch, and then for any replacements that the flow requests.
     private mutating func response(of inFlight: InFlightFetch) async throws -> CacheResponse {
         try await response(try await result(of: inFlight), inFlight)
     }
@@ -217,7 +216,7 @@ struct Exchange {
         }
     }
 
-    /// - Returns: `nil` if the flow's plan is to be fetched for this caller alone.
+    /// - Returns: `nil` if the flow's plan must be fetched for this caller only.
     private mutating func perform(_ action: ExchangeFlow.FetchAction, _ inFlight: InFlightFetch) async throws
         -> CacheResponse?
     {
@@ -241,7 +240,7 @@ struct Exchange {
         }
     }
 
-    /// Passes on the interim responses that came before another caller's response.
+    /// Forwards the interim responses that came before another caller's response.
     private func inform(of inFlight: InFlightFetch) {
         guard flow.isCollapsed, let inform = request.onInformational else { return }
         for interim in inFlight.interims { inform(interim) }

@@ -3,39 +3,38 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// Drives one exchange on an event loop, by calls and callbacks. It performs what ``ExchangeFlow``
-/// decides, as long as no other kind of waiting is needed.
+/// Drives one exchange on an event loop, with calls and callbacks. It performs the decisions of
+/// ``ExchangeFlow`` until another kind of waiting is needed.
 ///
-/// A task costs as much as the rest of a response that passes through. So a hit and such a response
-/// need none. If an exchange needs more, it continues in a task, from where this driver had to
-/// stop: ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
+/// A task costs as much as the rest of a response that passes through. So hits and such responses
+/// use none. If an exchange needs more, it continues in a task from where this driver had to stop:
+/// ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
 ///
-/// All functions but that one are called on one event loop.
+/// All functions except that one are called on one event loop.
 package final class ExchangeAttempt: Sendable {
     /// The caller's next step.
     package enum Step: Sendable {
         /// Send this. The exchange is over.
         case serve(ImmediateHit)
-        /// Memory does not know: perform this on a thread that may wait for a disk, then call
+        /// Memory does not know. Perform this on a thread that may wait for a disk, then call
         /// ``proceed(with:)``.
         case lookUp(StoredLookup)
-        /// Nothing is stored: call ``fetch(mayRelay:inTurn:_:)``.
+        /// Nothing is stored. Call ``fetch(mayRelay:inTurn:_:)``.
         case fetch
-        /// Let a task continue.
+        /// Continue in a task.
         case continueInTask
     }
 
     /// The end of a fetch on the loop.
     package enum Outcome: Sendable {
         case response(CacheResponse)
-        /// The same with an unparsed head, if the caller of ``fetch(mayRelay:inTurn:_:)`` allowed
-        /// that.
+        /// Same, with an unparsed head, if the caller of ``fetch(mayRelay:inTurn:_:)`` allowed it.
         case relayed(any RelayedResponse)
-        /// Let a task continue.
+        /// Continue in a task.
         case continueInTask
     }
 
-    /// Does something on the loop, in its turn.
+    /// Runs work on the loop, in its turn.
     package typealias InTurn = @Sendable (@escaping @Sendable () -> Void) -> Void
     package typealias Completion = @Sendable (Outcome) -> Void
 
@@ -43,7 +42,7 @@ package final class ExchangeAttempt: Sendable {
         var flow: ExchangeFlow
         var beginning = Exchange.Beginning.nothing
         var start: LookupStart?
-        /// Whether the caller has its outcome, or has gone.
+        /// Whether the caller has its outcome, or has disconnected.
         var isOver = false
     }
 
@@ -73,7 +72,7 @@ package final class ExchangeAttempt: Sendable {
         guard engine.mayAttempt(prepared), let key = prepared.key else { return .continueInTask }
         let start = engine.lookupStart(key)
         if let found = prepared.found({ engine.store.resident($0) }) { return decide(found, start, isResident: true) }
-        // A part of a body is opened for its own sake.
+        // Part of a body is opened separately.
         guard let lookup = engine.blockingLookup, !prepared.request.head.headerFields.contains(.range) else {
             return .continueInTask
         }
@@ -81,8 +80,8 @@ package final class ExchangeAttempt: Sendable {
         return .lookUp(StoredLookup(prepared: prepared, lookup: lookup))
     }
 
-    /// - Parameter found: the lookup's result; `nil` if the store failed. A task finds that out
-    ///   again, and reports it.
+    /// - Parameter found: the lookup's result; `nil` if the store failed. A task then repeats the
+    ///   lookup and reports the failure.
     package func proceed(with found: FoundResponses?) -> Step {
         guard engine.mayAttempt(prepared), let found, let start = state.withLock({ $0.start }) else {
             return .continueInTask
@@ -113,15 +112,15 @@ package final class ExchangeAttempt: Sendable {
     /// Sends the request to its origin.
     ///
     /// - Parameters:
-    ///   - mayRelay: whether a response that no cache may store may be passed on with an unparsed
+    ///   - mayRelay: whether a response that no cache may store may be forwarded with an unparsed
     ///     head.
-    ///   - inTurn: runs the work on the response in its turn, so that many responses do not keep
-    ///     the loop's other work waiting.
-    ///   - completion: called once on this loop, unless the exchange is abandoned before; maybe
+    ///   - inTurn: runs the work on the response in its turn, so that many responses do not block
+    ///     the loop's other work.
+    ///   - completion: called once on this loop, unless the exchange is abandoned first; possibly
     ///     before this returns. The request's ``CacheRequest/onInformational`` is called until
     ///     then.
-    /// - Returns: `false` if the fetch cannot be done on the loop. Then nothing was done, and a
-    ///   task continues.
+    /// - Returns: `false` if the fetch cannot run on the loop. Then nothing was done, and a task
+    ///   continues.
     package func fetch(
         mayRelay: Bool = false,
         inTurn: @escaping InTurn = { $0() },
@@ -133,13 +132,13 @@ package final class ExchangeAttempt: Sendable {
         else { return false }
         let origin = Origin(prepared.target)
         let (client, engine, prepared) = (prepared.request.client, engine, prepared)
-        // No stored response can answer it, so it is sent only if the origin counts as reachable.
+        // No stored response can be served, so it is sent only if the origin counts as reachable.
         let hasEntered = engine.origins.enterIfFree(origin, client) {
             $0.verdict(for: prepared.asked, at: engine.clock.now()) == .reachable
         }
         guard hasEntered else { return false }
         let fetch = state.withLock { state -> Fetch? in
-            // A copy: a task asks anew if no fetch can be led here.
+            // A copy, because a task starts over if no fetch can be led here.
             var flow = state.flow
             guard case .decided(.ask) = state.beginning, let plan = flow.plan, let seen = flow.seenFetches,
                 case .admit = flow.considered(recent: nil, verdict: .reachable),
@@ -249,15 +248,16 @@ package final class ExchangeAttempt: Sendable {
         }
     }
 
-    /// Ends an exchange whose caller has gone. It does nothing once the caller has an outcome.
+    /// Ends an exchange whose caller has disconnected. It does nothing once the caller has an
+    /// outcome.
     package func abandon() {
         guard case .waiting(let inFlight) = state.withLock({ $0.beginning }), markOver() else { return }
         inFlight.leave(isLeader: true)
         engine.record(CancellationError(), of: prepared.presented)
     }
 
-    /// For a task: the flow, and how far it has come. If the engine is closed, the caller does not
-    /// wait for its fetch.
+    /// For a task: the flow, and its progress. If the engine is closed, the caller does not wait
+    /// for its fetch.
     fileprivate func handOver() -> (flow: ExchangeFlow, beginning: Exchange.Beginning) {
         let (flow, beginning) = state.withLock { ($0.flow, $0.beginning) }
         if engine.inFlightFetches.isClosed, case .waiting(let inFlight) = beginning { inFlight.leave(isLeader: true) }
@@ -266,7 +266,7 @@ package final class ExchangeAttempt: Sendable {
 }
 
 extension CacheEngine {
-    /// Begins an exchange on the calling event loop: see ``ExchangeAttempt``.
+    /// Starts an exchange on the calling event loop: see ``ExchangeAttempt``.
     package func attempt(on prepared: PreparedRequest) -> ExchangeAttempt { ExchangeAttempt(self, prepared) }
 
     /// Continues an exchange that an event loop could not complete.
@@ -277,12 +277,12 @@ extension CacheEngine {
     }
 
     /// Serves a request on the calling thread, by its preference and however stale the response is,
-    /// if nothing has to be waited for or done afterwards. It takes some microseconds.
+    /// if nothing has to be waited for or done afterward. It takes a few microseconds.
     ///
     /// - Parameters:
-    ///   - mayRead: whether it may read from the store's disk if memory does not know, as long as
-    ///     that is quick (``ExecutionContext/ReadingPace``).
-    ///   - take: makes the caller's value of the response. If it returns `nil`, no response was
+    ///   - mayRead: whether it may read from the store's disk if memory does not know, while that
+    ///     is fast (``ExecutionContext/ReadingPace``).
+    ///   - take: creates the caller's value from the response. If it returns `nil`, no response was
     ///     served, and none is recorded.
     /// - Returns: `nil` for everything else; then call ``respond(to:)-(CacheRequest)``.
     package func attempt<Value>(
@@ -307,10 +307,11 @@ extension CacheEngine {
         return value
     }
 
-    /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this
-    /// hit, and it is recorded as one.
+    /// Whether a hit's conditions hold at an instant. If so, this counts as an exchange that ended
+    /// in this hit, and is recorded as one.
     ///
-    /// - Returns: the present age in milliseconds, RFC 9111 §4.2.3; `nil` if they do not hold.
+    /// - Returns: the current age in milliseconds, RFC 9111 §4.2.3; `nil` if the conditions do not
+    ///   hold.
     package func revalidateHit(_ hit: ImmediateHit.Conditions, at now: Timestamp) -> Int64? {
         guard hit.settings == settingsVersion, let age = hit.age(at: now), hit.hold(in: store) else { return nil }
         record(.hit, hit.status, hit.method) {
@@ -319,7 +320,7 @@ extension CacheEngine {
         return age
     }
 
-    /// The present instant, by the engine's clock.
+    /// The current time, by the engine's clock.
     package var now: Timestamp { clock.now() }
 
     /// Whether a request may be served without a task: it has no content, and all its keys are
@@ -329,19 +330,19 @@ extension CacheEngine {
             && !prepared.request.ignoresStored && !options.usesNoVarySearch && !inFlightFetches.isClosed
     }
 
-    /// Whether another node may have the response to a request: that is to be waited for.
+    /// Whether another node may have the response to a request, which would require waiting.
     fileprivate func mayLook(_ prepared: PreparedRequest) -> Bool {
         finder?.worthwhile(prepared.fleetKey) != nil
     }
 
-    /// How a driver that cannot wait treats a lookup.
+    /// How a driver that cannot wait handles a lookup.
     fileprivate enum AtOnce {
         case served(ExchangeFlow.Serve, CacheResponse, content: ByteBuffer)
         case notServed(ExchangeFlow.LookupAction)
     }
 
-    /// Lets the flow decide about a lookup, and serves its choice if its content is in memory and
-    /// nothing is to be done afterwards.
+    /// Lets the flow decide about a lookup, and serves its choice if the content is in memory and
+    /// nothing has to be done afterward.
     fileprivate func serveAtOnce(
         _ flow: inout ExchangeFlow,
         _ found: FoundResponses,

@@ -7,25 +7,25 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs and problem details.
         public let description: String
-        /// Nothing usable is stored and no socket may be opened (mode `offline`, or the request
-        /// asked for the store alone).
+        /// Nothing usable is stored, and the network may not be used (mode `offline`, or a request
+        /// for the store only).
         public static let offlineMiss = Code(description: "offline-miss")
-        /// A response is stored, but a directive forbids its stale use and the origin may not be
+        /// A response is stored, but a directive forbids its stale use, and the origin may not be
         /// asked or is unreachable.
         public static let staleForbidden = Code(description: "stale-forbidden")
         /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "origin-unreachable")
-        /// The origin responded, but not in HTTP, or the request could not be sent.
+        /// The origin's response was not valid HTTP, or the request could not be sent.
         public static let transportFailed = Code(description: "transport-failed")
         /// The request has no `:scheme`, `:authority` or `:path`, or they name no `http` or `https`
         /// target.
         public static let invalidTarget = Code(description: "invalid-target")
-        /// Too many requests wait for the origin.
+        /// Too many requests are waiting for the origin.
         public static let overloaded = Code(description: "overloaded")
         /// The cache was shut down.
         public static let shutDown = Code(description: "shut-down")
 
-        /// All of them.
+        /// All codes.
         package static let all = [
             offlineMiss, staleForbidden, originUnreachable, transportFailed, invalidTarget, overloaded, shutDown,
         ]
@@ -35,20 +35,20 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// Names the failure, its subject, and the next step; without query values or credentials.
     public var message: String
-    /// The status a gateway responds with. 504: no origin may be asked, or the origin took no
-    /// connection or was silent. 502: it hung up or sent no HTTP. 503: overloaded or shut down.
-    /// 400: the target is invalid. RFC 9110 §15.6
+    /// The status a gateway responds with. 504: no origin may be asked, or the origin accepted no
+    /// connection or did not respond. 502: it closed the connection or did not send HTTP. 503:
+    /// overloaded or shut down. 400: the target is invalid. RFC 9110 §15.6
     public var status: Int
-    /// How the exchange ended, in the words of RFC 9211.
+    /// How the exchange ended, in RFC 9211's terms.
     public var outcome: CacheOutcome
     /// The transport's failure, if there is one.
     public var cause: (any Error)?
-    /// With ``Code/staleForbidden`` the directive or limit that forbids the use, by its name:
+    /// With ``Code/staleForbidden``, the name of the directive or limit that forbids the use:
     /// `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
     public var forbiddenBy: String?
 
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
-        // An invalid target does not tell which part of its path is a secret parameter.
+        // An invalid target does not show which part of its path is a secret parameter.
         let path = request.secrets == nil ? request.head.path ?? "" : ""
         return ExchangeError(
             code: .invalidTarget,
@@ -59,7 +59,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The origin is unreachable, or this cache is overloaded. A stored response was to be served
-    /// in place of an error, but its body is gone, so the error is thrown after all.
+    /// instead of an error, but its body no longer exists, so the error is thrown after all.
     package static func bodyGone(_ cause: any Error) -> ExchangeError {
         if let refusal = cause as? ExchangeError { return refusal }
         if let failure = cause as? TransportError, let overload = overloaded(failure) { return overload }
@@ -107,8 +107,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// No connection could be opened for reasons of this cache's own: the cache is overloaded, not
-    /// the origin.
+    /// No connection could be opened because of this cache's own limits: the cache is overloaded,
+    /// not the origin.
     ///
     /// - Returns: `nil` if the transport failed for another reason.
     static func overloaded(_ error: TransportError) -> ExchangeError? {

@@ -5,36 +5,36 @@ import HTTPTypes
 /// performs nothing.
 ///
 /// Look up → decide → ask the origin → lead a fetch or join one → deliver, or serve stale. Every
-/// exchange takes these steps, whatever drives it: ``Exchange`` in a task, ``ExchangeAttempt`` on
+/// exchange takes these steps, with either driver: ``Exchange`` in a task, ``ExchangeAttempt`` on
 /// an event loop. ``ReuseMachine`` decides which stored response may be served; ``FetchDecision``
-/// decides how the origin's response is treated.
+/// decides how to handle the origin's response.
 ///
-/// Each event is legal in one state, and its method says so with a precondition.
+/// Each event is legal in one state, which its method checks with a precondition.
 struct ExchangeFlow: Sendable {
     typealias Serve = ReuseMachine.Serve
 
-    /// The action after a lookup, or after a body turned out to be gone.
+    /// The action after a lookup, or after a body turned out to be missing.
     enum LookupAction: Sendable {
         /// Open the body and serve it; ``bodyGone()`` if that fails.
         case serve(Serve)
-        /// Look up again: the response that was to be served may have been replaced.
+        /// Look up again, because the response to serve may have been replaced.
         case lookUp
         /// Ask the origin, if it can be asked: ``considered(recent:verdict:)``.
         case ask
         case refuse(ExchangeError)
     }
 
-    /// The action after a look at the origin's health.
+    /// The action after checking the origin's health.
     enum OriginAction: Sendable {
         case admit
-        /// The origin would not answer. Serve this; if its body is gone, ask anyway.
+        /// The origin would not respond. Serve this; if its body no longer exists, ask anyway.
         case serve(Serve)
-        /// The origin would not answer, and no stored response may be served: refuse, unless the
+        /// The origin would not respond, and no stored response may be served. Refuse, unless the
         /// breaker lets this request through as a trial.
         case refuse(ExchangeError)
     }
 
-    /// The action after the admission to a fetch.
+    /// The action after a fetch was admitted.
     enum AdmissionAction: Sendable {
         case lookUp
         /// Start the fetch of ``plan``, then wait for it.
@@ -44,26 +44,26 @@ struct ExchangeFlow: Sendable {
         case refuse(ExchangeError)
     }
 
-    /// The action after the end of waiting for a fetch.
+    /// The action after waiting for a fetch.
     enum FetchAction: Sendable {
         case deliver(CacheResponse)
-        /// Open and serve the validated response; ``validatedGone()`` if its body is gone.
+        /// Open and serve the validated response; ``validatedGone()`` if its body no longer exists.
         case serveValidated(Serve)
-        /// Serve this in place of the origin's response. If its body is gone, look up again:
-        /// ``standInGone(_:at:)``.
+        /// Serve this instead of the origin's response. If its body no longer exists, look up
+        /// again: ``standInGone(_:at:)``.
         case standIn(Serve)
-        /// Fetch ``plan`` for this caller alone.
+        /// Fetch ``plan`` for this caller only.
         case fetchAlone
         case refuse(any Error)
     }
 
-    /// Why a stale response is served, and what happens if there is none.
+    /// Why a stale response is served, and the alternative if there is none.
     private enum StandIn {
         /// The origin takes longer than the caller waits.
         case slow
-        /// The origin responded with an error: this response is for this caller…
+        /// The origin responded with an error that this caller may get…
         case failed(CacheResponse)
-        /// …or not, so that the caller has to ask on its own.
+        /// …or not, so that the caller must send its own request.
         case failedForOthers(HTTPResponse.Status)
         case looksWrong
         case unreachable(any Error)
@@ -82,32 +82,32 @@ struct ExchangeFlow: Sendable {
         case admitting
         case waiting
         case validated
-        /// `isReplacement`: in place of another stored response whose body is gone.
+        /// `isReplacement`: instead of another stored response whose body no longer exists.
         case standingIn(StandIn, isReplacement: Bool)
         case ended
     }
 
-    /// Lookups of one exchange before it stops waiting for other fetches' results and asks the
+    /// The lookups of one exchange before it stops waiting for other fetches' results and asks the
     /// origin.
     private static let lookupLimit = 4
 
     let prepared: PreparedRequest
     /// When the exchange began.
     let now: Timestamp
-    /// The engine's, if no rule says otherwise.
+    /// The engine's soft timeout, unless a rule overrides it.
     private let softTimeout: Duration?
     private(set) var machine: ReuseMachine
     private var state = State.lookingUp
     private var lookups = 0
     /// The last lookup.
     private var lookup = Lookup()
-    /// Whether this exchange has looked for a response of another node.
+    /// Whether this exchange has looked up a response of another node.
     private var hasAskedPeers = false
-    /// Whether one was stored for this exchange.
+    /// Whether a response of another node was stored for this exchange.
     private var isFromPeer = false
-    /// Stored responses whose bodies are gone.
+    /// Stored responses whose bodies no longer exist.
     private var gone: [StoredResponse] = []
-    /// The fetch that was decided on; `nil` before that.
+    /// The fetch that was decided on; `nil` before the decision.
     private(set) var plan: FetchPlan?
     /// Whether it waits for a fetch that another caller leads.
     private(set) var isCollapsed = false
@@ -134,9 +134,9 @@ struct ExchangeFlow: Sendable {
     ///
     /// - Parameters:
     ///   - found: everything stored under the request's keys, the principal's own first.
-    ///   - isWhole: whether the store could be asked for all of it.
+    ///   - isWhole: whether the store could return all of it.
     ///   - start: taken before the lookup.
-    ///   - now: called for every lookup but the first.
+    ///   - now: called for every lookup except the first.
     mutating func lookupFinished(
         _ found: [StoredResponse],
         isWhole: Bool,
@@ -150,8 +150,8 @@ struct ExchangeFlow: Sendable {
         return decide()
     }
 
-    /// The body of the stored response that was to be served is gone: damaged, evicted, or replaced
-    /// since the lookup. Then the response that replaced it is there.
+    /// The body of the stored response to serve no longer exists: it is damaged, evicted, or
+    /// replaced since the lookup. In the last case there is a replacement.
     mutating func bodyGone() -> LookupAction {
         guard case .serving(let serve) = state else {
             preconditionFailure("No stored response was selected.")
@@ -191,10 +191,10 @@ struct ExchangeFlow: Sendable {
     /// The fetch that renews a stored response after it was served, for no caller.
     ///
     /// - Parameters:
-    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - recent: how the origin recently failed for the key.
     ///   - isOriginUnreachable: whether its breaker is open.
-    /// - Returns: the request as that fetch's caller would present it, and the fetch; `nil` if it
-    ///   is not to be renewed now.
+    /// - Returns: the request as that fetch's caller would present it, and the fetch; `nil` if the
+    ///   response should not be renewed now.
     func renewal(
         of serve: Serve,
         recent: FailureThrottle.Failure?,
@@ -216,8 +216,8 @@ struct ExchangeFlow: Sendable {
 
     // MARK: Other nodes
 
-    /// The key of a response of another node that may be of use; `nil` if there is none, or this
-    /// exchange has looked for it.
+    /// The key for a possibly useful response of another node; `nil` if there is none, or if this
+    /// exchange has already looked it up.
     var peerKey: CacheKey? {
         guard case .asking = state, !hasAskedPeers, !request.ignoresStored, let plan, plan.fetch.completing == nil,
             plan.fetch.reason.mayBeMetByPeer
@@ -225,12 +225,13 @@ struct ExchangeFlow: Sendable {
         return prepared.fleetKey
     }
 
-    /// Other nodes were looked at.
+    /// The peer lookup has ended.
     ///
     /// - Parameters:
-    ///   - isAccepted: whether a response is stored here now: the store is to be looked up again.
-    ///   - isOthers: whether another exchange looked, maybe for another variant. Then this one may
-    ///     look once more, for its own.
+    ///   - isAccepted: whether a response is now stored here, so that the store must be looked up
+    ///     again.
+    ///   - isOthers: whether another exchange performed the lookup, possibly for another variant.
+    ///     Then this one may perform one more, for its own.
     mutating func peersLookedUp(isAccepted: Bool, isOthers: Bool) {
         guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         hasAskedPeers = !isOthers || !isAccepted || isFromPeer
@@ -244,8 +245,8 @@ struct ExchangeFlow: Sendable {
     /// The origin's health is known.
     ///
     /// - Parameters:
-    ///   - recent: how the origin failed for the key a moment ago.
-    ///   - verdict: what its breaker says about this request.
+    ///   - recent: how the origin recently failed for the key.
+    ///   - verdict: its breaker's verdict on this request.
     mutating func considered(recent: FailureThrottle.Failure?, verdict: Breaker.Verdict) -> OriginAction {
         guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         state = .admitting
@@ -267,7 +268,7 @@ struct ExchangeFlow: Sendable {
     /// exchange has looked up often enough.
     var seenFetches: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFetches : nil }
 
-    /// The fetch was admitted, or not.
+    /// The fetch was admitted or rejected.
     mutating func admitted(_ admission: InFlightFetches.Admission) -> AdmissionAction {
         guard case .admitting = state else { preconditionFailure("No fetch was waiting for admission.") }
         switch admission {
@@ -290,8 +291,8 @@ struct ExchangeFlow: Sendable {
 
     // MARK: The fetch
 
-    /// How long the caller waits for the response's head before it is served stale; `nil` if no
-    /// stored response may be used.
+    /// How long the caller waits for the response's head before a stale response is served; `nil`
+    /// if no stored response may be used.
     var waitLimit: Duration? { machine.originIsSlow() == nil ? nil : softTimeout }
 
     /// The fetch has a result.
@@ -326,11 +327,11 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    /// The fetch failed. A caller that has been cancelled does not ask.
+    /// The fetch failed. A cancelled caller sends no request.
     mutating func failed(_ error: any Error) -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         guard error is CancellationError else { return standIn(.unreachable(error)) }
-        // Cancelled by others before this caller joined: that is not this caller's end.
+        // Cancelled by others before this caller joined, which must not end this caller's exchange.
         if isCollapsed { return fetchAlone() }
         state = .ended
         return .refuse(ExchangeError.shutDown(request))
@@ -342,13 +343,14 @@ struct ExchangeFlow: Sendable {
         return standIn(.slow)
     }
 
-    /// The body of the validated response is gone: ``plan`` is to be fetched for this caller alone.
+    /// The body of the validated response no longer exists. ``plan`` must be fetched for this
+    /// caller only.
     mutating func validatedGone() {
         guard case .validated = state else { preconditionFailure("No response was validated.") }
         _ = fetchAlone(plan?.unconditional(request.head))
     }
 
-    /// Whether a shared fetch's response has this request's variant.
+    /// Whether a shared fetch's response matches this request's variant.
     private func isFitting(_ head: StoredResponseHead) -> Bool {
         !isCollapsed || policy.matchesVariant(head, prepared.selecting)
     }
@@ -370,8 +372,8 @@ struct ExchangeFlow: Sendable {
         return .standIn(serve)
     }
 
-    /// The body of the stale response is gone. It may have been replaced since the lookup; then the
-    /// replacement is served, but no third response.
+    /// The body of the stale response no longer exists. It may have been replaced since the lookup;
+    /// then the replacement is served, but no third response.
     mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> FetchAction {
         guard case .standingIn(let reason, let isReplacement) = state else {
             preconditionFailure("No stale response was available.")
@@ -403,7 +405,7 @@ struct ExchangeFlow: Sendable {
             state = .ended
             return .deliver(response)
         case .failedForOthers: return fetchAlone()
-        // Once more, and then the response is this caller's whatever it looks like.
+        // One more attempt; after that, this caller gets the response even if it looks wrong.
         case .looksWrong: return fetchAlone(plan?.unconditional(request.head, mayStandIn: false))
         case .unreachable(let error):
             state = .ended
@@ -417,7 +419,7 @@ struct ExchangeFlow: Sendable {
 
     // MARK: Responses
 
-    /// A response for this caller and no other, as it came.
+    /// A response for this caller only, as received.
     private func exclusive(
         _ response: TransportResponse,
         _ responseTime: Timestamp,
@@ -449,22 +451,22 @@ struct ExchangeFlow: Sendable {
         )
     }
 
-    /// The response to another caller's request, as from store: with its age, and without the
-    /// fields that are for that caller alone. RFC 9111 §4
+    /// The response to another caller's request, as if from the store: with its age, and without
+    /// the fields that are meant only for that caller. RFC 9111 §4
     private func collapsed(
         _ response: HTTPResponse,
         _ body: BodyStream,
         _ head: StoredResponseHead,
         _ outcome: CacheOutcome
     ) -> CacheResponse {
-        // It may have come long after this caller did.
+        // It may have arrived long after this caller.
         let freshness = policy.freshness(of: head, at: max(now, head.responseTime))
         var shared = response
         shared.headerFields = policy.servedFields(of: head, age: freshness.age)
         shared.headerFields[.contentLength] = response.headerFields[.contentLength]
         var collapsed = network(shared, body, head, outcome)
-        // A caller that waited for the head gets a new response; one that came later gets a stored
-        // one.
+        // A caller that waited for the head gets a new response; a later one gets a stored
+        // response.
         if head.responseTime < now {
             collapsed.isStale = !freshness.isFresh
             collapsed.outcome.timeToLive = freshness.secondsToLive

@@ -1,17 +1,18 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A fetch that an exchange decided on: what is sent, and what was stored when that was decided.
+/// A fetch that an exchange decided on: the request to send, and the store's state when that was
+/// decided.
 ///
-/// A class, because it is large, and each step of a fetch hands it on.
+/// A class, because it is large and is passed through each step of a fetch.
 final class FetchPlan: Sendable {
-    /// The facts about the store when a fetch was decided on.
+    /// The store's state when a fetch was decided on.
     struct Known: Sendable {
         /// ``ResponseStore/invalidationSequence`` before the lookup.
         var fencingNumber: InvalidationSequence
         /// The stored success for this key and variant, which an error must not replace.
         var success: StoredResponse?
-        /// Whether the store could be asked for ``success``: if it failed, there may be one.
+        /// Whether the store could return ``success``. If it failed, there may be one.
         var isWhole = true
         /// All stored successes for this key.
         var variants: [StoredResponse] = []
@@ -26,8 +27,8 @@ final class FetchPlan: Sendable {
     }
 
     /// - Parameters:
-    ///   - found: all stored responses of the request's keys.
-    ///   - isWhole: whether the store could be asked for all of them.
+    ///   - found: all stored responses for the request's keys.
+    ///   - isWhole: whether the store could return all of them.
     convenience init(
         _ fetch: ReuseMachine.Fetch,
         _ found: [StoredResponse],
@@ -45,9 +46,9 @@ final class FetchPlan: Sendable {
     /// The same fetch without the cache's validators.
     ///
     /// - Parameters:
-    ///   - head: the caller's own.
-    ///   - mayStandIn: whether the selected response may be served stale in place of a response
-    ///     that looks wrong; `nil` leaves that as it is.
+    ///   - head: the caller's own head.
+    ///   - mayStandIn: whether the selected response may be served instead of a response that looks
+    ///     wrong; `nil` keeps the current value.
     func unconditional(_ head: HTTPRequest, mayStandIn: Bool? = nil) -> FetchPlan {
         var fetch = fetch
         fetch.request = head
@@ -57,6 +58,6 @@ final class FetchPlan: Sendable {
         return FetchPlan(fetch, known)
     }
 
-    /// Whether a success was stored for the key when this was decided, or may have been.
+    /// Whether a success was, or may have been, stored for the key when this was decided.
     var replacesStored: Bool { known.success != nil || !known.variants.isEmpty || !known.isWhole }
 }

@@ -2,17 +2,17 @@ import HTTPCacheSemantics
 import HTTPTypes
 package import NIOCore
 
-/// A stored response whose content is in memory, served without anything to wait for.
+/// A stored response whose content is in memory, so it is served without waiting.
 ///
-/// ``CacheEngine/respond(to:)`` would serve the same at the same moment.
+/// ``CacheEngine/respond(to:)`` would serve the same response at the same moment.
 ///
 /// A class, because it is large and is passed through several functions.
 package final class ImmediateHit: Sendable {
     package let response: CacheResponse
     /// The response's content in one piece; empty if it has none.
     package let content: ByteBuffer
-    /// The conditions under which another request of the same bytes gets the same response; `nil`
-    /// if they are not known, or the response is not fresh.
+    /// The conditions under which another request with the same bytes gets the same response; `nil`
+    /// if they are unknown, or if the response is not fresh.
     package let conditions: Conditions?
 
     init(response: CacheResponse, content: ByteBuffer, conditions: Conditions?) {
@@ -21,8 +21,8 @@ package final class ImmediateHit: Sendable {
         self.conditions = conditions
     }
 
-    /// The facts, beside the request, on which a hit depends: the responses stored under its keys,
-    /// mode, rules, and time.
+    /// The facts, apart from the request, that a hit depends on: the responses stored under its
+    /// keys, the mode, the rules, and the time.
     package struct Conditions: Sendable {
         let status: Int
         let method: HTTPRequest.Method
@@ -30,20 +30,20 @@ package final class ImmediateHit: Sendable {
         let sequence: InvalidationSequence
         /// See ``CacheEngine/settingsVersion``.
         package let settings: UInt64
-        /// When it was decided. Before that instant another variant may be the best.
+        /// When it was decided. Before that time another variant might be selected.
         let since: Timestamp
         let responseTime: Timestamp
         /// Milliseconds: `corrected_initial_age`. RFC 9111 §4.2.3
         let initialAge: Int64
-        /// Milliseconds of age from which the conditions do not hold.
+        /// The age in milliseconds at which the conditions end.
         let ageLimit: Int64
-        /// Milliseconds for which the response is fresh, from when it was made at the origin.
+        /// How long the response is fresh, in milliseconds since the origin generated it.
         package let lifetime: Int64
 
-        /// The longest lifetime there is, in milliseconds: 2³¹ seconds. RFC 9111 §1.2.2
+        /// The longest possible lifetime in milliseconds: 2³¹ seconds. RFC 9111 §1.2.2
         static let lifetimeLimit: Int64 = (1 << 31) * 1000
 
-        /// The response's age in milliseconds, RFC 9111 §4.2.3; `nil` if the time is over, or the
+        /// The response's age in milliseconds, RFC 9111 §4.2.3; `nil` if the time is up, or if the
         /// clock was set back.
         func age(at now: Timestamp) -> Int64? {
             guard now >= since else { return nil }
@@ -54,7 +54,7 @@ package final class ImmediateHit: Sendable {
 }
 
 extension ImmediateHit.Conditions {
-    /// Whether a store still has the same responses. It counts as a use of them.
+    /// Whether a store still has the same responses. This counts as a use of them.
     func hold(in store: any ResponseStore) -> Bool {
         guard store.invalidationSequence == sequence else { return false }
         return found.own.isPresent(in: store) && found.common?.isPresent(in: store) ?? true
@@ -62,7 +62,7 @@ extension ImmediateHit.Conditions {
 }
 
 extension FoundResponses.UnderKey {
-    /// Whether memory still has the same.
+    /// Whether memory still has the same response.
     fileprivate func isPresent(in store: any ResponseStore) -> Bool {
         guard let present = store.resident(key), present.count == responses.count else { return false }
         for index in responses.indices where !present[index].isSame(as: responses[index]) { return false }
@@ -71,7 +71,7 @@ extension FoundResponses.UnderKey {
 }
 
 extension StoredResponse {
-    /// Whether it is unchanged: every change of its head brings a new ``content``, or another time.
+    /// Whether it is unchanged. Every change of its head brings a new ``content``, or another time.
     fileprivate func isSame(as other: StoredResponse) -> Bool {
         id == other.id && content === other.content && head.responseTime == other.head.responseTime
             && head.invalidation == other.head.invalidation
@@ -79,12 +79,12 @@ extension StoredResponse {
 }
 
 extension ExchangeFlow {
-    /// The conditions of a hit; `nil` if it is not plainly fresh, or if the request, a rule or a
+    /// The conditions of a hit; `nil` if it is not clearly fresh, or if the request, a rule or a
     /// caller makes it depend on time in another way.
     ///
     /// - Parameters:
     ///   - found: all responses stored under the request's keys.
-    ///   - sequence: as it was before the lookup.
+    ///   - sequence: its value before the lookup.
     func conditions(
         of serve: Serve,
         _ response: CacheResponse,
@@ -116,7 +116,7 @@ extension ExchangeFlow {
 }
 
 extension FieldEdits {
-    /// Whether they change a field that says how old the response is.
+    /// Whether they change a field that states the response's age.
     fileprivate var mayTouchTime: Bool {
         [HTTPField.Name.age, .date].contains { removed.contains($0) || set.contains($0) }
     }

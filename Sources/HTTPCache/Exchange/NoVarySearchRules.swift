@@ -2,26 +2,26 @@ import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The `No-Vary-Search` rules of paths, remembered in the store. Internet-Draft; only with
+/// The `No-Vary-Search` rules of paths, kept in the store. Internet-Draft; only with
 /// ``EngineOptions/usesNoVarySearch``
 ///
-/// A rule comes with a response and counts for every query of its path. A response that brings a
-/// rule is stored under its query as the rule canonicalises it. The rule itself is stored under the
-/// path without a query, with a method that no request has. A lookup asks for the rule,
-/// canonicalises its own query, and finds the response that any equivalent query stored.
+/// A rule arrives with a response and applies to every query of its path. A response with a rule is
+/// stored under its query in the rule's canonical form. The rule itself is stored under the path
+/// without a query, with a method that no request has. A lookup reads the rule, canonicalizes its
+/// own query, and finds the response that any equivalent query stored.
 struct NoVarySearchRules {
     let engine: CacheEngine
 
     static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
-    /// The keys under which equivalent queries are stored, each with the rule by which they are
-    /// equivalent: none if no rule is known, or it changes nothing.
+    /// The keys under which equivalent queries are stored, each with the rule that makes them
+    /// equivalent; empty if no rule is known, or if it changes nothing.
     ///
-    /// A response that is found there may be served only if it brought that rule itself: another
-    /// response's rule says nothing about it.
+    /// A response found there may be served only if it has that rule itself, because another
+    /// response's rule does not apply to it.
     ///
-    /// - Parameter commonKey: the key of the common response; the same key if no common response
-    ///   may be served.
+    /// - Parameter commonKey: the common response's key; the same key if no common response may be
+    ///   served.
     func equivalents(of key: CacheKey, commonKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
         var result: [(key: CacheKey, rule: NoVarySearch)] = []
         for partition in key == commonKey ? [key] : [key, commonKey] {
@@ -33,9 +33,9 @@ struct NoVarySearchRules {
         return result
     }
 
-    /// Remembers the rule that a response brings.
+    /// Stores the rule of a response.
     ///
-    /// - Parameter boundary: the response's.
+    /// - Parameter boundary: the response's message boundary.
     /// - Returns: the draft under the key of every equivalent query.
     func learn(
         from draft: ResponseDraft,
@@ -94,8 +94,8 @@ struct NoVarySearchRules {
 }
 
 extension TargetURI {
-    /// The tag of every response to this path that brought a rule, whatever its query: an
-    /// invalidation of one of them invalidates them all.
+    /// The tag of every response to this path that has a rule, whatever its query. Invalidating one
+    /// of them invalidates all of them.
     ///
     /// A digest, because a path may be longer than a tag.
     var searchTag: String? {

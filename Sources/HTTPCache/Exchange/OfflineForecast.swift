@@ -1,11 +1,12 @@
 package import HTTPCacheSemantics
 
-/// The result of a request if its origin could not be reached: now, or after an outage of an hour
-/// or a day.
+/// The result that a request would have if its origin were unreachable: now, or after an outage of
+/// an hour or a day.
 ///
-/// It decides nothing itself: it asks ``ReuseMachine`` what an exchange asks in an outage.
+/// It decides nothing itself: it asks ``ReuseMachine`` the same questions as an exchange in an
+/// outage.
 package struct OfflineForecast: Sendable {
-    /// A request and what was stored for it when it came.
+    /// A request and the responses stored for it when it arrived.
     package struct Subject: Sendable {
         private let prepared: PreparedRequest
         private let candidates: [StoredResponse]
@@ -15,21 +16,21 @@ package struct OfflineForecast: Sendable {
             self.candidates = candidates
         }
 
-        /// A copy to be kept: it holds nothing of the client and of its exchange.
+        /// A copy to keep, without references to the client or its exchange.
         package var detached: Subject { Subject(prepared.renewing(prepared.request.head), candidates) }
 
         /// Counts requests of this kind for the rules that apply to them.
         package func countUses(_ count: Int64) { prepared.rules?.countUses(count) }
 
-        /// Looks ahead from an instant.
+        /// Forecasts from an instant on.
         package func forecast(at now: Timestamp) -> OfflineForecast { OfflineForecast(prepared, candidates, at: now) }
     }
 
-    /// Why it could not be answered now; `nil` if it could.
+    /// Why the request could not be answered now; `nil` if it could.
     package let refusal: ExchangeError?
     /// Whether it could be answered after an hour.
     package let isAnswerableAfterHour: Bool
-    /// The same after a day.
+    /// Whether it could be answered after a day.
     package let isAnswerableAfterDay: Bool
 
     private static let hour: Int64 = 3_600_000
@@ -41,7 +42,7 @@ package struct OfflineForecast: Sendable {
             return Self.refusal(prepared, candidates, at: instant)
         }
         self.refusal = refusal(in: 0)
-        // Nothing comes into the store in an outage.
+        // Nothing is added to the store during an outage.
         isAnswerableAfterHour = !candidates.isEmpty && refusal(in: Self.hour) == nil
         isAnswerableAfterDay = !candidates.isEmpty && refusal(in: Self.day) == nil
     }

@@ -1,13 +1,14 @@
-/// How much of the network a cache may use. It bounds the preference of a single request;
-/// ``offline`` beats everything.
+/// How much of the network a cache may use. It restricts the preference of individual requests;
+/// ``offline`` overrides everything.
 public enum OfflineMode: String, Sendable, Hashable, CaseIterable, Codable {
-    /// RFC 9111; stored responses are used as it allows.
+    /// RFC 9111. Stored responses are used as it allows.
     case online
-    /// As ``online``, and while an origin is unreachable, stored responses are served for it. The
+    /// Like ``online``, and while an origin is unreachable, stored responses are served for it. The
     /// default.
     case automatic
-    /// Any stored response is served at once, whatever its age; the network only fills misses.
+    /// Any stored response is served immediately, whatever its age; the network is used only for
+    /// misses.
     case preferStored
-    /// No socket is ever opened.
+    /// The network is never used.
     case offline
 }

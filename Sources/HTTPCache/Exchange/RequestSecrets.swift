@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Parameters and fields of a request that are credentials: they are sent to the origin and shown
+/// A request's parameters and fields that are credentials. They are sent to the origin and shown
 /// nowhere else.
 ///
-/// They make a principal as `Authorization` does (see ``CredentialPartition``), and are neither in
-/// the key's target nor in a message.
+/// They identify a principal as `Authorization` does (see ``CredentialPartition``), and are neither
+/// in the key's target nor in a message.
 final class RequestSecrets: Sendable {
     let parameters: Set<String>
     let fields: Set<HTTPField.Name>
@@ -24,7 +24,7 @@ final class RequestSecrets: Sendable {
 
     /// Whether a request has any of them.
     ///
-    /// - Parameter ignored: fields that make no principal.
+    /// - Parameter ignored: fields that do not identify a principal.
     func occur(in request: HTTPRequest, ignoring ignored: Set<HTTPField.Name>) -> Bool {
         if request.headerFields.contains(where: { fields.contains($0.name) && !ignored.contains($0.name) }) {
             return true
@@ -32,11 +32,11 @@ final class RequestSecrets: Sendable {
         return TargetURI(request: request).map { !withheld(from: $0).pieces.isEmpty } ?? false
     }
 
-    /// Shorter values are in many texts by chance.
+    /// Shorter values occur in many texts by chance.
     private static let shortestValue = 4
 
-    /// The secrets of a request as they may appear in texts that others write: as they were sent,
-    /// decoded, and a field's last word (`Bearer …`).
+    /// A request's secrets as they may appear in texts written by others: as sent, decoded, and a
+    /// field's last word (`Bearer …`).
     func values(in request: HTTPRequest) -> [String] {
         var values: [String] = []
         for field in request.headerFields where fields.contains(field.name) {
@@ -48,11 +48,11 @@ final class RequestSecrets: Sendable {
         }
         var seen: Set<String> = []
         return values.filter { $0.utf8.count >= Self.shortestValue && seen.insert($0).inserted }
-            // The longest first, so that a value that contains another is found before it.
+            // Longest first, so that a value that contains another is found before it.
             .sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// A transport's failure whose words contain no secret of the request.
+    /// A transport failure whose message contains no secret of the request.
     func redacted(_ error: any Error, of request: HTTPRequest) -> any Error {
         guard var failure = error as? TransportError else { return error }
         let values = values(in: request)

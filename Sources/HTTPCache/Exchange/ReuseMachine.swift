@@ -1,32 +1,32 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The decisions of one caller's exchange: the stored responses found go in, the next action comes
-/// out. It performs nothing.
+/// The decisions of one caller's exchange: stored responses in, next action out. It performs
+/// nothing.
 ///
 /// Two questions are decided here and nowhere else: whether a stored response may be served now
 /// (``decide(on:)``), and whether it may be served after the origin failed (``originFailed(_:)``,
 /// ``originResponded(status:)``).
 package struct ReuseMachine: Sendable {
-    /// A stored response that is served, and how the exchange is then described.
+    /// A stored response to serve, and how to describe the exchange.
     package struct Serve: Sendable {
         package var stored: StoredResponse
         package var freshness: Freshness
         package var outcome: CacheOutcome
-        /// To be renewed in the background, so that the next caller is served a newer one.
+        /// Whether to renew it in the background, so that the next caller gets a newer one.
         package var isToBeRefreshed = false
-        /// The directive that forbids this, but does not count because an operator says so.
+        /// The directive that forbids this but that the operator lifted.
         package var liftedDirective: String?
     }
 
     /// A request to the origin, and its reason.
     package struct Fetch: Sendable {
         package var request: HTTPRequest
-        /// The stored response that `request` validates; `nil` if it is unconditional or carries
-        /// the caller's own conditions.
+        /// The stored response that `request` validates; `nil` if the request is unconditional or
+        /// has the caller's own conditions.
         package var validating: StoredResponse?
         package var reason: CacheOutcome.ForwardReason
-        /// The stored part whose rest `request` asks for. RFC 9111 §3.3
+        /// The stored part that `request` asks to complete. RFC 9111 §3.3
         package var completing: StoredResponse?
         /// The stored response that was selected, whether or not it is validated.
         package var selected: StoredResponse?
@@ -47,19 +47,19 @@ package struct ReuseMachine: Sendable {
     private var rules: RequestRules? { prepared.rules }
     /// Milliseconds.
     private let reuseWithin: Int64?
-    /// The caller's, bounded by the mode.
+    /// The caller's preference, restricted by the mode.
     package let preference: CacheRequest.Preference
     package let mode: OfflineMode
     private let now: Timestamp
-    /// The latest instant at which a response that is looked up may have come.
+    /// The latest time at which a response that is looked up may have been received.
     private var latest: Timestamp
     private let eagerRefresh: Double?
     /// The stored response that counts, and the policy's view of it.
     package private(set) var considered: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
-    ///   - mode: in place of the request's own, to forecast the result in another mode.
-    ///   - eagerRefresh: the engine's, if no rule says otherwise.
+    ///   - mode: instead of the request's own, to forecast the result in another mode.
+    ///   - eagerRefresh: the engine's setting, unless a rule overrides it.
     package init(
         _ prepared: PreparedRequest,
         mode: OfflineMode? = nil,
@@ -76,7 +76,7 @@ package struct ReuseMachine: Sendable {
         self.eagerRefresh = eagerRefresh
     }
 
-    /// Bounds the strategy by the mode: `offline` leaves only the store, `preferStored` puts it
+    /// Restricts the strategy by the mode: `offline` leaves only the store, `preferStored` puts it
     /// first.
     private static func bounded(
         _ preference: CacheRequest.Preference,
@@ -90,20 +90,20 @@ package struct ReuseMachine: Sendable {
         }
     }
 
-    /// Notes that time has passed since the exchange began: a response that is looked up again may
-    /// have come meanwhile, and is not from the future.
+    /// Records that time has passed since the exchange began. A response that is looked up again
+    /// may have been received in the meantime, and is not from the future.
     package mutating func advance(to now: Timestamp) { latest = max(latest, now) }
 
-    /// The instant at which a stored response is judged: when the exchange began, or when the
-    /// response came meanwhile.
+    /// The time at which a stored response is judged: when the exchange began, or when the response
+    /// was received if that was later.
     private func instant(for head: StoredResponseHead) -> Timestamp {
         head.responseTime <= latest ? max(now, head.responseTime) : now
     }
 
-    /// Decides about the key's stored responses, those of the principal's partition before the
+    /// Decides about the key's stored responses, those in the principal's partition before the
     /// common ones.
     package mutating func decide(on found: [StoredResponse]) -> Action {
-        // The response that an earlier lookup found may be gone.
+        // The response that an earlier lookup found may no longer exist.
         considered = nil
         let candidates = storedByRules(found)
         guard let index = select(candidates) else {
@@ -111,7 +111,7 @@ package struct ReuseMachine: Sendable {
         }
         let stored = candidates[index]
         if case .missing = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request) {
-            // A part that does not hold the bytes asked for; another response of the key may.
+            // A part without the requested bytes. Another response of the key may have them.
             let others = candidates.filter { $0.id != stored.id }
             return others.isEmpty ? decideIncomplete(stored) : decide(on: others)
         }
@@ -157,11 +157,11 @@ package struct ReuseMachine: Sendable {
         }
     }
 
-    /// Serves a stored response, fresh or not, that came or was validated so lately that the caller
-    /// wants no other, unless something asks for validation before use.
+    /// Serves a stored response, fresh or not, that was received or validated so recently that the
+    /// caller wants no other, unless something requires validation before use.
     private func recent(_ stored: StoredResponse, _ reuse: Reuse) -> Serve? {
         guard let reuseWithin, preference != .networkOnly, preference != .storedOnly, stored.head.status.code < 400,
-            // A clock that was set back must not make a response recent forever.
+            // A clock that was set back must not make a response recent indefinitely.
             reuseWithin >= 0, now.milliseconds(since: stored.head.responseTime).magnitude <= reuseWithin.magnitude
         else { return nil }
         switch reuse.decision {
@@ -178,7 +178,7 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// The responses whose status is stored by the present rules.
+    /// The responses whose status the current rules store.
     private func storedByRules(_ found: [StoredResponse]) -> [StoredResponse] {
         guard let rules, rules.hasOverrides else { return found }
         let isStored = { (stored: StoredResponse) in rules.settings(for: stored.head.fields).stores(stored.head.status)
@@ -186,9 +186,9 @@ package struct ReuseMachine: Sendable {
         return found.allSatisfy(isStored) ? found : found.filter(isStored)
     }
 
-    /// Selects among candidates. A principal's own stored response goes before one that is in the
-    /// common partition only because its request had no principal. A response that is meant for all
-    /// principals is ranked with the principal's.
+    /// Selects among candidates. A principal's own stored response has priority over one that is in
+    /// the common partition only because its request had no principal. A response meant for all
+    /// principals ranks with the principal's.
     private func select(_ candidates: [StoredResponse]) -> Int? {
         if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
             let isOwn = candidates.map { $0.key.components.partition != .common }
@@ -208,8 +208,8 @@ package struct ReuseMachine: Sendable {
         var error = error
         if let failure = error as? TransportError, let overload = ExchangeError.overloaded(failure) { error = overload }
         if let error = error as? ExchangeError {
-            // An overloaded cache would respond with 503: a stored response that may replace a 503
-            // is served stale. RFC 5861 §4
+            // An overloaded cache would respond with 503, so a stored response that may replace a
+            // 503 is served. RFC 5861 §4
             guard error.code == .overloaded,
                 var served = originResponded(status: .serviceUnavailable) ?? usableWithoutPermit
             else { return .refuse(error) }
@@ -242,37 +242,36 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// The stored response for a caller that wants the network first, but no permit or connection
+    /// The stored response for a caller that wants the network first, if no permit or connection
     /// was free for its request.
     private var usableWithoutPermit: Serve? {
         guard preference == .networkFirst, let (stored, reuse) = considered else { return nil }
         return usableWithoutOrigin(stored, reuse)
     }
 
-    /// 502 if an origin hung up, showed no valid certificate or sent no HTTP: it was there, and its
-    /// response was not valid. 504 if it was silent, or took no connection: so an offline miss has
-    /// one status, whether the request was the one that tried or the breaker refused it. RFC 9110
-    /// §15.6.3, §15.6.5
+    /// 502 if an origin closed the connection, had no valid certificate or did not send HTTP: it
+    /// was reached, but its response was invalid. 504 if it did not respond, or accepted no
+    /// connection. So an offline miss has one status, whether the request was the one that tried or
+    /// the breaker refused it. RFC 9110 §15.6.3, §15.6.5
     private static func status(for code: TransportError.Code) -> Int {
         !code.isUnreachable || code == .connectionClosed || code == .tls ? 502 : 504
     }
 
-    /// How to treat a request for an origin that is known to fail.
+    /// How to handle a request for an origin that is known to fail.
     package enum Alternative {
-        /// Nothing speaks against asking.
+        /// Ask the origin; there is no reason not to.
         case ask
-        /// Serve this, because the origin failed for the key a moment ago, or counts as
-        /// unreachable.
+        /// Serve this, because the origin recently failed for the key, or counts as unreachable.
         case serve(Serve, isRecent: Bool)
-        /// The origin counts as unreachable and no stored response may be served: refuse, unless
-        /// the request may be the one that tries.
+        /// The origin counts as unreachable, and no stored response may be served. Refuse, unless
+        /// the request may be the trial.
         case refuse(ExchangeError)
     }
 
-    /// Decides without asking the origin, if the origin would not answer.
+    /// Decides without asking the origin, if the origin would not respond.
     ///
     /// - Parameters:
-    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - recent: how the origin recently failed for the key.
     ///   - isOriginUnreachable: whether its breaker is open.
     package func alternativeToAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Alternative {
         switch recent {
@@ -288,7 +287,7 @@ package struct ReuseMachine: Sendable {
             if case .serve(let serve) = originFailed(unreachableError) { return .serve(serve, isRecent: true) }
         case nil: break
         }
-        // In the other modes an origin that counts as unreachable is asked each time.
+        // In the other modes, an origin that counts as unreachable is asked every time.
         guard mode == .automatic, isOriginUnreachable else { return .ask }
         switch originFailed(unreachableError) {
         case .serve(let serve): return .serve(serve, isRecent: false)
@@ -300,13 +299,14 @@ package struct ReuseMachine: Sendable {
         }
     }
 
-    /// Whether a served response is renewed in the background now. A request for the cache alone
-    /// sends nothing, content that is read once is the caller's, and a failing origin is not asked.
+    /// Whether to renew a served response in the background now. A request for the cache only sends
+    /// nothing, content that can be read once belongs to the caller, and a failing origin is not
+    /// asked.
     ///
     /// - Parameters:
-    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - recent: how the origin recently failed for the key.
     ///   - isOriginUnreachable: whether its breaker is open.
-    ///   - isReplayable: the request can be sent without its caller.
+    ///   - isReplayable: whether the request can be sent without its caller.
     package func isRefreshed(
         _ serve: Serve,
         recent: FailureThrottle.Failure?,
@@ -325,11 +325,11 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// Whether an earlier response of the origin does not satisfy the request.
+    /// Whether the request asks the origin even if a response is stored.
     private var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
 
-    /// The origin responded with this status: the stored response that is served in its place, if
-    /// one may be. RFC 5861 §4
+    /// The origin responded with this status: the stored response to serve instead, if one may be
+    /// served. RFC 5861 §4
     package func originResponded(status: HTTPResponse.Status) -> Serve? {
         guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = considered,
             stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
@@ -344,20 +344,20 @@ package struct ReuseMachine: Sendable {
             detail: .staleIfError
         )
         served.outcome.standsInForError = true
-        // A fresh one is forbidden, too, if it asks for validation each time.
+        // Even a fresh response is forbidden if it requires validation each time.
         served.lift(reuse.liftedDirective)
         return served
     }
 
-    /// Whether a response may serve this request although another request brought it before this
-    /// one came, and it is not stored yet. RFC 9111 §4
+    /// Whether a response that another request received before this one arrived, and that is not
+    /// stored yet, may serve this request. RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
         let decision = policy.reuse(of: head, for: request, at: now).decision
         return !asksOriginFirst && (decision == .fresh || decision == .staleAllowed)
     }
 
-    /// The origin has not responded for as long as a caller waits: the stored response that is
-    /// served in the meantime, if one may be.
+    /// The origin has not responded for as long as a caller waits: the stored response to serve in
+    /// the meantime, if one may be served.
     package func originIsSlow() -> Serve? {
         var served = standIn
         served?.outcome.detail = .slow
@@ -377,29 +377,28 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// The selected response, if the operator's permission to use stale responses covers it: the
-    /// origin and the caller do not forbid it.
+    /// The selected response, if the operator's permission to serve stale covers it: neither the
+    /// origin nor the caller forbids it.
     private var standIn: Serve? {
-        // An operator lifts a directive for an unreachable origin, and this one is reachable.
+        // An operator lifts a directive only for an unreachable origin, and this one is reachable.
         guard let (stored, reuse) = considered, preference != .networkOnly, stored.head.status.code < 400,
             reuse.staleUse(isOffline: false) == .allowed, reuse.liftedDirective == nil, !stored.head.isInvalidated
         else { return nil }
         return serve(stored, reuse)
     }
 
-    /// Whether the mode allows using the stored response as stale as it is.
+    /// Whether the mode allows using the stored response at its current staleness.
     private func staleUse(_ reuse: Reuse, isOriginUnreachable: Bool = false) -> Reuse.StaleUse {
         reuse.staleUse(isOffline: mode == .offline, isOriginUnreachable: isOriginUnreachable)
     }
 
-    /// Whether a fresh response has been so for longer than the share of its lifetime that the
-    /// operator set.
+    /// Whether a fresh response has used up the share of its lifetime that the operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
         reuse.freshness.age.milliseconds >= changingAge(stored, reuse.freshness)
     }
 
-    /// The first age in milliseconds at which a fresh stored response is no longer served in the
-    /// same way: it is stale, or is to be renewed.
+    /// The first age in milliseconds at which a fresh stored response is served differently: it is
+    /// stale, or should be renewed.
     func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
         let lifetime = freshness.lifetime.milliseconds
         guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil,
@@ -409,10 +408,10 @@ package struct ReuseMachine: Sendable {
         return age < Double(lifetime) ? Int64(age.rounded(.up)) : lifetime
     }
 
-    /// The renewal of a stored response that was served, as a request that no caller makes: without
-    /// the caller's conditions and ranges.
+    /// The renewal of a served stored response, as a request without a caller: without the caller's
+    /// conditions and ranges.
     ///
-    /// - Returns: that request, and the fetch that is sent for it.
+    /// - Returns: that request, and the fetch to send for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
         request.headerFields.removeAll { $0.name.asksForPartOrNothing }
@@ -431,22 +430,23 @@ package struct ReuseMachine: Sendable {
         case .fresh: break
         case .staleWhileRevalidate:
             // If no origin is asked, or none responds, no request renews it. Then the operator's
-            // limit counts, and an old error may not be served.
+            // limit applies, and an old error may not be served.
             let isRenewable = !isOriginUnreachable && preference != .storedOnly
             guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:
-            // If no origin is asked, the request's permission does not exceed the operator's limit.
+            // If no origin is asked, the request's permission cannot exceed the operator's limit.
             guard use == .allowed else { return nil }
         case .validate:
-            // An old error is not served, however much its fields allow: the unreachable network
-            // excuses only a stale success.
+            // An old error is not served, whatever its fields allow: an unreachable network
+            // justifies only a stale success.
             guard use == .allowed, stored.head.status.code < 400 else { return nil }
             isLifted = reuse.liftedDirective != nil
-            // An origin that may still be reachable is asked, as the directive wants.
+            // An origin that may still be reachable is asked, as the directive requires.
             guard !isLifted || isOriginUnreachable || preference == .storedOnly else { return nil }
         }
         var served = serve(stored, reuse)
-        // A fresh response needs no excuse; a stale one says why the origin did not validate it.
+        // A fresh response needs no justification; a stale one states why the origin did not
+        // validate it.
         if reuse.decision != .fresh {
             served.outcome.detail = mode == .offline ? .offline : isOriginUnreachable ? .unreachable : nil
         }
@@ -455,7 +455,8 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// A fresh response of a node that is cut off says so: another node may have purged it.
+    /// A fresh response from a disconnected node is marked as such, because another node may have
+    /// purged it.
     private func withoutContact(_ serve: Serve) -> Serve {
         var served = serve
         served.outcome.detail = .cutOff
@@ -487,8 +488,8 @@ package struct ReuseMachine: Sendable {
         reason: CacheOutcome.ForwardReason,
         mayStandIn: Bool
     ) -> Fetch {
-        // For other methods a matching validator means 412, and no response to use. RFC 9110
-        // §13.1.2
+        // For other methods a matching validator means 412, so there would be no response to use.
+        // RFC 9110 §13.1.2
         let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
         return Fetch(
             request: conditional ?? request,
@@ -499,7 +500,7 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// Only a part is stored, without the bytes asked for: asks for the rest to complete it, if its
+    /// Only a part is stored, without the requested bytes. Requests the rest to complete it, if its
     /// representation can be identified.
     private func decideIncomplete(_ stored: StoredResponse) -> Action {
         if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(.partial)) }
@@ -558,7 +559,7 @@ package struct ReuseMachine: Sendable {
 }
 
 extension ReuseMachine.Serve {
-    /// Records that a directive that forbids this did not count.
+    /// Records that a directive that forbids this was lifted.
     fileprivate mutating func lift(_ directive: String?) {
         guard let directive else { return }
         liftedDirective = directive
@@ -567,7 +568,7 @@ extension ReuseMachine.Serve {
 }
 
 extension Freshness {
-    /// RFC 9211 §2.4: seconds, rounded towards the past, so that a stale response never claims 0.
+    /// RFC 9211 §2.4: seconds, rounded down, so that a stale response never claims 0.
     var secondsToLive: Int64 {
         let milliseconds = timeToLive
         return milliseconds >= 0 || milliseconds % 1000 == 0 ? milliseconds / 1000 : milliseconds / 1000 - 1

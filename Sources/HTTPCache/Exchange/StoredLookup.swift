@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// The state of store and fetches before a lookup, so that what has happened since is noticed.
+/// The state of the store and the fetches before a lookup, to detect later changes.
 package struct LookupStart: Sendable {
     /// See ``InFlightFetches/endedCount(_:)``.
     let endedFetches: UInt32
@@ -8,7 +8,7 @@ package struct LookupStart: Sendable {
     let fencingNumber: InvalidationSequence
 }
 
-/// A lookup that waits for a disk, to be done on a thread that may.
+/// A lookup that waits for a disk, to run on a thread that may wait.
 package struct StoredLookup: Sendable {
     let prepared: PreparedRequest
     let lookup: @Sendable (CacheKey) throws -> [StoredResponse]
@@ -16,13 +16,13 @@ package struct StoredLookup: Sendable {
     /// Looks up on the calling thread.
     ///
     /// - Returns: `nil` if the store fails. ``CacheEngine/respond(to:)``, which is called then,
-    ///   finds that out itself, and reports it.
+    ///   detects the failure itself and reports it.
     package func read() -> FoundResponses? { prepared.found { try? lookup($0) } }
 }
 
 /// All responses stored under a request's keys.
 package struct FoundResponses: Sendable {
-    /// Those under one of them.
+    /// The responses under one of the keys.
     struct UnderKey: Sendable {
         let key: CacheKey
         let responses: [StoredResponse]
@@ -30,16 +30,16 @@ package struct FoundResponses: Sendable {
 
     /// Under the request's own key.
     let own: UnderKey
-    /// Under the common key, if that is another.
+    /// Under the common key, if it is a different key.
     let common: UnderKey?
 
-    /// Nothing is stored under any of them.
+    /// Whether nothing is stored under any of them.
     package var isNothing: Bool { own.responses.isEmpty && common?.responses.isEmpty ?? true }
 }
 
 extension PreparedRequest {
-    /// The responses stored under the request's keys; `nil` if it has none, or `lookup` does not
-    /// know one of them.
+    /// The responses stored under the request's keys; `nil` if it has no key, or if `lookup` cannot
+    /// answer for one of them.
     func found(_ lookup: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
         guard let key, let own = lookup(key) else { return nil }
         guard let other = commonLookupKey else {

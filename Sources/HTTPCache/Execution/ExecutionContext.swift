@@ -1,22 +1,22 @@
-/// Where an exchange runs, and the fetch that it begins; and where it performs a store's
-/// operations.
+/// Where an exchange and its fetch run, and where store operations are performed.
 ///
-/// A store's operation may block its thread while the disk works. It may do so on the system's
-/// threads, and on an executor that keeps nothing else waiting. An operation that suspends instead
-/// (``ResponseStore/suspendsWhileWriting``) may run anywhere. A calling thread is a place for short
-/// reads: see ``ReadingPace``.
+/// A store operation may block its thread while the disk works. It may do so on the system's
+/// threads, and on an executor that makes nothing else wait. An operation that suspends instead
+/// (``ResponseStore/suspendsWhileWriting``) may run anywhere. A calling thread can be used for
+/// short reads: see ``ReadingPace``.
 package enum ExecutionContext: Sendable {
-    /// On the threads where the system runs tasks.
+    /// On the system's threads for tasks.
     case system
-    /// On an executor shared with others, which must not wait: an event loop.
+    /// On a shared executor, which must not block: an event loop.
     case shared(any TaskExecutor)
-    /// On an executor where nothing else is kept waiting, so that reading from a disk may block it.
-    /// Writes still run elsewhere.
+    /// On an executor where nothing else waits, so that reading from a disk may block it. Writes
+    /// still run elsewhere.
     case own(any BlockingExecutor)
 
     /// Runs one exchange and nothing else.
     package protocol BlockingExecutor: TaskExecutor {
-        /// Returns once the caller may wait for a disk where it runs. Called on this executor.
+        /// Returns once the caller may wait for a disk on its current thread. Called on this
+        /// executor.
         func readyToBlock() async
     }
 
@@ -32,14 +32,14 @@ package enum ExecutionContext: Sendable {
         if case .shared = self { true } else { false }
     }
 
-    /// Performs a store's operation for an exchange in this place. Whatever writes takes the place
-    /// ``system``.
+    /// Performs a store operation for an exchange in this context. Writes always use ``system``.
     ///
-    /// If the caller's task prefers an executor, an operation for ``system`` gets a task of its
-    /// own, because a different preference within the same task leaves code called in a closure
-    /// where it was (Swift 6.3).
+    /// If the caller's task prefers an executor, an operation for ``system`` gets its own task,
+    /// because a different preference within the same task does not move code called in a closure
+    /// (Swift 6.3).
     ///
-    /// - Parameter suspends: the operation blocks no thread, so it runs where its caller does.
+    /// - Parameter suspends: whether the operation blocks no thread, so that it can run where its
+    ///   caller does.
     func perform<Value: Sendable>(
         suspends: Bool = false,
         _ operation: @escaping @Sendable () async throws -> Value

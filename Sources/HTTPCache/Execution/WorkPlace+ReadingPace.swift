@@ -2,19 +2,18 @@ import NIOCore
 import Synchronization
 
 extension ExecutionContext {
-    /// Whether callers' threads may read from a disk: as long as a read takes microseconds, as it
-    /// does if the system has cached the bytes.
+    /// Whether callers' threads may read from a disk. They may while a read takes microseconds, as
+    /// it does if the system has cached the bytes.
     ///
-    /// After a read that took long no thread reads for a hundred times as long, so that callers'
-    /// threads wait for a disk one hundredth of the time at most. Other reads run on threads where
-    /// they block nothing. That costs a change of threads, which does not matter compared with
-    /// waiting for a disk.
+    /// After a slow read, no thread reads for a hundred times its duration, so that callers'
+    /// threads wait for a disk at most one hundredth of the time. Other reads run on threads that
+    /// may block. That costs a thread switch, which is negligible compared with waiting for a disk.
     final class ReadingPace: Sendable {
-        /// A read that takes longer waited for a disk.
+        /// A read that takes longer was waiting for a disk.
         private static let patience = TimeAmount.milliseconds(1)
         private static let pause: Int64 = 100
 
-        /// Uptime in nanoseconds from which on reads are allowed again.
+        /// The uptime in nanoseconds at which reads are allowed again.
         private let resumes = Atomic<UInt64>(0)
         private let now: @Sendable () -> NIODeadline
 

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// The part of an arriving body that is in memory. A value without a lock or a reader.
+/// The part of an arriving body that is in memory. A value without locks or readers.
 struct BodyWindow {
-    /// Bytes up to which chunks are merged.
+    /// Chunks are merged up to this size in bytes.
     private static let coalescedLimit = 16 << 10
 
     private(set) var chunks = CircularBuffer<ByteBuffer>()
-    /// Offset of the first byte, and of the byte after the last.
+    /// The offset of the first byte, and of the byte after the last.
     private(set) var start: Int64 = 0
     private(set) var end: Int64 = 0
-    /// Bytes from the body's beginning that can be read back from the store.
+    /// The bytes from the beginning of the body that can be read back from the store.
     var persisted: Int64 = 0
 
     var length: Int64 { end - start }
@@ -39,7 +39,7 @@ struct BodyWindow {
     }
 
     /// Drops chunks from the beginning while the window is longer than the limit and they are on
-    /// disk or passed.
+    /// disk or already read.
     mutating func trim(to limit: Int64, passed: Int64) {
         while length > limit, let first = chunks.first {
             let next = start + Int64(first.readableBytes)

@@ -3,31 +3,31 @@ import NIOCore
 
 /// Stores a part as it arrives, together with the bytes that are already stored. RFC 9111 §3.4
 ///
-/// Callers append the bytes of the new part. The writer writes the stored stretch before the part,
-/// the needed bytes of the part, and the stored stretch after it. All offsets are those of the new
-/// part, because its readers read that.
+/// Callers append the bytes of the new part. The writer writes the stored bytes before the part,
+/// the needed bytes of the part, and the stored bytes after it. All offsets refer to the new part,
+/// because its readers read that.
 actor CombiningWriter: ResponseWriter {
     private let base: any ResponseWriter
     private var before: BodyStream?
     private var after: BodyStream?
-    /// The bytes of the new part that are written.
+    /// The bytes of the new part to write.
     private let needed: Range<StatedLength>
     /// The distance from an offset in the new part to its offset in the written body. The byte
-    /// there may be a stored byte that is the same.
+    /// there may be an identical stored byte.
     private let shift: Int64
     private var received: Int64 = 0
-    /// The bytes that were written, if ``content()`` will be asked for.
+    /// The written bytes, if ``content()`` will be called.
     private var kept: ByteBuffer?
 
-    /// The bytes of which a combination consists.
+    /// The bytes that make up a combination.
     struct Plan {
-        /// Bytes of the stored body that go before the new part.
+        /// The bytes of the stored body that precede the new part.
         var before: Range<Int64>?
         /// Bytes of the new part that are needed.
         var needed: Range<StatedLength>
-        /// Bytes of the new part before those: the stored body has them.
+        /// The bytes of the new part before the needed ones, which the stored body already has.
         var skipped: Int64
-        /// Bytes of the stored body that go after it.
+        /// The bytes of the stored body that follow the new part.
         var after: Range<Int64>?
 
         /// `nil` if no byte of the new part is needed.
@@ -47,9 +47,9 @@ actor CombiningWriter: ResponseWriter {
     }
 
     /// - Parameters:
-    ///   - before: the stored stretch that goes before the new part.
-    ///   - after: the stored stretch that goes after it.
-    ///   - keepsContent: whether ``content()`` will be asked for.
+    ///   - before: the stored bytes before the new part.
+    ///   - after: the stored bytes after it.
+    ///   - keepsContent: whether ``content()`` will be called.
     init(
         _ base: any ResponseWriter,
         _ plan: Plan,
@@ -76,7 +76,7 @@ actor CombiningWriter: ResponseWriter {
         {
             try await write(slice)
         }
-        // As soon as its turn has come, so that bytes that are in both can leave memory.
+        // As soon as possible, so that bytes contained in both can leave memory.
         if needed.upperBound.isWithin(received) { try await write(after.take()) }
     }
 

@@ -2,17 +2,17 @@ import HTTPCacheSemantics
 public import HTTPTypes
 public import NIOCore
 
-/// A caller's check of the whole content of a success before it is stored. It can reject an
-/// envelope that reports a failure, JSON of another shape, or a captive portal's page.
+/// A caller's check of a success's whole content before it is stored. It can reject an envelope
+/// that reports a failure, JSON with another shape, or a captive portal's page.
 ///
-/// If the check throws, nothing is stored, and the stored response stays. The same holds for
-/// content that is longer than ``maximumBytes``. The caller gets the response all the same, byte by
-/// byte as it arrives: only the end of the body waits for the check, as it waits for the store.
+/// If the check throws, nothing is stored, and the stored response stays. The same applies to
+/// content longer than ``maximumBytes``. The caller still gets the response, byte by byte as it
+/// arrives: only the end of the body waits for the check, as it waits for the store.
 ///
-/// Callers that share a fetch bring their checks with them. A response that would replace a stored
-/// one has to pass all of them, be it a success or a redirection. A part (206) is stored only if it
-/// completes a stored response, because no part can be judged. A 304 confirms content that passed
-/// before, so no check runs again.
+/// Callers that share a fetch bring their own checks. A response that would replace a stored one
+/// must pass all of them, whether it is a success or a redirection. A part (206) is stored only if
+/// it completes a stored response, because a part cannot be checked. A 304 confirms content that
+/// already passed, so no check runs again.
 ///
 /// ```swift
 /// var request = CacheRequest(head: head)
@@ -21,21 +21,21 @@ public import NIOCore
 /// }
 /// ```
 public struct ContentCheck: Sendable {
-    /// Bytes that are held for the check at most; longer content is not stored.
+    /// The most bytes to hold for the check; longer content is not stored.
     public var maximumBytes: Int
-    /// Whether only a response that would replace a stored one is checked. `false`: all successes
-    /// are.
+    /// Whether to check only a response that would replace a stored one. `false` checks all
+    /// successes.
     ///
-    /// If it is `true`, parts are stored unchecked: a part never replaces a whole.
+    /// If `true`, parts are stored unchecked, because a part never replaces a complete response.
     public var isForReplacements = false
-    /// Checks a response as it would be stored, and its whole content as it came, content coding
-    /// included. It throws if the response is not to be stored.
+    /// Checks a response as it would be stored, and its whole content as received, including the
+    /// content coding. It throws if the response must not be stored.
     ///
     /// It runs in the fetch, which belongs to no caller. Its errors reach no caller (their type is
     /// logged), and it should end when its task is cancelled.
     public var check: @Sendable (HTTPResponse, ByteBuffer) async throws -> Void
-    /// Checks of one kind let the same content pass, so one of them is enough. `nil`: it is the
-    /// only one of its kind.
+    /// Checks of the same kind accept the same content, so one of them is enough. `nil`: the check
+    /// is the only one of its kind.
     package var kind: ContentCheckKind?
 
     /// Creates a check.
@@ -47,7 +47,7 @@ public struct ContentCheck: Sendable {
         self.check = check
     }
 
-    /// Whether the facts known of a body before it comes allow storing it.
+    /// Whether the facts known before a body arrives allow storing it.
     func allows(_ draft: ResponseDraft) -> Bool {
         if draft.head.status == .partialContent { return isForReplacements }
         return draft.expectedLength?.isWithin(Int64(maximumBytes)) ?? true
@@ -55,7 +55,7 @@ public struct ContentCheck: Sendable {
 
     /// Whether a response with this head is checked.
     ///
-    /// - Parameter isReplacing: it would replace a stored response.
+    /// - Parameter isReplacing: whether it would replace a stored response.
     func isDue(for head: StoredResponseHead, isReplacing: Bool) -> Bool {
         if head.status == .partialContent { return false }
         return isReplacing || (!isForReplacements && head.status.kind == .successful)
@@ -68,7 +68,7 @@ public struct ContentCheck: Sendable {
     }
 }
 
-/// The kind of a check: the type that the content is read as, and the way in which it is read.
+/// The kind of a check: the type that the content is read as, and how it is read.
 ///
 /// Both outlive the check.
 package struct ContentCheckKind: Sendable, Hashable {

@@ -1,11 +1,10 @@
 import Synchronization
 
-/// The memory for stored content of responses under way: one permit for each response, for one
-/// chunk of its content. A client that reads nothing keeps its response's permit, and costs no
-/// more.
+/// The memory for stored content of responses in progress: one permit per response, for one chunk
+/// of its content. A client that reads nothing keeps its response's permit, and costs no more.
 ///
-/// A response that finds no permit waits for its turn. Clients share the permits as they share
-/// those at an origin: one client alone never gets the last quarter. docs/decisions/0025
+/// A response that finds no permit waits. Clients share the permits as they share an origin's: one
+/// client alone never gets the last quarter. docs/decisions/0025
 package final class ContentPermits: Sendable {
     /// The bytes of one permit: a chunk of the store. 64 KiB
     package static let permitLength = 64 << 10
@@ -15,7 +14,7 @@ package final class ContentPermits: Sendable {
         var limit: Int
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter: UInt64 = 0
-        /// The most permits that were taken since ``takePeak()``.
+        /// The peak number of permits since ``takePeak()``.
         var peak = 0
 
         /// Takes a permit if one is free for the client.
@@ -28,18 +27,18 @@ package final class ContentPermits: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter bytes: the memory for all permits together.
+    /// - Parameter bytes: the memory for all permits combined.
     package init(bytes: Int) { state = Mutex(State(limit: Self.limit(bytes))) }
 
     private static func limit(_ bytes: Int) -> Int { max(1, bytes / permitLength) }
 
-    /// The permits that are taken.
+    /// The number of permits in use.
     package var count: Int { state.withLock { $0.permits.count } }
 
-    /// The responses that wait for a permit.
+    /// The number of responses waiting for a permit.
     package var waitingCount: Int { state.withLock { $0.permits.waitingCount } }
 
-    /// The most permits that were taken since this was called last.
+    /// The peak number of permits since the last call.
     package func takePeak() -> Int {
         state.withLock { state in
             defer { state.peak = state.permits.count }
@@ -47,7 +46,7 @@ package final class ContentPermits: Sendable {
         }
     }
 
-    /// Replaces the memory for all permits. With more of it, waiting responses continue at once.
+    /// Changes the memory for all permits. If it grows, waiting responses continue immediately.
     func reconfigure(bytes: Int) {
         let admitted = state.withLock { state in
             state.limit = Self.limit(bytes)
@@ -56,7 +55,7 @@ package final class ContentPermits: Sendable {
         for waiter in admitted { waiter.resume(returning: true) }
     }
 
-    /// Takes a permit; waits if the client may have none now.
+    /// Takes a permit, or waits if the client may have none now.
     ///
     /// - Returns: `nil` if the task was cancelled.
     package func enter(_ client: RequestClient) async -> Permit? {
@@ -93,7 +92,7 @@ package final class ContentPermits: Sendable {
         for waiter in admitted { waiter.resume(returning: true) }
     }
 
-    /// One permit. It is free again when nothing refers to it.
+    /// One permit. It is returned when the last reference to it is released.
     package final class Permit: Sendable {
         fileprivate let permits: ContentPermits
         fileprivate let client: RequestClient
@@ -107,7 +106,7 @@ package final class ContentPermits: Sendable {
     }
 }
 
-/// Takes turns for a permit: it gives its own back between two chunks.
+/// Alternates with others: it returns its permit between two chunks.
 struct ContentTurn: Sendable {
     private let permits: ContentPermits
     private let client: RequestClient
@@ -119,14 +118,14 @@ struct ContentTurn: Sendable {
         self.permit = permit
     }
 
-    /// The same turn without a permit: for another reader.
+    /// The same turn without a permit, for another reader.
     var another: ContentTurn {
         var turn = self
         turn.permit = nil
         return turn
     }
 
-    /// Gives the permit back, because its chunk has left, and waits for the next one.
+    /// Returns the permit, because its chunk has been sent, and waits for the next one.
     ///
     /// - Throws: `CancellationError`
     mutating func next() async throws {
@@ -135,6 +134,6 @@ struct ContentTurn: Sendable {
         if permit == nil { throw CancellationError() }
     }
 
-    /// Gives the permit back.
+    /// Returns the permit.
     mutating func end() { permit = nil }
 }

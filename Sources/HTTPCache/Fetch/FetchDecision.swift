@@ -1,22 +1,21 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// How an in-flight fetch treats the head that the origin sent. Pure: request, stored response and
+/// How an in-flight fetch handles the head that the origin sent. Pure: request, stored response and
 /// head in, decision out.
 package enum FetchDecision: Sendable {
-    /// A 304 about the stored response: it has this head now.
+    /// A 304 about the stored response, which now has this head.
     case freshen(StoredResponse, head: StoredResponseHead)
-    /// The same, but the fields of the 304 must not be stored. The caller whose request it was gets
-    /// the response under this head; the store keeps the old head.
+    /// Same, but the fields of the 304 must not be stored. The caller whose request it was gets the
+    /// response with this head; the store keeps the old head.
     case confirm(StoredResponse, head: StoredResponseHead)
-    /// A 304 about another response: ask again without validators.
+    /// A 304 about another response. Send the request again without validators.
     case askAgain
-    /// Store it under this draft, and share it.
+    /// Store it with this draft, and share it.
     case store(ResponseDraft)
-    /// The rest of a stored part: both together are served, and stored. RFC 9111 §3.4
+    /// The rest of a stored part. Both together are served and stored. RFC 9111 §3.4
     case complete(StoredResponse, CombinedResponse, ResponseDraft)
-    /// A part: its own caller is served it as it is, and it is stored combined with the stored
-    /// bytes.
+    /// A part. Its own caller gets it unchanged, and it is stored combined with the stored bytes.
     case combine(StoredResponse, CombinedResponse, ResponseDraft)
     /// Only the caller whose request this was may have it, and it is not stored.
     case passThrough(StorageRefusal)
@@ -24,7 +23,7 @@ package enum FetchDecision: Sendable {
     case refuse(replacing: StoredResponse)
 }
 
-/// The facts that an in-flight fetch knows of its request.
+/// The facts that an in-flight fetch knows about its request.
 package struct FetchContext: Sendable {
     let prepared: PreparedRequest
     let key: CacheKey
@@ -32,9 +31,10 @@ package struct FetchContext: Sendable {
     var known: FetchPlan.Known
     let requestTime: Timestamp
     var options: EngineOptions
-    /// Up to where the fleet log was applied before the request; `nil` if other nodes get nothing.
+    /// How far the fleet log was applied before the request; `nil` if nothing is offered to other
+    /// nodes.
     var fencingPosition: LogPosition?
-    /// Secrets of the request that no stored response may show.
+    /// The request's secrets, which no stored response may contain.
     private var secretValues: [String] = []
     /// Whether the request has secrets.
     private var hasSecrets = false
@@ -61,16 +61,17 @@ package struct FetchContext: Sendable {
 
     /// The request as its caller presented it, without the cache's validators.
     private var presented: CacheRequest { prepared.request }
-    /// The presented head by which variants are selected, with its credentials replaced.
+    /// The presented head that selects variants, with its credentials replaced.
     private var selecting: HTTPRequest { prepared.selecting }
-    /// Whether the response would be stored for its principal alone.
+    /// Whether the response would be stored only for its principal.
     private var isPerPrincipal: Bool { prepared.isPerPrincipal }
     /// The rules for the request, and for the responses to it.
     private var rules: RequestRules? { prepared.rules }
     private var policy: CachePolicy { prepared.policy }
 
     package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FetchDecision {
-        // The rest was asked for, and the whole came: the representation has changed.
+        // The rest was requested, and the complete response arrived: the representation has
+        // changed.
         if fetch.completing != nil, response.status != .partialContent, response.status.kind != .successful {
             return .askAgain
         }
@@ -80,7 +81,7 @@ package struct FetchContext: Sendable {
         if let completing = fetch.completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
         }
-        // This is decided before storability: a captive portal forbids storing its page.
+        // Decided before storability, because a captive portal forbids storing its page.
         if fetch.mayStandIn, presented.head.method == .get, let storedSuccess = known.success,
             let guarding = prepared.goodDataGuard(for: storedSuccess, options),
             guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
@@ -93,14 +94,13 @@ package struct FetchContext: Sendable {
         case .common: partition = isPerPrincipal ? key : key.inPartition(.common)
         case .principal: partition = key
         }
-        // An error whose `Vary` differs from theirs would be selected in place of other variants'
-        // successes.
+        // An error whose `Vary` differs would be selected instead of other variants' successes.
         if response.status.code >= 400,
             known.variants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
         {
             return .passThrough(.storedSuccess)
         }
-        // A stream of events has no end that a later reader could wait for.
+        // An event stream has no end that a later reader could wait for.
         if response.isEndless { return .passThrough(.endless) }
         if !known.isWhole, response.status.code >= 400 { return .passThrough(.store) }
         if let storedSuccess = known.success {
@@ -133,17 +133,18 @@ package struct FetchContext: Sendable {
                 requestTime: requestTime,
                 responseTime: responseTime,
                 request: selecting,
-                // In a private cache a common partition's response is other principals' too.
+                // In a private cache, a response in the common partition also belongs to other
+                // principals.
                 isForOthers: policy.kind == .private && validating.key != key
             )
         else {
-            // It may be about an entity tag of the caller's own, who then has what it needs.
+            // It may be about the caller's own entity tag. Then the caller already has the content.
             return policy.confirmsCallersCopy(response, to: presented.head)
                 ? .passThrough(.statusAboutRequest) : .askAgain
         }
-        // A 304 to a request without credentials says that the response is for such requests too,
-        // if it states the directives that a 200 would have (RFC 9110 §15.4.5). One of a mirror,
-        // which gets no credentials, states none.
+        // A 304 to a request without credentials shows that the response is also for such requests,
+        // if it states the directives that a 200 would have (RFC 9110 §15.4.5). A 304 from a
+        // mirror, which gets no credentials, states none.
         let basis = sharingBasis(in: validating.key)
         if basis == .directives || response.headerFields.contains(.cacheControl) {
             head.sharingBasis = basis
@@ -156,7 +157,7 @@ package struct FetchContext: Sendable {
         }
         switch audience(of: updated) {
         case .common: return .freshen(validating, head: updated)
-        // A principal's own copy is another stored response: asked for as such.
+        // A principal's own copy is another stored response, and must be requested as such.
         case .principal: return validating.isCommon ? .askAgain : .freshen(validating, head: updated)
         case .forbidden: return .confirm(validating, head: updated)
         }
@@ -170,7 +171,7 @@ package struct FetchContext: Sendable {
         return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
-    /// The basis on which a response to this request is served to others. RFC 9111 §3.5
+    /// The basis for serving a response to this request to others. RFC 9111 §3.5
     private func sharingBasis(in partition: CacheKey) -> SharingBasis {
         guard partition.isCommon, hasCredentials || presented.head.headerFields.contains(.authorization) else {
             return .noCredentials
@@ -178,15 +179,15 @@ package struct FetchContext: Sendable {
         return .directives
     }
 
-    /// A stored head that fields of a response to this request were added to.
+    /// A stored head with added fields from a response to this request.
     private func withBasis(_ head: StoredResponseHead, in partition: CacheKey) -> StoredResponseHead {
         var head = head
         if sharingBasis(in: partition) == .directives { head.sharingBasis = .directives }
         return head
     }
 
-    /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC
-    /// 9111 §3, §4.3.4
+    /// Who a stored response may be kept for, given its fields from a 304 or a HEAD. RFC 9111 §3,
+    /// §4.3.4
     ///
     /// `no-store` forbids storing any part of the response, and so does `private` in a shared
     /// cache.
@@ -196,7 +197,7 @@ package struct FetchContext: Sendable {
     }
 
     /// Whether a HEAD's fields may be stored with the stored response to GET.
-    /// - Returns: the head to store; `nil` if they may not.
+    /// - Returns: the head to store; `nil` if not.
     package func updating(_ stored: StoredResponse, to head: StoredResponseHead) -> StoredResponseHead? {
         guard keepsTags(head, of: stored.head.fields) else { return nil }
         switch audience(of: head) {
@@ -207,8 +208,8 @@ package struct FetchContext: Sendable {
         return withBasis(head, in: stored.key)
     }
 
-    /// - Parameter isStored: it is stored already, as a response to GET: a missing lifetime is no
-    ///   reason against it.
+    /// - Parameter isStored: whether it is already stored, as a response to GET. Then a missing
+    ///   lifetime is no reason against it.
     private func storability(of response: HTTPResponse, isStored: Bool = false) -> Storability {
         // It may repeat a secret, for example in a redirection to the request's own target.
         let showsSecret = { (field: HTTPField) in secretValues.contains { field.value.contains($0) } }
@@ -273,15 +274,15 @@ package struct FetchContext: Sendable {
         )
     }
 
-    /// The draft of a stored response under a new head.
+    /// The draft of a stored response with a new head.
     package func draft(_ head: StoredResponseHead, replacing stored: StoredResponse) -> ResponseDraft {
         draft(head, in: stored.key, StatedLength(clamping: stored.bodyLength), at: stored.storedAt)
     }
 
     // MARK: Partial content
 
-    /// Decides about the response to a request for the rest of a stored part: the whole is served
-    /// if both combine. Anything else but a whole new response is asked for again.
+    /// Decides about the response to a request for the rest of a stored part. If both combine, the
+    /// complete response is served. Anything other than a new complete response is requested again.
     private func complete(
         _ stored: StoredResponse,
         with response: HTTPResponse,
@@ -292,8 +293,8 @@ package struct FetchContext: Sendable {
         guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
             return .askAgain
         }
-        // A rest that must not be stored is not combined with stored bytes, nor a principal's with
-        // a common response.
+        // A rest that must not be stored is not combined with stored bytes, nor is a principal's
+        // rest with a common response.
         switch storability(of: whole) {
         case .common: break
         case .principal: if stored.isCommon { return .askAgain }
@@ -303,7 +304,7 @@ package struct FetchContext: Sendable {
         return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
     }
 
-    /// Decides about a part if another part, or all, is stored.
+    /// Decides about a part if another part, or the complete response, is stored.
     private func combine(
         _ stored: StoredResponse,
         with response: HTTPResponse,
@@ -314,8 +315,8 @@ package struct FetchContext: Sendable {
             let head = withBasis(withCallersExpiry(combined.head), in: partition)
             return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
         }
-        // A part never replaces the whole; of two parts that cannot be combined the newer one
-        // stays.
+        // A part never replaces a complete response. Of two parts that cannot be combined, the
+        // newer one stays.
         guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
         let head = head(of: response, in: partition, at: responseTime)
         return .store(draft(head, in: partition, response.partLength, at: responseTime))
@@ -340,9 +341,9 @@ package struct FetchContext: Sendable {
 
     // MARK: Tags
 
-    /// Whether a head has the fields with tags that the response had. A response may forbid that a
-    /// field is stored (`private="surrogate-key"`). Stored without its tags, a purge by one of them
-    /// would not reach it.
+    /// Whether a head still has the tag fields of its response. A response may forbid storing a
+    /// field (`private="surrogate-key"`). Stored without its tags, it would not be reached by a
+    /// purge of them.
     private func keepsTags(_ head: StoredResponseHead, of sources: HTTPFields...) -> Bool {
         let named = rules?.settings(for: head.fields).tagFields ?? []
         return named.allSatisfy { field in
@@ -351,8 +352,8 @@ package struct FetchContext: Sendable {
     }
 
     /// The tags of a stored response: its cache groups (RFC 9875 §2), its path if equivalent
-    /// queries share it, the tags of the rules, those of the fields that the rules name, and the
-    /// tags of the request.
+    /// queries share it, the rules' tags, tags from the fields that the rules name, and the
+    /// request's tags.
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
@@ -363,8 +364,8 @@ package struct FetchContext: Sendable {
         for field in settings?.tagFields ?? [] {
             field.forEachTag(in: fields) { tag in
                 if !tags.containsBytes(of: tag) { tags.append(tag) }
-                // One too many keeps the response out of the store. An origin must not make this
-                // compare thousands with each other.
+                // One tag beyond the limit keeps the response out of the store. An origin must not
+                // be able to make this compare thousands.
                 return tags.count <= ResponseDraft.maximumTagCount
             }
         }
@@ -390,7 +391,7 @@ extension StoredResponse {
 }
 
 extension TargetURI {
-    /// Cache groups as tags of the store. A group belongs to one origin, so its origin is part of
+    /// Cache groups as tags of the store. A group belongs to one origin, so the origin is part of
     /// the tag. RFC 9875 §2.1
     func tags(ofGroups groups: [String]) -> [String] {
         groups.map { "group \(scheme)://\(host):\(port) \($0)" }
@@ -398,24 +399,23 @@ extension TargetURI {
 }
 
 extension CachePolicy {
-    /// Whether it may be served, however stale, when the origin is unreachable: nothing forbids it,
-    /// and it is no error. An old error is never served for an unreachable origin.
+    /// Whether it may be served, however stale, while the origin is unreachable: nothing forbids
+    /// it, and it is not an error. An old error is never served for an unreachable origin.
     func isUsableStale(_ head: StoredResponseHead) -> Bool {
         staleUse(of: head) == .allowed && head.status.code < 400
     }
 }
 
 extension HTTPResponse {
-    /// Whether its media type has content that continues for as long as a client listens.
+    /// Whether its media type has content that continues while a client listens.
     fileprivate var isEndless: Bool {
         guard let type = headerFields[.contentType]?.lowercased() else { return false }
         return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
     }
 
-    /// Bytes in the part that a 206 says it holds.
+    /// The length in bytes of the part that a 206 states.
     var partLength: StatedLength? { ContentRange(headerFields)?.range.length }
 
-    /// `Content-Length`, if it is one valid number (if it is repeated, all must be the same). RFC
-    /// 9110 §8.6
+    /// `Content-Length`, if it is one valid number (repeated values must be equal). RFC 9110 §8.6
     var contentLength: StatedLength? { ContentLength(headerFields).bytes }
 }

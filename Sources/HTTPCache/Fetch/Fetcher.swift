@@ -3,13 +3,14 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Runs one in-flight fetch: sends the request, decides on the head, stores and shares the body.
+/// Runs one in-flight fetch: sends the request, decides about the head, and stores and shares the
+/// body.
 struct Fetcher: Sendable {
     let engine: CacheEngine
     let prepared: PreparedRequest
     let key: CacheKey
     let plan: FetchPlan
-    /// Lets other nodes wait for this fetch.
+    /// Makes other nodes wait for this fetch.
     var lease: HeldLease?
 
     private var storedSuccess: StoredResponse? { plan.known.success }
@@ -22,21 +23,21 @@ struct Fetcher: Sendable {
 
     private var origin: Origin { Origin(prepared.target) }
 
-    /// Bytes up to which a body is stored on the executor of the exchange.
+    /// The largest body in bytes to store on the exchange's executor.
     private static let inPlaceLimit: Int64 = 256 << 10
 
-    /// How far a fetch has come when a task takes it over.
+    /// The progress of a fetch when a task takes it over.
     enum Beginning {
         case nothing
-        /// The request counts among the origin's requests under way.
+        /// The request counts among the origin's requests in progress.
         case entered
-        /// The same, and its response has come and was judged.
+        /// Same, and its response has arrived and was judged.
         case judged(Judgement)
-        /// The same, and sending it failed.
+        /// Same, and sending it failed.
         case failed(any Error)
     }
 
-    /// The response of an origin, and the decision about it.
+    /// An origin's response, and the decision about it.
     struct Judgement {
         let response: TransportResponse
         let responseTime: Timestamp
@@ -51,7 +52,7 @@ struct Fetcher: Sendable {
                 try await engine.enter(origin, request.client, within: prepared.hardTimeout(engine.options))
             }
             // A waiting request that is admitted next may be served from this fetch. So the permit
-            // is free only when everything is stored.
+            // is returned only when everything is stored.
             defer { engine.origins.leave(origin, request.client) }
             switch beginning {
             case .nothing, .entered: try await fetch(inFlight, origin)
@@ -87,7 +88,7 @@ struct Fetcher: Sendable {
         try await perform(judge(response, requestedAt: requestTime, fencingPosition: fencingPosition), inFlight, origin)
     }
 
-    /// Records that the origin could not be reached.
+    /// Records that the origin was unreachable.
     private func recordFailure(_ error: any Error, _ inFlight: InFlightFetch) -> any Error {
         if (error as? TransportError)?.code.isUnreachable == true, !inFlight.isCancelled || error.isSilence {
             engine.throttle.note(.unreachable, key, at: engine.clock.now())
@@ -95,10 +96,10 @@ struct Fetcher: Sendable {
         return error
     }
 
-    /// Decides about a response that has come.
+    /// Decides about a response that has arrived.
     ///
-    /// - Parameter fencingPosition: up to where the fleet log was applied before the request; `nil`
-    ///   if the response is not for other nodes.
+    /// - Parameter fencingPosition: how far the fleet log was applied before the request; `nil` if
+    ///   the response is not for other nodes.
     func judge(
         _ response: TransportResponse,
         requestedAt requestTime: Timestamp,
@@ -117,7 +118,7 @@ struct Fetcher: Sendable {
         let (response, context, responseTime) = (judgement.response, judgement.context, judgement.responseTime)
         switch judgement.decision {
         case .freshen(let stored, let head):
-            // An older response must not replace the one that this confirms.
+            // An older response must not replace the one that this validates.
             _ = engine.inFlightFetches.claimStoring(inFlight, key, head)
             let current = await freshen(stored, head, context, response.boundary)
             engine.inFlightFetches.detach(inFlight, key)
@@ -157,11 +158,11 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// The stored response under its new head. If the store cannot keep that head, this exchange
+    /// The stored response with its new head. If the store cannot keep that head, this exchange
     /// still uses it.
     ///
-    /// Under a head with more tags than a store keeps, a purge would not reach it. So the stored
-    /// response keeps its old head and tags, and is served again only after a validation.
+    /// With a head that has more tags than a store keeps, a purge would not reach the response. So
+    /// the stored response keeps its old head and tags, and must be validated before its next use.
     private func freshen(
         _ stored: StoredResponse,
         _ head: StoredResponseHead,
@@ -180,7 +181,7 @@ struct Fetcher: Sendable {
                 try await engine.store.freshen(stored, with: draft, fencingNumber: plan.known.fencingNumber)
             }
             if isKept, let updated, let response = updated {
-                // Another response, with bytes behind it, may have set that head.
+                // That head may come from another response with bytes after its end.
                 var head = stored.head
                 head.isInvalidated = true
                 let former = context.draft(head, replacing: stored)
@@ -194,7 +195,7 @@ struct Fetcher: Sendable {
         return response
     }
 
-    /// Updates the stored response to GET by the fields of a HEAD response. RFC 9111 §4.3.5
+    /// Updates the stored response to GET with the fields of a HEAD response. RFC 9111 §4.3.5
     private func update(with response: TransportResponse, _ context: FetchContext, _ responseTime: Timestamp) async {
         guard let stored = plan.fetch.selected ?? storedSuccess else { return }
         let boundary = response.boundary
@@ -220,24 +221,24 @@ struct Fetcher: Sendable {
 
     // MARK: Bodies
 
-    /// A body on its way into the store, or the reason why it is not stored.
+    /// A body on its way to the store, or the reason why it is not stored.
     struct Storing {
         /// `nil` if the body is not stored.
         var writer: (any ResponseWriter)?
-        /// Why it is not stored; it counts only without a writer.
+        /// Why it is not stored; used only without a writer.
         var refusal = StorageRefusal.store
-        /// The draft of a whole response, for other nodes, and the fencing number that they judge
-        /// it by.
+        /// The draft of a complete response for other nodes, and the fencing position that they
+        /// compare with.
         var offered: (draft: ResponseDraft, fencingPosition: LogPosition?)?
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
-        /// Whether it may be used on the executor of the exchange; see
+        /// Whether it may be used on the exchange's executor; see
         /// ``ResponseStore/suspendsWhileWriting``.
         var isInPlace = false
     }
 
-    /// Without a writer if the store declines, it has more tags than a store keeps, a rule says
-    /// that bodies of this length are not stored, or the caller's check could not judge it.
+    /// Has no writer if the store declines, if there are more tags than a store keeps, if a rule
+    /// excludes bodies of this length, or if the caller's check could not check it.
     func writer(for draft: ResponseDraft) async -> Storing {
         guard draft.hasAcceptableTags else { return Storing(refusal: .tags) }
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
@@ -245,7 +246,7 @@ struct Fetcher: Sendable {
         if let check = request.contentCheck, draft.head.status.kind == .successful,
             plan.replacesStored || !check.isForReplacements, !check.allows(draft)
         {
-            // A part cannot be judged, whatever its length.
+            // A part cannot be checked, whatever its length.
             return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
         }
         let isInPlace = engine.store.suspendsWhileWriting
@@ -261,15 +262,15 @@ struct Fetcher: Sendable {
     private func checks(of inFlight: InFlightFetch, for head: StoredResponseHead) async -> [ContentCheck] {
         guard head.status.code < 400 else { return [] }
         var isReplacing = plan.replacesStored
-        // A response may have been stored while this fetch was under way.
+        // A response may have been stored while this fetch was in progress.
         if !isReplacing, inFlight.hasChecks { isReplacing = await hasStoredSuccess { _ in true } }
         let checks = isReplacing ? inFlight.takeChecks() : request.contentCheck.map { [$0] } ?? []
         return checks.filter { $0.isDue(for: head, isReplacing: isReplacing) }
     }
 
-    /// Whether the callers' checks, if there are any, allow storing a body.
+    /// Whether the callers' checks, if any, allow storing a body.
     ///
-    /// The error of a check is its caller's own and may hold anything: only its type is logged.
+    /// A check's error belongs to its caller and may contain anything, so only its type is logged.
     private func passes(
         _ head: StoredResponseHead,
         _ storing: Storing,
@@ -303,7 +304,8 @@ struct Fetcher: Sendable {
         await engine.recovering("openBody", .read) { try await engine.store.openBody(of: stored, range: range) } ?? nil
     }
 
-    /// Serves the stored beginning and the rest that came now as one response. RFC 9111 §3.4
+    /// Serves the stored beginning and the rest that was just received as one response. RFC 9111
+    /// §3.4
     private func complete(
         _ stored: StoredResponse,
         _ combined: CombinedResponse,
@@ -316,7 +318,7 @@ struct Fetcher: Sendable {
             switch piece {
             case .stored(let range):
                 guard let range = range.bytes(upTo: stored.bodyLength), let body = await open(stored, range) else {
-                    // The stored beginning is gone: fetch again, for the whole.
+                    // The stored beginning no longer exists, so the complete response is fetched.
                     do { return try await unconditional.fetch(inFlight, origin) } catch {
                         return inFlight.publish(.failed(error))
                     }
@@ -344,7 +346,7 @@ struct Fetcher: Sendable {
         _ inFlight: InFlightFetch
     ) async {
         guard let plan = CombiningWriter.Plan(combined, of: stored) else {
-            // All of it is stored: only the head is newer.
+            // All of it is stored; only the head is newer.
             _ = await freshen(stored, draft.head, context, response.boundary)
             engine.inFlightFetches.detach(inFlight, key)
             return inFlight.publish(.unshared(response, responseTime: draft.storedAt))
@@ -373,15 +375,15 @@ struct Fetcher: Sendable {
         await store(response, draft.head, storing: response.head.partLength, storing, inFlight)
     }
 
-    /// Whether a response may be stored now. An error never replaces a stored success, nor one that
-    /// was stored while this fetch waited.
+    /// Whether a response may be stored now. An error never replaces a stored success, not even one
+    /// that was stored while this fetch waited.
     private func mayReplaceStored(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
         var matcher = VariantMatcher(prepared.policy, prepared.selecting)
         return await !hasStoredSuccess { matcher.matches($0.head) }
     }
 
-    /// Whether a success is stored for the request now. If the store fails, it may hold one.
+    /// Whether a success is stored for the request now. If the store fails, it may contain one.
     private func hasStoredSuccess(that matches: (StoredResponse) -> Bool) async -> Bool {
         for key in prepared.lookupKeys {
             guard let found = await engine.lookup(key) else { return true }
@@ -405,8 +407,8 @@ struct Fetcher: Sendable {
 
     /// Shares a body, and stores it if there is a writer.
     ///
-    /// - Parameter storable: bytes that the body must have to be stored, by `Content-Length` or
-    ///   `Content-Range`.
+    /// - Parameter storable: the length that the body must have to be stored, from `Content-Length`
+    ///   or `Content-Range`.
     private func store(
         _ response: TransportResponse,
         _ head: StoredResponseHead,
@@ -416,8 +418,8 @@ struct Fetcher: Sendable {
     ) async {
         let writer = storing.writer
         let notStored = writer == nil ? storing.refusal : nil
-        // A body that is not stored is shared only if it fits into memory whole, so that no caller
-        // waits for another's reading. Readers go by the message's own length alone; the length in
+        // A body that is not stored is shared only if all of it fits in memory, so that no caller
+        // waits for another's reading. Readers rely only on the message's own length; the length in
         // `Content-Range` may be wrong.
         let expected =
             response.head.contentLength ?? response.body.whole.map { StatedLength(clamping: $0.readableBytes) }
@@ -425,7 +427,7 @@ struct Fetcher: Sendable {
             engine.inFlightFetches.detach(inFlight, key)
             return inFlight.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }
-        // Encoding and copying a long body would keep other requests waiting.
+        // Encoding and copying a long body would block other requests.
         let isShort = expected?.isWithin(Self.inPlaceLimit) == true
         let isInPlace = isShort && storing.isInPlace
         let body = InFlightBody(
@@ -448,11 +450,11 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             body.receivedAll()
-            // The store commits before the readers see the end: a caller that has read a response
-            // whole finds it stored.
+            // The store commits before the readers see the end, so a caller that has read a whole
+            // response finds it stored.
             if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true || storable.map({ $0 != received }) == true {
-                    // Bytes follow it, or it has another length than it states. RFC 9110 §14.4
+                    // Bytes follow it, or its length differs from the stated one. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
                     prepared.goodDataGuard(for: storedSuccess, engine.options)?.refuses(
@@ -472,7 +474,7 @@ struct Fetcher: Sendable {
             }
             body.finish()
         } catch {
-            // A body that broke off is never stored.
+            // A body that was cut short is never stored.
             await writer?.abandon()
             body.finish(throwing: error)
         }

@@ -6,24 +6,23 @@ import HTTPTypes
 ///
 /// A rejected response does not replace the stored one. If its head looks wrong, the stored
 /// response is served instead (`detail=guarded`). If only its body does, the caller gets it, and
-/// the store keeps the response it had. Statuses other than 200 and methods other than GET are not
-/// checked.
+/// the stored response stays. Only GET responses with status 200 are checked.
 public struct GoodDataGuard: Sendable, Hashable {
     /// An empty body does not replace one that was not empty.
     public var refusesEmpty = true
-    /// Another media type (parameters apart) does not replace the stored one.
+    /// A different media type (ignoring parameters) does not replace the stored one.
     public var refusesOtherMediaType = true
-    /// A page of HTML, such as a captive portal's, does not replace a response that was none.
+    /// An HTML page, such as a captive portal's, does not replace a response that was not HTML.
     /// ``refusesOtherMediaType`` rejects more than that.
     public var refusesHTML = false
-    /// JSON shorter than this share of the stored JSON's bytes does not replace it; 0 lets any
-    /// length pass.
+    /// JSON shorter than this share of the stored JSON's length does not replace it; 0 allows any
+    /// length.
     public var minimumJSONShare = 0.0
 
-    /// The defaults: empty bodies and other media types are rejected.
+    /// Creates the default guard: empty bodies and different media types are rejected.
     public init() {}
 
-    /// Whether the head speaks against the response.
+    /// Whether to reject the response because of its head.
     func refuses(_ response: HTTPResponse, length: StatedLength?, replacing stored: StoredResponse) -> Bool {
         guard response.status == .ok, stored.head.status == .ok else { return false }
         if let old = stored.head.fields.mediaType {
@@ -35,7 +34,7 @@ public struct GoodDataGuard: Sendable, Hashable {
         return refuses(length: length, response.headerFields, replacing: stored)
     }
 
-    /// Whether the body's length speaks against it.
+    /// Whether to reject it because of the body's length.
     func refuses(length: StatedLength, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
         guard stored.head.status == .ok else { return false }
         if refusesEmpty, length == 0, stored.bodyLength > 0 { return true }
@@ -47,7 +46,7 @@ public struct GoodDataGuard: Sendable, Hashable {
 }
 
 extension PreparedRequest {
-    /// The guard of a stored response. The stored response's type selects the rule, because a
+    /// The guard for a stored response. The stored response's type selects the rule, because a
     /// response that looks wrong may have any type.
     func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
         let guarding = options.goodDataGuard ?? request.goodDataGuard
@@ -62,7 +61,7 @@ extension String {
 }
 
 extension HTTPFields {
-    /// Type and subtype in lower case, without parameters. RFC 9110 §8.3.1
+    /// Type and subtype in lowercase, without parameters. RFC 9110 §8.3.1
     fileprivate var mediaType: String? {
         guard let type = self[.contentType]?.mediaType, !type.isEmpty else { return nil }
         return type

@@ -2,15 +2,15 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// A body on its way from the origin, read by any number of callers, each at its own pace, while it
+/// A body arriving from the origin. Any number of callers read it, each at its own pace, while it
 /// is stored.
 ///
-/// The bytes that have arrived stay in a window in memory. A chunk may leave the window once it is
-/// on disk, where a reader that fell behind gets it, or once some reader has passed it and another
-/// chunk needs its room. So the disk paces a stored body, the fastest reader paces one that is not
-/// stored (any more), and the slowest reader paces none; and memory is bounded. If a body is not
-/// stored, a reader that fell behind gets an error. When the last reader leaves, a body that is not
-/// stored ends, and one that is stored continues for a limited time: see ``UnreadLimit``.
+/// The received bytes stay in a window in memory. A chunk may leave the window once it is on disk,
+/// where a slower reader finds it, or once some reader has passed it and another chunk needs its
+/// space. So the disk paces a stored body, the fastest reader paces a body that is not stored
+/// (anymore), and the slowest reader never does. Memory is bounded. If a body is not stored, a
+/// reader that fell behind gets an error. When the last reader leaves, a body that is not stored
+/// ends, and a stored one continues for a limited time: see ``UnreadLimit``.
 final class InFlightBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -22,10 +22,10 @@ final class InFlightBody: Sendable {
         case failed(any Error)
     }
 
-    /// A stored body that continues without a reader, for a limited time.
+    /// A stored body that continues without a reader for a limited time.
     fileprivate struct Unread {
         var entry: UnreadWatch.Entry
-        /// Bytes that had come when the last reader left.
+        /// The bytes received when the last reader left.
         var start: Int64
         var isExtended = false
     }
@@ -37,20 +37,21 @@ final class InFlightBody: Sendable {
         var readers: [Int: Reader] = [:]
         var nextReader = 0
         var end: End?
-        /// All of it has come, and is being stored.
+        /// Whether all of it has been received, and is being stored.
         var isWhole = false
         var unread: Unread?
-        /// How often it has been without a reader: an expired time may belong to an earlier one.
+        /// How often it has been without a reader, because an expired timer may belong to an
+        /// earlier time.
         var unreadCount = 0
-        /// Given up because it had no reader: no reader can come any more.
+        /// Whether it was given up because it had no reader. No reader can join anymore.
         var isAbandoned = false
         var producer: CheckedContinuation<Void, Never>?
     }
 
-    /// Bytes the window holds before chunks have to leave it. One chunk more may be in it.
+    /// The bytes that the window holds before chunks must leave it. One more chunk may be in it.
     static let windowLimit: Int64 = 1 << 20
 
-    /// Bytes in the whole body, if the origin announced them.
+    /// The length of the whole body in bytes, if the origin announced it.
     let length: StatedLength?
     private let state: Mutex<State>
     /// See ``ResponseStore/suspendsWhileWriting``.
@@ -60,9 +61,9 @@ final class InFlightBody: Sendable {
     private let onAbandoned: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - writesInPlace: the writer may be used where the body comes in.
-    ///   - unread: whether it continues when it is stored and the last reader leaves. By default it
-    ///     is that of a fetch in the background.
+    ///   - writesInPlace: whether the writer may be used where the body arrives.
+    ///   - unread: whether it continues if it is stored and the last reader leaves. The default is
+    ///     the limit for a background fetch.
     ///   - watch: enforces that limit.
     ///   - onAbandoned: called when it is given up because it has no reader.
     init(
@@ -83,10 +84,10 @@ final class InFlightBody: Sendable {
 
     // MARK: Producing (one task)
 
-    /// Takes the next bytes, wakes readers, stores, and waits if the window is full.
+    /// Receives the next bytes, wakes readers, stores, and waits if the window is full.
     ///
-    /// - Returns: `false` if there is no reader and nothing is stored: the fetch has no use any
-    ///   more.
+    /// - Returns: `false` if there is no reader and nothing is stored, so that the fetch is no
+    ///   longer useful.
     func append(_ chunk: ByteBuffer) async -> Bool {
         guard chunk.readableBytes > 0 else { return true }
         let (writer, waiting) = state.withLock { state in
@@ -106,8 +107,8 @@ final class InFlightBody: Sendable {
             }
             state.withLock { $0.window.persisted = readable }
         } catch {
-            // A failing store never fails a response: the callers continue, and the bytes that are
-            // on disk already can still be read back.
+            // A failing store never fails a response: the callers continue, and the bytes already
+            // on disk can still be read back.
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }
@@ -135,7 +136,7 @@ final class InFlightBody: Sendable {
     /// Whether the body is still being stored; the in-flight fetch asks before it commits.
     var isStoring: Bool { state.withLock { $0.isStoring } }
 
-    /// All of it has come: storing it ends soon, with or without a reader.
+    /// All of it has been received, so storing it ends soon, with or without a reader.
     func receivedAll() {
         state.withLock { state in
             state.isWhole = true
@@ -143,13 +144,13 @@ final class InFlightBody: Sendable {
         }
     }
 
-    /// The whole body, for a check before it is stored: from the window, and from the store the
-    /// bytes that have left the window.
+    /// The whole body, for a check before it is stored. Bytes that have left the window are read
+    /// from the store.
     ///
     /// Only the producer calls this, after the last byte.
     func content() async throws -> ByteBuffer {
         let (writer, start, window) = state.withLock { ($0.writer, Int($0.window.start), $0.window.chunks) }
-        // Usually it came in one piece, which is not copied.
+        // Usually it arrived in one piece, which is not copied.
         if start == 0, window.count <= 1 { return window.first ?? ByteBuffer() }
         var content = ByteBuffer()
         while content.readableBytes < start, let writer {
@@ -162,7 +163,8 @@ final class InFlightBody: Sendable {
         return content
     }
 
-    /// Ends the body: it is complete, or broke off. Readers see the end after the bytes before it.
+    /// Ends the body: it is complete, or was cut short. Readers see the end after the bytes before
+    /// it.
     func finish(throwing error: (any Error)? = nil) {
         let waiting = state.withLock { state in
             endUnread(&state)
@@ -174,10 +176,11 @@ final class InFlightBody: Sendable {
 
     // MARK: Reading
 
-    /// A new reader at the beginning; `nil` if the beginning is gone, or the body has been given up
-    /// or broke off.
+    /// Creates a reader at the beginning; `nil` if the beginning is gone, or if the body was given
+    /// up or cut short.
     ///
-    /// - Parameter evenIfBroken: a body that broke off is read as far as it came.
+    /// - Parameter evenIfBroken: whether a body that was cut short can be read as far as it was
+    ///   received.
     func makeReader(evenIfBroken: Bool = false) -> InFlightBodyReader? {
         let id: Int? = state.withLock { state in
             guard state.window.start <= state.window.persisted, !state.isAbandoned else { return nil }
@@ -232,7 +235,8 @@ final class InFlightBody: Sendable {
             await withCheckedContinuation { continuation in
                 let resumeNow = state.withLock { state in
                     let offset = state.readers[id]?.offset ?? 0
-                    // Checked again under the lock: the producer may have come in between.
+                    // Checked again under the lock, because the producer may have delivered
+                    // something in between.
                     guard offset >= state.window.end, state.end == nil, !Task.isCancelled else { return true }
                     state.readers[id]?.waiting = continuation
                     return false
@@ -293,7 +297,7 @@ final class InFlightBody: Sendable {
         }
     }
 
-    /// Ends the fetch, unless the body has a reader again, or has come.
+    /// Ends the fetch, unless the body has a reader again, or is complete.
     private func giveUp(where isDue: (inout State) -> Bool) {
         let producer: CheckedContinuation<Void, Never>?? = state.withLock { state in
             guard state.readers.isEmpty, state.end == nil, !state.isWhole, isDue(&state) else { return nil }
@@ -311,10 +315,10 @@ final class InFlightBody: Sendable {
         watch?.end(unread.entry)
     }
 
-    /// `nil`: wait for a reader.
+    /// `nil` means to wait for a reader.
     private func mayProceed(_ state: inout State) -> Bool? {
-        // Chunks may leave that are on disk, or, if nothing is stored, that the fastest reader has
-        // passed.
+        // Chunks may leave if they are on disk or, if nothing is stored, if the fastest reader has
+        // passed them.
         let passed = state.isStoring ? 0 : state.readers.values.map(\.offset).max() ?? state.window.end
         state.window.trim(to: Self.windowLimit, passed: passed)
         guard state.readers.isEmpty else {
@@ -329,14 +333,14 @@ extension InFlightBody.State {
         readers.keys.compactMap { readers[$0]?.waiting.take() }
     }
 
-    /// - Returns: the producer, if it waits for this.
+    /// - Returns: the producer, if it is waiting for this.
     fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
         readers[id]?.offset += Int64(count)
         return producer.take()
     }
 }
 
-/// One caller's place in a ``InFlightBody``. The caller leaves by releasing it.
+/// One caller's position in an ``InFlightBody``. The caller leaves by releasing it.
 final class InFlightBodyReader: Sendable {
     private let body: InFlightBody
     private let id: Int

@@ -2,22 +2,22 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// One fetch, shared by every caller that asks for the same key while it is under way.
+/// One fetch, shared by every caller that requests the same key while it is in progress.
 ///
 /// It belongs to no caller. A caller that gives up leaves; the fetch ends only when the last one
 /// has left and nothing is being stored. A response that may not be shared goes only to the caller
-/// whose request brought it; the others are released at once and ask on their own.
+/// whose request was sent; the others are released immediately and send their own requests.
 final class InFlightFetch: Sendable {
     /// The result of the fetch for one caller.
     enum Delivery: Sendable {
-        /// The response, to be read from ``InFlightBody`` while it arrives, and why it is not being
-        /// stored, if it is not.
+        /// The response, to be read from ``InFlightBody`` while it arrives, and the reason if it is
+        /// not being stored.
         case shared(StoredResponseHead, HTTPResponse, InFlightBodyReader, notStored: StorageRefusal?)
-        /// The response, for the caller whose request brought it.
+        /// The response, for the caller whose request was sent.
         case exclusive(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal?)
-        /// The response is not for this caller; this is the status it had.
+        /// The response is not for this caller. It had this status.
         case released(HTTPResponse.Status)
-        /// The origin responded with 304; this is the stored response now.
+        /// The origin responded with 304. This is the stored response now.
         case validated(StoredResponse)
         /// The origin's response looks wrong compared with this stored response.
         case refused(StoredResponse)
@@ -28,7 +28,7 @@ final class InFlightFetch: Sendable {
         /// - Parameter notStored: why the body has no writer, if it has none.
         case shared(StoredResponseHead, HTTPResponse, InFlightBody, notStored: StorageRefusal? = nil)
         case unshared(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal? = nil)
-        /// An unshared response whose caller has received it, or has gone.
+        /// An unshared response whose caller has received it, or has disconnected.
         case taken(HTTPResponse.Status)
         case validated(StoredResponse, isForAll: Bool)
         case refused(StoredResponse)
@@ -43,30 +43,29 @@ final class InFlightFetch: Sendable {
 
     fileprivate struct State {
         var publication: Publication?
-        /// In the order in which they came. There is nearly always one.
+        /// In order of arrival. There is nearly always exactly one.
         var waiting: [Waiter] = []
         var nextWaiter = 0
         /// Callers between ``InFlightFetch/join()`` and the end of
         /// ``InFlightFetch/waitForHead(isLeader:)``.
         var memberCount = 0
         var isCancelled = false
-        /// The caller whose request is under way has its response, or has gone.
+        /// Whether the caller whose request was sent has its response, or has disconnected.
         var hasLeaderLeft = false
-        /// The fetch continues even if no caller waits.
+        /// Whether the fetch continues without a waiting caller.
         var isBackground = false
-        /// A reader that reads nothing. It keeps a body from being given up while members are about
-        /// to read it.
+        /// A reader that reads nothing. It keeps a body alive while members are about to read it.
         var heldReader: InFlightBodyReader?
         var work: Work?
         /// The interim responses so far, for callers that share the final response.
         var interims: [HTTPResponse] = []
         /// The callers' checks, which a response must pass before it replaces a stored one.
         var checks: [ContentCheck] = []
-        /// The checks are running, so another check would come too late.
+        /// Whether the checks are running, so that another check would come too late.
         var isExamined = false
     }
 
-    /// The task or the call that carries the fetch.
+    /// The task or the call that performs the fetch.
     fileprivate enum Work: Sendable {
         case task(Task<Void, Never>)
         case call(any TransportCall)
@@ -81,15 +80,15 @@ final class InFlightFetch: Sendable {
 
     /// ``ResponseStore/invalidationSequence`` before the request was sent.
     let fencingNumber: InvalidationSequence
-    /// Its place in the order in which in-flight fetches began.
+    /// Its position in the order in which in-flight fetches began.
     let number: UInt64
-    /// The rules under which it began; `nil` without any.
+    /// The rules under which it began; `nil` without rules.
     let rules: ObjectIdentifier?
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - check: that of the request that is sent.
-    ///   - isBackground: no caller waits for it from the beginning, and it continues anyway.
+    ///   - check: the check of the request that is sent.
+    ///   - isBackground: whether no caller waits for it from the start, and it continues anyway.
     init(
         fencingNumber: InvalidationSequence,
         number: UInt64 = 0,
@@ -100,22 +99,22 @@ final class InFlightFetch: Sendable {
         self.fencingNumber = fencingNumber
         self.rules = rules
         self.number = number
-        // No caller leads a fetch in the background.
+        // No caller leads a background fetch.
         state = Mutex(
             State(hasLeaderLeft: isBackground, isBackground: isBackground, checks: check.map { [$0] } ?? [])
         )
     }
 
-    /// Lets the fetch continue from now on when the last caller leaves: a caller was served another
+    /// Makes the fetch continue even after the last caller leaves. The caller was served another
     /// response, and wants this one stored.
     func keepGoing() {
         state.withLock { $0.isBackground = true }
     }
 
-    /// Whether it continues even if no caller waits.
+    /// Whether it continues without a waiting caller.
     var isBackground: Bool { state.withLock { $0.isBackground } }
 
-    /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
+    /// Runs the fetch in its own task, which no caller's cancellation reaches.
     ///
     /// - Parameter executor: where it runs; see ``ExecutionContext``.
     func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (InFlightFetch) async -> Void) {
@@ -127,8 +126,8 @@ final class InFlightFetch: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Attaches the fetch to a call that carries it until a task takes over, unless something
-    /// carries it already.
+    /// Attaches the fetch to a call that performs it until a task takes over, unless something
+    /// already performs it.
     func attach(to call: any TransportCall) {
         let isCancelled = state.withLock { state in
             if state.work == nil, state.publication == nil { state.work = .call(call) }
@@ -137,7 +136,7 @@ final class InFlightFetch: Sendable {
         if isCancelled { call.cancel() }
     }
 
-    /// Ends the fetch; no caller can join it any more.
+    /// Ends the fetch. No caller can join it anymore.
     func cancel() {
         state.withLock { state in
             state.isCancelled = true
@@ -145,17 +144,17 @@ final class InFlightFetch: Sendable {
         }?.cancel()
     }
 
-    /// Whether it was given up: then its error belongs to no caller.
+    /// Whether it was given up, so that its error belongs to no caller.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Adds a caller; call ``waitForHead(isLeader:)`` once for it.
+    /// Adds a caller. Call ``waitForHead(isLeader:)`` once for it.
     ///
     /// - Parameters:
-    ///   - check: this caller's, which a response must also pass before it is stored.
-    ///   - mayReuse: whether a response that came before this caller may serve it all the same. A
+    ///   - check: the caller's check, which a response must also pass before it is stored.
+    ///   - mayReuse: whether a response that was received before this caller may still serve it. A
     ///     response that is still awaited may. RFC 9111 §4
-    /// - Returns: `false` if the fetch has been given up, the body's beginning is gone, the
-    ///   response may not be reused, or the check comes too late: ask anew.
+    /// - Returns: `false` if the fetch was given up, the body's beginning is gone, the response may
+    ///   not be reused, or the check comes too late. Then send a new request.
     func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
             if state.isCancelled { return false }
@@ -188,7 +187,7 @@ final class InFlightFetch: Sendable {
 
     /// Waits for the head.
     ///
-    /// - Parameter isLeader: the request that is under way is this caller's own.
+    /// - Parameter isLeader: whether the request that was sent is this caller's own.
     func waitForHead(isLeader: Bool) async throws -> Delivery {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
@@ -215,11 +214,11 @@ final class InFlightFetch: Sendable {
 
     /// Publishes that only the leader gets the response, and releases the other callers.
     ///
-    /// - Returns: whether the leader is still there; it is no member any more.
+    /// - Returns: whether the leader is still there; it is no longer a member.
     func release(_ status: HTTPResponse.Status) -> Bool {
         let (waiting, hasLeader) = state.withLock { state in
             state.publication = .taken(status)
-            // The call is over, and holds a reference that leads back here.
+            // The call is over, and its reference leads back here.
             state.work = nil
             let hasLeader = !state.hasLeaderLeft
             if hasLeader { state.memberCount -= 1 }
@@ -231,20 +230,20 @@ final class InFlightFetch: Sendable {
         return hasLeader
     }
 
-    /// The request that is sent. Interim responses go to the caller whose request it is, for as
-    /// long as it waits. They are kept for callers that share the final response: see ``interims``.
+    /// The request to send. Interim responses go to the caller whose request it is, while that
+    /// caller waits. They are kept for callers that share the final response: see ``interims``.
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
         var request = request
         let inform = presented.onInformational
-        // A strong reference: the sender of the request holds the in-flight fetch anyway, and a
-        // weak reference makes each count of it slow.
+        // A strong reference: the request's sender holds the in-flight fetch anyway, and a weak
+        // reference slows down every reference count.
         request.onInformational = { interim in
             if self.keep(interim) { inform?(interim) }
         }
         return request
     }
 
-    /// Interim responses that are kept for others; the transport bounds how many come at all.
+    /// The most interim responses to keep for others. The transport limits how many arrive at all.
     private static let interimLimit = 16
 
     /// - Returns: whether the caller whose request it is waits for its head.
@@ -255,11 +254,11 @@ final class InFlightFetch: Sendable {
         }
     }
 
-    /// The interim responses that came before the final one, for a caller that shares the final
-    /// one. RFC 9110 §15.2
+    /// The interim responses before the final one, for a caller that shares the final one. RFC 9110
+    /// §15.2
     ///
-    /// They are passed on only once it is known that the final one is shared: until then they may
-    /// be meant for one client alone. A cookie is never for others.
+    /// They are forwarded only once it is known that the final response is shared. Before that,
+    /// they may be meant for one client only. Cookies are never forwarded to others.
     var interims: [HTTPResponse] {
         state.withLock { $0.interims }.map { interim in
             var interim = interim
@@ -289,11 +288,11 @@ final class InFlightFetch: Sendable {
         work?.cancel()
     }
 
-    /// Hands the head to all callers that wait, in the order in which they came.
+    /// Delivers the head to all waiting callers, in order of arrival.
     func publish(_ publication: Publication) {
         let (deliveries, _) = state.withLock { state in
             state.publication = publication
-            // No caller would take it.
+            // No caller would receive it.
             if state.hasLeaderLeft, case .unshared(let response, _, _) = publication {
                 state.publication = .taken(response.head.status)
             }
@@ -313,12 +312,13 @@ extension InFlightFetch.State {
     fileprivate mutating func delivery(isLeader: Bool) -> Result<InFlightFetch.Delivery, any Error> {
         switch publication {
         case .shared(let head, let response, let body, let notStored):
-            // A caller that comes when the body's beginning is gone asks on its own. The leader is
-            // served the bytes that came, even if the body broke off before the leader woke up.
+            // A caller that joins after the body's beginning is gone sends its own request. The
+            // leader is served the received bytes, even if the body was cut short before the leader
+            // woke up.
             guard let reader = body.makeReader(evenIfBroken: isLeader) else {
                 return .success(.released(response.status))
             }
-            // Without a reason it had a writer, and that writer failed.
+            // Without a reason, it had a writer that failed.
             let refusal = body.isStoring ? nil : notStored ?? .store
             return .success(.shared(head, response, reader, notStored: refusal))
         case .unshared(let response, let responseTime, let notStored):

@@ -6,27 +6,27 @@ import Synchronization
 final class InFlightFetches: Sendable {
     /// How a caller gets its in-flight fetch.
     enum Admission {
-        /// There was none: the caller must start this one.
+        /// There was none, so the caller must start this one.
         case lead(InFlightFetch)
-        /// There is one already.
+        /// There already is one.
         case joined(InFlightFetch)
-        /// An in-flight fetch of this key may have ended since the caller looked into the store:
-        /// look again. Or one is under way, and the caller does not wait for another's.
+        /// An in-flight fetch of this key may have ended since the caller's lookup. Look up again.
+        /// Also returned if a fetch is in progress that the caller does not wait for.
         case lookAgain
         /// The cache is shut down.
         case closed
     }
 
-    /// The kinds of in-flight fetches that callers ask for.
+    /// The kinds of in-flight fetches that callers request.
     enum Role {
         /// The in-flight fetch, if it may serve the caller; otherwise a new one that others may
         /// join.
         case sharing
-        /// One that others may join, if none is under way.
+        /// A fetch that others may join, if none is in progress.
         case leading
-        /// One that no other caller may join.
+        /// A fetch that no other caller may join.
         case alone
-        /// One that no caller waits for yet, and others may join, if none is under way.
+        /// A fetch without a waiting caller, which others may join, if none is in progress.
         case background
     }
 
@@ -36,13 +36,13 @@ final class InFlightFetches: Sendable {
         var inFlight: InFlightFetch?
         /// The number of in-flight fetches.
         var count = 0
-        /// By selecting fields: the number of the youngest in-flight fetch that was stored.
+        /// By selecting fields: the number of the newest in-flight fetch that was stored.
         var stored: [HTTPFields: UInt64] = [:]
     }
 
     fileprivate struct State {
         var keys: [CacheKey: Keyed] = [:]
-        /// By their numbers, so that the order is the same each time that the same happens.
+        /// By number, so that the order is deterministic.
         var unregistered: [UInt64: InFlightFetch] = [:]
         /// How many in-flight fetches have ended, by a small hash of the key. It closes the gap
         /// between a lookup that missed and joining.
@@ -54,7 +54,7 @@ final class InFlightFetches: Sendable {
 
     private let state = Mutex(State())
 
-    /// Taken before the store is looked up, and compared in
+    /// Read before the lookup in the store, and compared in
     /// ``admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``.
     func endedCount(_ key: CacheKey) -> UInt32 {
         state.withLock { $0.ended[Self.slot(key)] }
@@ -63,14 +63,13 @@ final class InFlightFetches: Sendable {
     /// - Parameters:
     ///   - seen: ``endedCount(_:)`` before the lookup, for a caller that looked up to be served;
     ///     `nil` skips the comparison.
-    ///   - fencingNumber: the store's present invalidation number. An in-flight fetch that began
-    ///     before an
-    ///     invalidation serves only the callers that it has.
-    ///   - rules: those of the caller's request. An in-flight fetch under other rules may store a
-    ///     response that these rules do not store.
-    ///   - check: the caller's.
-    ///   - mayReuse: whether a response that arrived before this caller came, and whose body is
-    ///     still under way, may serve it.
+    ///   - fencingNumber: the store's current invalidation number. An in-flight fetch that began
+    ///     before an invalidation serves only the callers it already has.
+    ///   - rules: the rules of the caller's request. An in-flight fetch under other rules may store
+    ///     a response that these rules do not store.
+    ///   - check: the caller's check.
+    ///   - mayReuse: whether a response that was received before this caller joined, and whose body
+    ///     is still arriving, may serve it.
     func admit(
         _ key: CacheKey,
         as role: Role = .sharing,
@@ -97,15 +96,15 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// Whether an in-flight fetch may store its response: no in-flight fetch of the key that began
-    /// after it has done so.
+    /// Whether an in-flight fetch may store its response: it may unless a fetch of the same key
+    /// that began later has already stored its own.
     ///
-    /// In-flight fetches of one key run side by side when requests differ (a conditional one, a
+    /// In-flight fetches of one key run concurrently if their requests differ (a conditional one, a
     /// variant) or after an invalidation. The slower, older response must not replace the newer
-    /// one. Each variant is stored on its own. RFC 9111 §4.1
+    /// one. Each variant is stored separately. RFC 9111 §4.1
     ///
-    /// - Parameter isPart: it is a part (206), which may not replace a newer whole, but keeps no
-    ///   older whole out.
+    /// - Parameter isPart: whether it is a part (206). A part may not replace a newer complete
+    ///   response, but does not prevent storing an older one.
     func claimStoring(_ inFlight: InFlightFetch, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false)
         -> Bool
     {
@@ -117,13 +116,13 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// The in-flight fetches.
+    /// The number of in-flight fetches.
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
     /// Whether a key has an in-flight fetch that others may join.
     func isInFlight(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.inFlight != nil } }
 
-    /// Callers that wait for in-flight fetches that others may join.
+    /// The number of callers waiting for in-flight fetches that others may join.
     var memberCount: Int {
         let inFlightFetches = state.withLock { $0.keys.values.compactMap(\.inFlight) }
         return inFlightFetches.reduce(0) { $0 + $1.memberCount }
@@ -132,7 +131,7 @@ final class InFlightFetches: Sendable {
     /// Whether the cache is shut down.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Keeps further callers from joining this in-flight fetch, which continues.
+    /// Prevents more callers from joining this in-flight fetch, which continues.
     func detach(_ inFlight: InFlightFetch, _ key: CacheKey) {
         state.withLock { state in
             guard let place = state.keys.index(forKey: key), state.keys.values[place].inFlight === inFlight else {
@@ -143,10 +142,10 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// Ends an in-flight fetch: no caller can join it any more.
+    /// Ends an in-flight fetch. No caller can join it anymore.
     ///
-    /// - Parameter changedNothing: nothing was stored, so that callers that have looked up need not
-    ///   look again.
+    /// - Parameter changedNothing: whether nothing was stored, so that callers that have looked up
+    ///   need not look up again.
     func end(_ inFlight: InFlightFetch, _ key: CacheKey, changedNothing: Bool = false) {
         let drained = state.withLock { state in
             if !changedNothing { state.ended[Self.slot(key)] &+= 1 }
@@ -166,7 +165,7 @@ final class InFlightFetches: Sendable {
         for waiter in drained { waiter.resume() }
     }
 
-    /// Ends every in-flight fetch and returns when the last has ended.
+    /// Ends every in-flight fetch, and returns when the last one has ended.
     func close() async {
         let inFlightFetches = state.withLock { state in
             state.isClosed = true
@@ -183,8 +182,8 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// The slot of a key, by its end, because keys differ there. If two keys share a slot, a caller
-    /// looks up again, and nothing else happens.
+    /// The slot of a key, computed from its end, because keys differ there. If two keys share a
+    /// slot, a caller looks up once more; nothing else happens.
     private static func slot(_ key: CacheKey) -> Int {
         var hash: UInt32 = 2_166_136_261
         for byte in key.bytes.suffix(16) { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
@@ -193,8 +192,8 @@ final class InFlightFetches: Sendable {
 }
 
 extension InFlightFetches.State {
-    /// An in-flight fetch with its first member, or with none. An in-flight fetch that may be
-    /// joined replaces the one before.
+    /// Creates an in-flight fetch with its first member, or without members. One that may be joined
+    /// replaces the previous one.
     fileprivate mutating func makeFetch(
         _ key: CacheKey,
         _ fencingNumber: InvalidationSequence,

@@ -14,18 +14,18 @@ struct BodyLimits: Sendable, Hashable {
 
     var isEmpty: Bool { minimum == nil && maximum == nil }
 
-    /// Whether the length that is known before a body comes allows storing it. A part counts as
-    /// long as the whole.
+    /// Whether the length known before a body arrives allows storing it. A part counts with the
+    /// length of the complete response.
     func allow(_ draft: ResponseDraft) -> Bool {
         let isPart = draft.head.status == .partialContent
         guard let length = isPart ? draft.head.partialRange?.completeLength : draft.expectedLength else { return true }
         return length >= StatedLength(clamping: minimum ?? 0) && length.isWithin(maximum ?? .max)
     }
 
-    /// The limits that are left to be checked when the body comes.
+    /// The limits to check when the body arrives.
     func remaining(for draft: ResponseDraft) -> BodyLimits {
         var limits = self
-        // Fewer bytes of a part come.
+        // A part has fewer bytes.
         if draft.head.status == .partialContent { limits.minimum = nil }
         return limits
     }
@@ -33,8 +33,8 @@ struct BodyLimits: Sendable, Hashable {
 
 /// Stores a body of unknown length while it is within a rule's limits.
 ///
-/// A body that grows too long is given up, as by a full store; one that ends too short is not made
-/// visible. Readers notice nothing.
+/// A body that grows too long is given up, as if the store were full; one that ends too short is
+/// not made visible. Readers are not affected.
 actor LimitedWriter: ResponseWriter {
     private let base: any ResponseWriter
     private let limits: BodyLimits

@@ -3,17 +3,17 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The same body, read without blocking an event loop, one chunk at a time: each of them is
-    /// asked for when the one before has left the process.
+    /// The same body, read without blocking an event loop. Each chunk is requested when the
+    /// previous one has left the process.
     ///
     /// - Parameters:
-    ///   - permit: the response's, for its first chunk.
+    ///   - permit: the response's permit, for its first chunk.
     ///   - readsFirst: whether the caller reads the first chunk now.
     func paced(in permit: ContentPermits.Permit, readsFirst: Bool = true) async throws -> BodyStream {
         let turn = ContentTurn(permit)
         let begun = PacedBody(self, turn)
         if readsFirst { try await begun.readFirst() }
-        // The first iterator takes them over.
+        // The first iterator takes it.
         let unused = Mutex<PacedBody?>(begun)
         let another = turn.another
         return BodyStream(length: length) {
@@ -23,14 +23,14 @@ extension BodyStream {
     }
 }
 
-/// A body's chunks, one of them in memory and no more: a slow client costs one chunk.
+/// Reads a body's chunks with only one of them in memory, so that a slow client costs one chunk.
 ///
 /// `@unchecked`: one task reads the body. One task at a time reads a chunk for it, and the reader
-/// waits for that task's end before it touches anything.
+/// waits for that task's end before it accesses anything.
 private final class PacedBody: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
-    /// Bytes that have not been read yet, if the length is known: after the last byte the body is
-    /// not asked for more.
+    /// The bytes not read yet, if the length is known. After the last byte the body is not read
+    /// again.
     private var rest: StatedLength?
     private var first: ByteBuffer?
     private var turn: ContentTurn

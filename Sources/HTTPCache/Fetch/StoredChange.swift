@@ -1,25 +1,26 @@
 import HTTPCacheSemantics
 import Logging
 
-/// A response's change to the store, and how it is undone if bytes stand behind the response.
+/// A response's change to the store, and how to undo it if bytes follow the response.
 struct StoredChange: Sendable {
     /// The response as it is stored now.
     var response: StoredResponse
-    /// The head that it had before a 304, which undoing restores, so that the response is validated
-    /// before its next use. `nil`: the response was stored, and undoing removes it.
+    /// The head before a 304. Undoing restores it, so that the response is validated before its
+    /// next use. `nil`: the response was newly stored, and undoing removes it.
     var former: ResponseDraft?
 }
 
 extension CacheEngine {
-    /// Undoes a change if its response turns out, now or later, not to end where it said.
+    /// Undoes a change if its response turns out, now or later, not to end where it stated.
     ///
-    /// - Parameter boundary: the response's; `nil` if its transport sees none.
+    /// - Parameter boundary: the response's message boundary; `nil` if its transport does not see
+    ///   any.
     func undo(_ change: StoredChange, ifCrossed boundary: MessageBoundary?) async {
         guard let boundary else { return }
         var change = change
-        // So that no content is kept in memory for it.
+        // Keeps no content in memory for it.
         change.response.content = nil
-        // A task of its own: the exchange that stored the response has ended by then.
+        // In its own task, because the exchange that stored the response will have ended.
         let isIntact = boundary.whenCrossed { [weak self, change] in Task { await self?.undo(change) } }
         if !isIntact { await undo(change) }
     }
@@ -28,7 +29,7 @@ extension CacheEngine {
     private func undo(_ change: StoredChange) async {
         let isUndone = await recovering("undo") { [store, finder, policy] in
             let response = change.response
-            // A 304 may have given it another head, and the body is wrong all the same.
+            // A 304 may have given it another head, but the body is still wrong.
             guard let former = change.former else {
                 let names = policy.selectingNames(of: response.head.fields) ?? []
                 finder?.responses.withdraw(response, selectedBy: names)
@@ -44,7 +45,7 @@ extension CacheEngine {
 }
 
 extension FetchContext {
-    /// Decides about a response as it came.
+    /// Decides about a response as received.
     func decide(_ response: TransportResponse, at responseTime: Timestamp) -> FetchDecision {
         let decision = decide(response.head, at: responseTime)
         return response.boundary?.isCrossed == true ? decision.withoutStoring : decision
@@ -52,9 +53,9 @@ extension FetchContext {
 }
 
 extension FetchDecision {
-    /// The decision about a response that must not be stored, because bytes stand behind it.
+    /// The decision about a response that must not be stored because bytes follow it.
     ///
-    /// A response that completes a stored part is decided on again before it is committed; see
+    /// A response that completes a stored part is decided about again before it is committed; see
     /// ``MessageBoundary/isCrossed``.
     package var withoutStoring: FetchDecision {
         switch self {

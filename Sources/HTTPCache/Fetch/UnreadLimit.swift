@@ -5,14 +5,14 @@ import HTTPTypes
 ///
 /// * It continues for 1 second, and, if its length is unknown, no further than 8 MiB from its
 ///   beginning.
-/// * A body of known length continues for 10 seconds if it will be complete by then, at the pace
-///   that it had in the first one: a body that is nearly complete serves the next caller.
-/// * A stream of unknown length does not continue at all: its end may never come.
-/// * A fetch that no caller waited for (a stored response is renewed in the background) has no
-///   reader from the beginning, and is bounded by its bytes alone.
+/// * A body of known length continues for 10 seconds if, at the pace of the first second, it will
+///   be complete by then. A nearly complete body can serve the next caller.
+/// * A stream of unknown length does not continue, because it may never end.
+/// * A fetch without a waiting caller (a background renewal of a stored response) never had a
+///   reader, and is limited only by its bytes.
 ///
-/// A request that waits for a permit or a connection at the same origin ends the body at once: see
-/// ``UnreadWatch``.
+/// A request that waits for a permit or a connection to the same origin ends the body immediately:
+/// see ``UnreadWatch``.
 package struct UnreadLimit: Sendable, Hashable {
     /// How far a body may continue without a reader.
     package enum Allowance: Sendable, Hashable {
@@ -21,10 +21,10 @@ package struct UnreadLimit: Sendable, Hashable {
         case goOnToTheEnd
     }
 
-    /// Bytes of a body of unknown length, including those that were read.
+    /// The most bytes of a body of unknown length, including those already read.
     package static let bytes: Int64 = 8 << 20
     package static let time = Duration.seconds(1)
-    /// A body that will be complete in this many times ``time`` gets all of that time.
+    /// A body that will be complete within this many times ``time`` gets all of that time.
     package static let extensionFactor = 10
 
     private let length: StatedLength?
@@ -43,7 +43,7 @@ package struct UnreadLimit: Sendable, Hashable {
 
     /// The allowance when the last reader leaves, or if there never was one.
     ///
-    /// - Parameter received: bytes that have come.
+    /// - Parameter received: the bytes received.
     package func allowance(at received: Int64) -> Allowance {
         if let length { return isBackground || length.isWithin(received) ? .goOnToTheEnd : .goOn(for: Self.time) }
         if isStream || received > Self.bytes { return .end }
@@ -53,8 +53,8 @@ package struct UnreadLimit: Sendable, Hashable {
     /// The allowance when the first ``time`` has passed.
     ///
     /// - Parameters:
-    ///   - start: bytes that had come when the last reader left.
-    ///   - received: bytes that have come now.
+    ///   - start: the bytes received when the last reader left.
+    ///   - received: the bytes received so far.
     package func allowance(at received: Int64, since start: Int64) -> Allowance {
         guard let length else { return .end }
         guard let rest = length.subtracting(StatedLength(clamping: received)), rest > 0 else { return .goOnToTheEnd }
@@ -64,8 +64,8 @@ package struct UnreadLimit: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-    /// Whether its content is a sequence that may continue for as long as its reader listens, and
-    /// may be stored all the same.
+    /// Whether its content is a sequence that may continue while its reader listens, but may still
+    /// be stored.
     fileprivate var isStream: Bool {
         guard let type = headerFields[.contentType] else { return false }
         let essence = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }

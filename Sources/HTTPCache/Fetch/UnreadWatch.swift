@@ -1,4 +1,4 @@
-/// Ends a body without a reader when its time is over, or when a request waits for its permit: see
+/// Ends a body without a reader when its time is up, or when a request waits for its permit: see
 /// ``UnreadLimit``.
 struct UnreadWatch: Sendable {
     /// A body that continues without a reader.
@@ -12,9 +12,9 @@ struct UnreadWatch: Sendable {
     let origin: Origin
 
     /// - Parameters:
-    ///   - expire: called under no lock when the time is over.
+    ///   - expire: called under no lock when the time is up.
     ///   - end: called under no lock when a request waits.
-    /// - Returns: `nil` if a request waits already.
+    /// - Returns: `nil` if a request is already waiting.
     func begin(
         _ time: Duration,
         expire: @escaping @Sendable () -> Void,
@@ -24,14 +24,14 @@ struct UnreadWatch: Sendable {
         return Entry(deadline: deadlines.begin(time, expire), place: place)
     }
 
-    /// Gives it more time when its time is over.
+    /// Gives it more time when its time is up.
     func extend(_ entry: Entry, _ time: Duration, expire: @escaping @Sendable () -> Void) -> Entry {
         var entry = entry
         entry.deadline = deadlines.begin(time, expire)
         return entry
     }
 
-    /// Ends the watch: the body has a reader again, or has ended.
+    /// Ends the watch, because the body has a reader again, or has ended.
     func end(_ entry: Entry) {
         _ = deadlines.end(entry.deadline)
         origins.removeUnread(entry.place, origin)

@@ -1,14 +1,15 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Responses of other nodes: taken before an origin is asked, and offered when one has answered.
+/// Responses of other nodes: looked up before an origin is asked, and offered after an origin has
+/// responded.
 extension Fetcher {
-    /// Looks for a response of another node that is of use, and stores it here.
+    /// Looks up a useful response of another node, and stores it here.
     ///
     /// - Parameters:
-    ///   - commonKey: in the partition that all principals share.
+    ///   - commonKey: the key in the partition that all principals share.
     ///   - patience: how long to wait for another node's request.
-    ///   - find: takes the lease if nothing was found.
+    ///   - find: receives the lease if nothing was found.
     /// - Returns: whether it is stored.
     func accept(_ commonKey: CacheKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
         guard let responses = engine.finder?.responses else { return false }
@@ -29,10 +30,10 @@ extension Fetcher {
         }
     }
 
-    /// Stores a response of another node, unless a purge came meanwhile, or a newer response.
+    /// Stores a response of another node, unless a purge or a newer response arrived in the
+    /// meantime.
     private func store(_ found: PeerResponse, as draft: ResponseDraft) async -> Bool {
-        // Its place among the fetches of this node: one that begins from now on brings a newer
-        // response.
+        // Its position among this node's fetches: one that begins later brings a newer response.
         let admission = engine.inFlightFetches.admit(draft.key, as: .alone, fencingNumber: plan.known.fencingNumber)
         guard case .lead(let place) = admission else { return false }
         defer { engine.inFlightFetches.end(place, draft.key) }
@@ -40,7 +41,7 @@ extension Fetcher {
         do {
             for try await chunk in found.body { try await writer.append(chunk) }
         } catch {
-            // A part is gone, or is another's. The origin is asked.
+            // A part is missing, or belongs to another response. The origin is asked instead.
             await writer.abandon()
             return false
         }
@@ -53,8 +54,8 @@ extension Fetcher {
 
     /// Offers a stored response to other nodes.
     ///
-    /// - Parameter fencingPosition: up to where the fleet log was applied here before the origin
-    ///   was asked; `nil` if this node did not follow it.
+    /// - Parameter fencingPosition: how far the fleet log was applied here before the origin was
+    ///   asked; `nil` if this node did not follow it.
     func offer(_ response: StoredResponse, _ draft: ResponseDraft, fencingPosition: LogPosition?) {
         guard let fencingPosition, let responses = engine.finder?.responses else { return }
         guard isForOthers(draft), let names = prepared.policy.selectingNames(of: draft.head.fields) else {
@@ -77,8 +78,8 @@ extension Fetcher {
         responses.release(lease?.take(), of: shared, isForOthers: false)
     }
 
-    /// Whether a response may be another node's, and be of use there: no principal's, no error, not
-    /// a part, and without a cookie.
+    /// Whether a response may have come from another node, and is useful there: it is not for one
+    /// principal, not an error, not a part, and has no cookie.
     private func isForOthers(_ draft: ResponseDraft) -> Bool {
         let head = draft.head
         return draft.key.isCommon && prepared.fleetKey != nil && head.status.code < 400
@@ -87,8 +88,8 @@ extension Fetcher {
             && isForSharedCaches(head)
     }
 
-    /// Whether a shared cache may store it. A private one, whose responses these may be, stores
-    /// more.
+    /// Whether a shared cache may store it. A private cache, which these responses may come from,
+    /// stores more.
     private func isForSharedCaches(_ head: StoredResponseHead) -> Bool {
         if prepared.policy.kind == .shared { return true }
         let storability = CachePolicy(kind: .shared).storability(
@@ -101,8 +102,8 @@ extension Fetcher {
 }
 
 extension FetchContext {
-    /// Whether a response of another node is of use here: the rules of this node store it for all
-    /// principals, the request selects it, and it is newer than the stored response, and better.
+    /// Whether another node's response is useful here: this node's rules store it for all
+    /// principals, the request selects it, and it is newer and better than the stored response.
     func mayAccept(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
         let head = draft.head
         guard head.status.code < 400, audience(of: head) == .common, !prepared.policy.isWithheld(head),
@@ -110,7 +111,7 @@ extension FetchContext {
             accepted(draft).hasAcceptableTags
         else { return false }
         guard let stored = known.success else { return known.isWhole }
-        // A stale one is no better than the stale one that is here.
+        // A stale response is no better than the stale one already here.
         return head.responseTime > stored.head.responseTime
             && prepared.policy.freshness(of: head, at: max(now, head.responseTime)).isFresh
             && prepared.goodDataGuard(for: stored, options)?.refuses(
@@ -120,8 +121,7 @@ extension FetchContext {
             ) != true
     }
 
-    /// The draft of a response of another node, under the rules of this one. It keeps the tags that
-    /// it has there.
+    /// The draft of another node's response under this node's rules. It keeps its tags.
     func accepted(_ draft: ResponseDraft) -> ResponseDraft {
         var accepted = self.draft(draft.head, in: draft.key, draft.expectedLength, at: draft.storedAt)
         for tag in draft.tags where !accepted.tags.containsBytes(of: tag) { accepted.tags.append(tag) }
@@ -130,9 +130,9 @@ extension FetchContext {
 }
 
 extension PreparedRequest {
-    /// The key under which responses of other nodes are of use to this request, and its responses
-    /// to them; `nil` if a rule says so, if it is a principal's, has a secret, or its caller
-    /// decides about storing.
+    /// The key for sharing this request's responses with other nodes; `nil` if a rule forbids it,
+    /// if the request belongs to a principal or has a secret, or if its caller decides about
+    /// storing.
     var fleetKey: CacheKey? {
         guard let key, settings?.isForFleet != false, request.body == nil, !request.isProbe,
             request.contentCheck == nil,
@@ -144,7 +144,7 @@ extension PreparedRequest {
 }
 
 extension CacheOutcome.ForwardReason {
-    /// Whether a response of another node may be as good as the origin's.
+    /// Whether another node's response may be as good as the origin's.
     var mayBeMetByPeer: Bool {
         switch self {
         case .uriMiss, .varyMiss, .miss, .stale, .partial: true
@@ -154,7 +154,7 @@ extension CacheOutcome.ForwardReason {
 }
 
 extension StorageRefusal {
-    /// Whether the next response to the same request may be stored all the same.
+    /// Whether the next response to the same request may still be stored.
     var isOfThisMoment: Bool {
         switch self {
         case .store, .storedSuccess, .guarded, .unclearEnd, .bypass: true

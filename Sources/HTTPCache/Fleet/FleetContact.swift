@@ -1,25 +1,24 @@
 import Synchronization
 
 /// Whether fresh stored responses are served without validation. A node of a fleet does so only
-/// after it has read the purges of the time before its start. It may be told to do so only while it
-/// is sure to hear of the other nodes' purges.
+/// after it has read the purges from before its start. It can be configured to do so only while it
+/// is certain to receive other nodes' purges.
 enum FleetContact: Sendable {
     /// Always.
     case lasting
-    /// For this request. Whether the next one may be served the same is seen then.
+    /// For this request only; the next request checks again.
     case leased
-    /// Not now: the node is starting, or cut off.
+    /// Not now, because the node is starting or disconnected.
     case none
 }
 
-/// For how long a node may believe that it knows the purges of all nodes. The fleet log extends
-/// it.
+/// How long a node may assume that it knows all nodes' purges. The fleet log extends it.
 package final class ContactLease: Sendable {
     /// When a node serves fresh responses without validation.
     package enum Term: Sendable {
-        /// While its last confirmed contact is young.
+        /// While its last confirmed contact is recent.
         case whileConfirmed
-        /// From when it has read the log, or given up.
+        /// After it has read the log, or given up.
         case fromStart
     }
 
@@ -29,7 +28,7 @@ package final class ContactLease: Sendable {
 
     package init(_ term: Term = .whileConfirmed) { self.term = term }
 
-    /// Whether it lasts. Time for which the process was stopped counts.
+    /// Whether the lease lasts. Time in which the process was stopped counts.
     package var holds: Bool {
         switch term {
         case .fromStart: started.load(ordering: .acquiring)
@@ -44,15 +43,15 @@ package final class ContactLease: Sendable {
         }
     }
 
-    /// Whether the purges of the time before the node's start are still to be read.
+    /// Whether the purges from before the node's start are still to be read.
     package var isStarting: Bool { !started.load(ordering: .acquiring) }
 
-    /// The log was read for the first time, or cannot be.
+    /// The log was read for the first time, or cannot be read.
     package func endStart() { started.store(true, ordering: .releasing) }
 
     /// The log has confirmed a contact.
     ///
-    /// - Parameter start: an instant before the confirmation was asked for.
+    /// - Parameter start: a time before the confirmation was requested.
     package func extend(from start: ContinuousClock.Instant, by duration: Duration) {
         end.withLock { $0 = max($0 ?? start, start + duration) }
     }

@@ -1,55 +1,57 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The responses that the nodes of a fleet share, by an engine that any of them may lose sight of.
+/// The responses that the nodes of a fleet share, through a server that any of them may lose
+/// contact with.
 ///
-/// It is never the truth: what is found is stored here like the response of an origin, and an
-/// engine that is away, slow or empty makes an exchange ask its origin. No function throws.
+/// It is never authoritative: a response found there is stored here like an origin's, and if the
+/// server is unreachable, slow or empty, an exchange asks its origin. No function throws.
 package protocol FleetResponses: Sendable {
-    /// Whether responses may be looked for: this node has read the purges of the others. As cheap
+    /// Whether responses may be looked up, because this node has read the others' purges. As cheap
     /// as an atomic read.
     var isFollowing: Bool { get }
 
-    /// Up to where this node has put the purges of the fleet log in force; `nil` while it does not
-    /// follow the log.
+    /// The position up to which this node has applied the fleet log's purges; `nil` while it does
+    /// not follow the log.
     ///
-    /// Taken before a request is sent, it is the fencing number of the offered response: other
-    /// nodes take no response that a later purge is about.
+    /// Read before a request is sent, it is the fencing number of the offered response: other nodes
+    /// accept no response that a later purge affects.
     var position: LogPosition? { get }
 
-    /// Whether it is worth looking for a key. A key whose responses are for no other node is
+    /// Whether a lookup of a key is worthwhile. A key whose responses are not for other nodes is
     /// remembered for a while.
     func mayHave(_ key: CacheKey) -> Bool
 
-    /// Looks once, within the limits of the tier.
+    /// Looks up once, within the tier's limits.
     func find(_ query: PeerQuery) async -> PeerLookupResult
 
-    /// Offers a response that was stored here. It returns at once. If there is no room
-    /// for the offer, it is dropped and counted.
+    /// Offers a response that was stored here. Returns immediately. If there is no room for the
+    /// offer, it is dropped and counted.
     func offer(_ offer: FleetOffer)
 
-    /// Gives back the right to ask the origin first. Nothing came that others could use.
+    /// Returns the right to ask the origin first, because there was no response that others could
+    /// use.
     ///
-    /// - Parameter isForOthers: `false` if the responses to the key are for no other node, so that
-    ///   none waits for one again soon.
+    /// - Parameter isForOthers: `false` if the key's responses are not for other nodes, so that no
+    ///   node waits for one again soon.
     func release(_ lease: FleetLease?, of key: CacheKey, isForOthers: Bool)
 
-    /// Removes what was offered of a response that should not have been stored.
+    /// Removes the offered data of a response that should not have been stored.
     ///
-    /// - Parameter names: of the fields by which it is selected, in lower case and sorted.
+    /// - Parameter names: the names of its selecting fields, in lowercase and sorted.
     func withdraw(_ response: StoredResponse, selectedBy names: [String])
 }
 
-/// A question for a response of another node.
+/// A query for another node's response.
 package struct PeerQuery: Sendable {
-    /// In the partition that all principals share.
+    /// The key in the partition that all principals share.
     package var key: CacheKey
-    /// How long to wait for another node's request; `nil` for as long as the tier waits.
+    /// How long to wait for another node's request; `nil` for the tier's limit.
     package var patience: Duration?
-    /// Returns the request's fields of some names, which are in lower case and sorted, in the form
-    /// in which they select a response.
+    /// Returns the request's fields with some names (in lowercase and sorted), in the form in which
+    /// they select a response.
     package var selecting: @Sendable ([String]) -> HTTPFields
-    /// Returns whether a response is of use here. One that is not counts as not found.
+    /// Returns whether a response is useful here. One that is not counts as not found.
     package var accepts: @Sendable (ResponseDraft) -> Bool
 
     package init(
@@ -74,9 +76,9 @@ package enum PeerLookupResult: Sendable {
 
 /// A response of another node.
 package struct PeerResponse: Sendable {
-    /// As it is to be stored, on this node's clock.
+    /// The response to store, in terms of this node's clock.
     package var draft: ResponseDraft
-    /// It throws if a part is gone, or is not what was offered.
+    /// Throws if a part is missing, or differs from the offer.
     package var body: BodyStream
 
     package init(draft: ResponseDraft, body: BodyStream) {
@@ -85,8 +87,8 @@ package struct PeerResponse: Sendable {
     }
 }
 
-/// The right to ask an origin first. It collapses requests of several nodes, and no promise rests
-/// on it.
+/// The right to ask an origin first. It collapses requests of several nodes; nothing depends on it
+/// for correctness.
 package struct FleetLease: Sendable, Hashable {
     package var key: CacheKey
     /// The tier's own name for it.
@@ -102,7 +104,7 @@ package struct FleetLease: Sendable, Hashable {
 package struct FleetOffer: Sendable {
     package var response: StoredResponse
     package var draft: ResponseDraft
-    /// The names of the fields by which the response is selected, in lower case and sorted.
+    /// The names of the response's selecting fields, in lowercase and sorted.
     package var selectingNames: [String]
     /// ``FleetResponses/position`` before the origin was asked.
     package var fencingPosition: LogPosition

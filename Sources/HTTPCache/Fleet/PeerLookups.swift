@@ -1,9 +1,10 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// Looks for responses of other nodes: once for all exchanges of this node that need the same.
+/// Looks up responses of other nodes, once for all of this node's exchanges that need the same
+/// response.
 final class PeerLookups: Sendable {
-    /// A peer lookup that is under way, or over.
+    /// A peer lookup that is running or has ended.
     final class Find: Sendable {
         private let held = Mutex<HeldLease?>(nil)
 
@@ -15,7 +16,7 @@ final class PeerLookups: Sendable {
 
     private struct Running {
         var find: Find
-        /// Whether a response is stored here at its end.
+        /// Whether a response is stored here when it ends.
         var end: Task<Bool, Never>
     }
 
@@ -26,23 +27,23 @@ final class PeerLookups: Sendable {
         self.responses = responses
     }
 
-    /// The key under which it is worth looking for a response of another node; `nil` if it is not:
-    /// this node does not follow the purges of others, or no other has what is wanted.
+    /// The key for a worthwhile peer lookup; `nil` if it is not worthwhile: this node does not
+    /// follow the others' purges, or no other node has the response.
     ///
-    /// - Parameter key: called only if this node follows.
+    /// - Parameter key: called only if this node follows the log.
     func worthwhile(_ key: @autoclosure () -> CacheKey?) -> CacheKey? {
         guard responses.isFollowing, let key = key(), responses.mayHave(key) else { return nil }
         return key
     }
 
-    /// Whether an exchange looks for responses to a key.
+    /// Whether an exchange is looking up responses for a key.
     func isLookingUp(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
 
-    /// Looks up, or waits for the peer lookup of another exchange.
+    /// Looks up, or waits for another exchange's peer lookup.
     ///
-    /// - Parameter accept: looks for a response and stores it here; returns whether it did.
+    /// - Parameter accept: looks up a response and stores it here; returns whether it did.
     /// - Returns: the peer lookup, whether a response is stored here now, and whether another
-    ///   exchange looked it up, maybe for another variant.
+    ///   exchange performed the lookup, possibly for another variant.
     func find(
         _ key: CacheKey,
         _ accept: @escaping @Sendable (Find) async -> Bool
@@ -50,8 +51,8 @@ final class PeerLookups: Sendable {
         let (present, isOthers) = running.withLock { running in
             if let present = running[key] { return (present, true) }
             let find = Find()
-            // No caller's cancellation reaches it, because others wait for it. It ends by the
-            // limits of the tier.
+            // No caller's cancellation reaches it, because others wait for it. The tier's limits
+            // end it.
             let end = Task {
                 let isAccepted = await accept(find)
                 self.running.withLock { $0[key] = nil }
@@ -65,7 +66,7 @@ final class PeerLookups: Sendable {
     }
 }
 
-/// A lease that is given back when no part of an exchange holds it any more.
+/// A lease that is returned when no part of an exchange holds it anymore.
 final class HeldLease: Sendable {
     private let responses: any FleetResponses
     private let lease: Mutex<FleetLease?>
@@ -79,6 +80,6 @@ final class HeldLease: Sendable {
         if let lease = take() { responses.release(lease, of: lease.key, isForOthers: true) }
     }
 
-    /// Hands the lease on.
+    /// Passes the lease on.
     func take() -> FleetLease? { lease.withLock { $0.take() } }
 }

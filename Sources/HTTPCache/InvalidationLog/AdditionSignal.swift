@@ -14,16 +14,15 @@ package final class AdditionSignal: Sendable {
             defer { listener = continuation }
             return listener
         }
-        // Outside the lock: the end of a stream runs foreign code.
+        // Outside the lock, because the end of a stream runs foreign code.
         earlier?.finish()
         return stream
     }
 
-    /// How often the journal has grown. An invalidation is counted before it
-    /// is seen.
+    /// How often the journal has grown. An invalidation is counted before it becomes visible.
     package var count: UInt64 { sent.load(ordering: .acquiring) }
 
-    /// Call it between the commit of an invalidation and the moment from which it is seen.
+    /// Call it between the commit of an invalidation and the moment it becomes visible.
     package func send() {
         sent.wrappingAdd(1, ordering: .acquiringAndReleasing)
         listener.withLock { $0 }?.yield()

@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 
-/// Invalidations as operators read them, without secrets.
+/// Invalidations in readable form for operators, without secrets.
 extension InvalidationScope {
-    /// A word for the kind of scope: `url`, `prefix`, `host`, `tag`, `key` or `all`.
+    /// A name for the kind of scope: `url`, `prefix`, `host`, `tag`, `key` or `all`.
     package var kindName: String {
         switch self {
         case .target: "url"
@@ -14,8 +14,8 @@ extension InvalidationScope {
         }
     }
 
-    /// The URL, prefix, host or tag; of a key its URL; `nil` for everything. Secret parameters are
-    /// replaced.
+    /// The URL, prefix, host or tag; for a key, its URL; `nil` for everything. Secret parameters
+    /// are replaced.
     package var redactedSelector: String? {
         switch self {
         case .target(let target): target.redacted

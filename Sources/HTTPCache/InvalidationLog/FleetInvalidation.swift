@@ -1,11 +1,11 @@
 package import HTTPCacheSemantics
 
-/// An invalidation in the form in which other nodes hear of it.
+/// An invalidation in the form in which other nodes receive it.
 package struct FleetInvalidation: Hashable, Sendable {
     package var id: PurgeID
     package var scope: InvalidationScope
     package var effect: InvalidationEffect
-    /// When it came into force at the node where it began.
+    /// When it took effect at the node that issued it.
     package var issuedAt: Timestamp
 
     package init(id: PurgeID, scope: InvalidationScope, effect: InvalidationEffect, issuedAt: Timestamp) {
@@ -16,9 +16,9 @@ package struct FleetInvalidation: Hashable, Sendable {
     }
 }
 
-/// A scope in a form that lasts: in a store's journal, and sealed in the log.
+/// A scope in its persistent form: in a store's journal, and sealed in the log.
 package struct ScopeSelector: Hashable, Sendable {
-    /// The numbers are on disk and in the log, and never change their meaning.
+    /// These numbers are on disk and in the log, and never change their meaning.
     package enum Kind: UInt8, Sendable {
         case all = 0
         case target = 1
@@ -31,7 +31,7 @@ package struct ScopeSelector: Hashable, Sendable {
     package var kind: Kind
     package var bytes: [UInt8]
 
-    /// The longest, in bytes: a cache key with the longest target and its other parts.
+    /// The longest selector in bytes: a cache key with the longest target and its other parts.
     package static let longest = 80 << 10
 
     package init(kind: Kind, bytes: [UInt8]) {
@@ -43,7 +43,7 @@ package struct ScopeSelector: Hashable, Sendable {
         switch scope {
         case .all: self.init(kind: .all, bytes: [])
         case .target(let target):
-            // A URI that would be read differently is sent as a prefix, which covers it.
+            // A URI that would be parsed differently is sent as a prefix, which covers it.
             if target.parsesUnchanged {
                 self.init(kind: .target, bytes: Array(target.uri.utf8))
             } else {
@@ -56,7 +56,7 @@ package struct ScopeSelector: Hashable, Sendable {
         }
     }
 
-    /// The scope; `nil` if the bytes are none of the kind.
+    /// The scope; `nil` if the bytes are invalid for the kind.
     package var scope: InvalidationScope? {
         switch kind {
         case .all: bytes.isEmpty ? .all : nil
@@ -72,8 +72,8 @@ package struct ScopeSelector: Hashable, Sendable {
 }
 
 extension InvalidationEffect {
-    /// The number of the effect, on disk and in the log: 0 is a removal, and a mark is 1 and its
-    /// cause.
+    /// The number of the effect, on disk and in the log: 0 for a removal, otherwise 1 plus the
+    /// mark's cause.
     package var number: UInt8 {
         switch self {
         case .remove: 0

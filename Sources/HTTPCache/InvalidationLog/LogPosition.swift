@@ -1,9 +1,9 @@
-/// The place of an entry in a fleet log: `<epoch>-<number>`.
+/// The position of an entry in a fleet log: `<epoch>-<number>`.
 ///
-/// Numbers of one epoch are consecutive, and its marker has number 1. Epochs grow: each server that
-/// begins to answer for the log has its own. Zero is before every entry.
+/// Numbers within an epoch are consecutive, and its marker has number 1. Epochs increase: each
+/// server that starts serving the log has its own. Zero is before every entry.
 ///
-/// Both are below 2⁶³ in the log of an honest engine; a store keeps no others.
+/// Both are below 2⁶³ in the log of an honest server; a store keeps no others.
 package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConvertible {
     package var epoch: UInt64
     package var number: UInt64
@@ -20,9 +20,9 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
         (left.epoch, left.number) < (right.epoch, right.number)
     }
 
-    /// The place behind this one, if the epoch continues.
+    /// The position after this one, if the epoch continues.
     package var next: LogPosition { LogPosition(epoch: epoch, number: number &+ 1) }
-    /// The place before this one in its epoch.
+    /// The position before this one in its epoch.
     package var previous: LogPosition { LogPosition(epoch: epoch, number: number &- 1) }
 
     /// Two decimal numbers without leading zeros; `nil` for any other text.
@@ -36,7 +36,7 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
 
     package var description: String { "\(epoch)-\(number)" }
 
-    /// A decimal number as a log writes it: a position has one text only.
+    /// A decimal number as a log writes it, because a position must have only one text.
     @inlinable package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
         guard digits.first != UInt8(ascii: "0") || digits.count == 1, !digits.isEmpty, digits.count <= 20 else {
             return nil

@@ -1,4 +1,4 @@
-/// 128 bits that are chosen at random and written in hexadecimal digits.
+/// 128 random bits, written as hexadecimal digits.
 package struct SixteenBytes: Sendable, Hashable {
     private var high: UInt64
     private var low: UInt64
@@ -16,7 +16,7 @@ package struct SixteenBytes: Sendable, Hashable {
         }
     }
 
-    /// 32 lower-case hexadecimal digits.
+    /// 32 lowercase hexadecimal digits.
     package init?(hex digits: some Collection<UInt8>) {
         guard digits.count == 32 else { return nil }
         (high, low) = (0, 0)

@@ -1,21 +1,22 @@
 package import HTTPCacheSemantics
 
-/// Decides whether one origin is treated as unreachable, and which single requests are rejected.
-/// Pure: events go in, verdicts come out.
+/// Decides whether an origin is treated as unreachable, and which individual requests are rejected.
+/// Pure: events in, verdicts out.
 ///
-/// An origin is unreachable in three cases: no connection can be made; it hangs up on requests and
-/// then on probes for something else; or it is silent to requests for different targets in a row.
-/// ``FailureEvidence`` judges that. If one target fails among others that succeed, only that target
-/// is affected: see ``FailingTargets``. An open breaker lets through the background probes. It also
-/// lets through one request a second that no stored response can answer. docs/decisions/0007
+/// An origin is unreachable in three cases: no connection can be opened; it closes the connection
+/// on requests and then on probes for other targets; or it does not respond to consecutive requests
+/// for different targets. ``FailureEvidence`` judges that. If one target fails while others
+/// succeed, only that target is affected: see ``FailingTargets``. An open breaker lets through the
+/// background probes. It also lets through one request per second for which no stored response can
+/// be served. docs/decisions/0007
 package struct Breaker: Sendable, Hashable {
     /// How a request failed.
     package typealias Failure = FailureEvidence.Failure
 
-    /// The chances of a request.
+    /// The verdict on a request.
     package enum Verdict: Sendable, Hashable {
         case reachable
-        /// This request failed again and again, but the origin responds to others.
+        /// This request failed repeatedly, but the origin responds to others.
         case failing
         case unreachable
     }
@@ -23,9 +24,9 @@ package struct Breaker: Sendable, Hashable {
     /// The action after a failure.
     package enum Action: Sendable, Hashable {
         case none
-        /// Ask the origin for something else at once, before it is treated as unreachable.
+        /// Immediately send the origin a different request, before it is treated as unreachable.
         case confirm
-        /// The origin is treated as unreachable from now on: begin to probe.
+        /// The origin is now treated as unreachable. Start probing.
         case open
     }
 
@@ -37,18 +38,18 @@ package struct Breaker: Sendable, Hashable {
     }
 
     private var evidence = FailureEvidence()
-    /// `nil` while it is closed.
+    /// `nil` while the breaker is closed.
     private var outage: Outage?
     private var didConnect = false
 
     package init() {}
 
-    /// The time between two requests that an open breaker lets through, if no stored response can
-    /// answer them.
+    /// The time between two requests that an open breaker lets through if no stored response can be
+    /// served for them.
     package static let tryPause = Duration.seconds(1)
     /// The same time while there is doubt.
     static let tryPauseInDoubt = Duration.milliseconds(250)
-    /// A target that failed lately leaves its turn to others for this long.
+    /// For this long, a target that failed recently lets other targets go first.
     static let courtesy = Duration.milliseconds(500)
 
     package var isOpen: Bool { outage != nil }
@@ -56,25 +57,25 @@ package struct Breaker: Sendable, Hashable {
     /// When it opened; `nil` if it is closed.
     var openSince: Timestamp? { outage?.since }
 
-    /// Whether probes should test if the origin is reachable.
+    /// Whether probes should test whether the origin is reachable.
     var isProbed: Bool { isOpen || evidence.isConfirming }
 
     /// Whether there is nothing to remember.
     package var isIdle: Bool { outage == nil && evidence.isIdle }
 
-    /// Whether the last failure came after a connection was made. If so, a probe asks for another
-    /// target than the one that failed.
+    /// Whether the last failure came after a connection was opened. If so, a probe requests a
+    /// different target.
     var probesAnotherTarget: Bool { didConnect }
 
-    /// Probes that failed since the breaker opened.
+    /// The failed probes since the breaker opened.
     var probeCount: Int { outage?.probes ?? 0 }
 
-    /// Whether a target failed lately.
+    /// Whether a target failed recently.
     func isFailing(target: Int) -> Bool { evidence.isFailing(target: target) }
 
     // MARK: Events
 
-    /// Records a response of the origin, whatever its status.
+    /// Records a response from the origin, whatever its status.
     ///
     /// - Returns: whether the origin was treated as unreachable.
     package mutating func answered(_ asked: AskedTarget, at now: Timestamp) -> Bool {
@@ -97,8 +98,8 @@ package struct Breaker: Sendable, Hashable {
         case .nothing: return .none
         case .confirm: return .confirm
         case .blame:
-            // Different targets have been met with silence already, so another request is not worth
-            // trying at once.
+            // The origin has already not responded to different targets, so another request is not
+            // worth trying immediately.
             outage = Outage(since: now, nextTry: failure == .connection ? now : now.adding(Self.tryPause))
             return .open
         }
@@ -115,7 +116,8 @@ package struct Breaker: Sendable, Hashable {
         return .open
     }
 
-    /// Whether a request that no stored response can answer may be sent. If so, it takes the turn.
+    /// Whether a request may be sent if no stored response can be served for it. If so, it takes
+    /// the turn.
     package mutating func admit(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard wouldAdmit(asked, at: now) else { return false }
         outage?.nextTry = now.adding(evidence.isInDoubt ? Self.tryPauseInDoubt : Self.tryPause)

@@ -6,13 +6,12 @@ import Tracing
 /// Requests to origins, with their timeouts, metrics and failures. The engine has no other way to
 /// an origin.
 extension CacheEngine {
-    /// Sends a request and records whether the origin could be reached.
+    /// Sends a request and records whether the origin was reachable.
     ///
     /// - Parameters:
-    ///   - prepared: supplies the timeout, and whether the breaker applies.
-    ///   - isProbed: whether the request may be sent again as a probe, if the origin is
-    ///     unreachable.
-    ///   - inFlight: the owner of this task; it is ended if the origin takes too long.
+    ///   - prepared: provides the timeout, and whether the breaker applies.
+    ///   - isProbed: whether the request may be repeated as a probe if the origin is unreachable.
+    ///   - inFlight: the owner of this task, which is ended if the origin takes too long.
     func send(
         _ request: TransportRequest,
         to origin: Origin,
@@ -47,7 +46,7 @@ extension CacheEngine {
         logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
 
-    /// Records a failure, if the origin is the cause.
+    /// Records a failure if the origin is the cause.
     ///
     /// - Parameter isProbed: see ``send(_:to:for:isProbed:by:)``.
     func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
@@ -59,7 +58,7 @@ extension CacheEngine {
             origin,
             prepared.asked,
             failure,
-            // The request as it came: the rules are applied to it again.
+            // The request as received, because the rules are applied to it again.
             probe: isProbed ? prepared.presented : nil,
             at: clock.now()
         ) {
@@ -75,7 +74,7 @@ extension CacheEngine {
         logger.notice("Origin unreachable; serving stored responses until it responds", metadata: metadata)
     }
 
-    /// Removes secrets from errors. It does so within the span, because the span records errors.
+    /// Removes secrets from errors. It runs within the span, because the span records errors.
     private func redactingErrors(
         _ request: TransportRequest,
         for prepared: PreparedRequest,
@@ -88,8 +87,8 @@ extension CacheEngine {
         }
     }
 
-    /// Takes a permit for a request to the origin. It waits for the permit no longer than a
-    /// response's head may take.
+    /// Takes a permit for a request to the origin. It waits at most as long as a response's head
+    /// may take.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient, within limit: Duration?) async throws {
@@ -100,10 +99,10 @@ extension CacheEngine {
     }
 
     /// Sends a request whose response's head must arrive within the hard timeout after its content
-    /// was sent. The origin may take as long for each piece of the content. The client has no
+    /// was sent. The origin has the same time for each piece of the content. The client has no
     /// limit: see ``OriginWait``.
     ///
-    /// - Parameter inFlight: ended when the time is over. Without one a new task sends the request,
+    /// - Parameter inFlight: ended when the time is up. Without one, a new task sends the request,
     ///   because the caller's task must not be ended.
     private func timed(
         _ request: TransportRequest,
@@ -133,10 +132,11 @@ extension CacheEngine {
             }
         }
         if watch.end() { return try sent.get() }
-        // A request that waited for a connection all the time was never sent: the origin was not
-        // silent.
+        // A request that waited for a connection the whole time was never sent, so the origin did
+        // not fail to respond.
         if case .failure(let error) = sent, error.isOverload { throw error }
-        // A response that came at this very moment is of no use: its body would break off.
+        // A response that arrived at this very moment is useless, because its body would be cut
+        // short.
         throw TransportError(
             code: .timeout,
             message: "'\(request.head.origin)' sent no response within \(limit). "
@@ -164,17 +164,18 @@ extension CacheEngine {
         return delay
     }
 
-    /// Sends one probe. If no connection could be made, it repeats the last failed request, so that
-    /// the response renews the stored one. Otherwise it asks for the head of something else.
+    /// Sends one probe. If no connection could be opened, it repeats the last failed request, so
+    /// that the response renews the stored one. Otherwise it requests the head of a different
+    /// target.
     private func probe(_ origin: Origin) async {
-        // Offline no socket is opened, not even for a probe. In the other modes the breaker does
+        // Offline, no socket is opened, not even for a probe. In the other modes the breaker does
         // not apply.
         guard mode == .automatic else { return }
         var hasFailed = false
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
             hasFailed = await !sendProbe(request, to: origin)
         }
-        // An ended probe is no evidence: another request received a response.
+        // A cancelled probe is not evidence: another request received a response.
         guard !Task.isCancelled else { return }
         if hasFailed { telemetry.origins.probed(origin, .failed) }
         if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
@@ -190,14 +191,14 @@ extension CacheEngine {
             _ = try await respond(to: request)
             return true
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
-            // The target is not valid any more, so no request waits for the origin's return.
+            // The target is no longer valid, so no request waits for the origin's return.
             origins.forget(origin, at: clock.now())
         } catch {}
         return false
     }
 
     /// Two requests that any origin can answer, if only with 404. There are two, because one of
-    /// them may be the target that fails.
+    /// them may be the failing target.
     private func probeRequests(of origin: Origin) -> [(request: CacheRequest, target: Int)] {
         ["/", "/robots.txt"].compactMap { path in
             let request = CacheRequest(
@@ -224,10 +225,10 @@ extension PreparedRequest {
 }
 
 extension Error {
-    /// Whether the origin was silent for too long. The task may have been cancelled for that
-    /// reason, and not by a caller.
+    /// Whether the origin did not respond in time. The task may have been cancelled for that reason
+    /// rather than by a caller.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
 
-    /// Whether no connection became free in time. No caller caused that either.
+    /// Whether no connection became free in time. This was not caused by a caller either.
     var isOverload: Bool { (self as? TransportError)?.code == .overloaded }
 }

@@ -1,27 +1,27 @@
 /// The rule by which clients share a limited number of permits.
 ///
-/// The last quarter of the permits is for clients that hold less than a quarter. So one client
-/// alone leaves room for others, whatever it does with its permits and however long it keeps them.
+/// The last quarter of the permits is reserved for clients that hold less than a quarter. So one
+/// client alone leaves room for others, however long it keeps its permits.
 package enum ClientShare {
-    /// The permits that a client may hold whatever others hold, as long as there are any.
+    /// The permits that a client may hold regardless of others, while there are any.
     package static func quarter(of limit: Int) -> Int { max(1, limit / 4) }
 
     /// Whether a client may have one more of a limited number of permits.
     ///
     /// - Parameters:
     ///   - held: the permits that the client holds.
-    ///   - taken: the permits that all clients hold together.
+    ///   - taken: the permits that all clients hold.
     package static func mayTake(holding held: Int, of taken: Int, limit: Int) -> Bool {
         guard taken < limit else { return false }
         return held < quarter(of: limit) || limit - taken > limit / 4
     }
 }
 
-/// Permits that clients share by ``ClientShare``. It is a value that only sees the events it is
-/// given.
+/// Permits that clients share as ``ClientShare`` decides. A pure value: it acts only on the events
+/// it receives.
 package struct ClientPermits<Client: Hashable & Sendable>: Sendable {
     private var held: [Client: Int] = [:]
-    /// The permits that are taken.
+    /// The number of permits in use.
     package private(set) var count = 0
 
     package init() {}
@@ -29,8 +29,8 @@ package struct ClientPermits<Client: Hashable & Sendable>: Sendable {
     /// Takes a permit if the client may have one.
     ///
     /// - Parameters:
-    ///   - client: `nil` for one that is not told apart from others, and has no share.
-    ///   - limit: the permits that there are.
+    ///   - client: `nil` for a client that is not distinguished from others, and has no share.
+    ///   - limit: the total number of permits.
     package mutating func take(_ client: Client?, of limit: Int) -> Bool {
         let holding = client.flatMap { held[$0] } ?? 0
         let isFree =
@@ -41,7 +41,7 @@ package struct ClientPermits<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Gives a permit back.
+    /// Returns a permit.
     package mutating func leave(_ client: Client?) {
         count -= 1
         guard let client, let holding = held[client] else { return }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Ends operations that take too long. One task watches all limits. So an operation that ends in
-/// time costs an entry in a table, but no task and no timer.
+/// Ends operations that take too long. One task watches all limits, so an operation that ends in
+/// time costs a table entry, but no task and no timer.
 final class Deadlines: Sendable {
     fileprivate struct Entry {
         /// The time since this object was made.
@@ -15,8 +15,8 @@ final class Deadlines: Sendable {
         /// When the watcher wakes; `nil` if there is none.
         var wakes: Duration?
         var watcher: Task<Void, Never>?
-        /// Whether the watcher sleeps on when nothing is left to watch, because more will come.
-        /// Tests that move a clock by hand rely on its sleepers.
+        /// Whether the watcher keeps sleeping when nothing is left to watch, because more will
+        /// come. Tests that move a clock by hand rely on its sleepers.
         var isLingering: Bool
     }
 
@@ -60,7 +60,7 @@ final class Deadlines: Sendable {
         return wasInTime
     }
 
-    /// Accepts no more limits. Those that run are watched to their end, and then the watcher ends.
+    /// Accepts no more limits. Running ones are watched to their end, and then the watcher ends.
     func close() {
         let watcher = state.withLock { state in
             state.isLingering = false
@@ -98,7 +98,7 @@ final class Deadlines: Sendable {
 }
 
 extension Deadlines.State {
-    /// Takes the watcher out if it has nothing to do any more.
+    /// Removes the watcher if it has nothing left to do.
     fileprivate mutating func dismissWatcher() -> Task<Void, Never>? {
         guard !isLingering, entries.isEmpty else { return nil }
         wakes = nil

@@ -8,8 +8,7 @@ import NIOCore
     import Darwin
 #endif
 
-/// A shortage of file descriptors: the process or the machine has as many open files as it may
-/// have.
+/// A shortage of file descriptors: the process or the machine has reached its limit of open files.
 package enum DescriptorShortage {
     /// Whether a system call failed because of the shortage.
     package static func isCause(of error: any Error) -> Bool {
@@ -17,8 +16,8 @@ package enum DescriptorShortage {
         return error.errnoCode == EMFILE || error.errnoCode == ENFILE
     }
 
-    /// Whether no descriptor is left at this moment. A resolver that cannot open a socket reports
-    /// that it found no name, so its error does not show the shortage.
+    /// Whether no descriptor is left right now. A resolver that cannot open a socket reports that
+    /// it found no name, so its error does not show the shortage.
     package static var isPresent: Bool {
         let descriptor = dup(STDERR_FILENO)
         guard descriptor < 0 else {

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Keeps the times of one exchange for a transport that keeps none: see ``OriginWait``.
+/// Enforces the time limits of one exchange for a transport that has none: see ``OriginWait``.
 ///
-/// It observes the content: when the transport asks for more, it has taken the piece before. It
-/// does not see a response begin before its head is there.
+/// It observes the content: when the transport asks for more, it has sent the previous piece. It
+/// cannot see that a response has begun before its head has arrived.
 final class ExchangeWatch: Sendable {
     private struct State {
         var wait: OriginWait
@@ -19,11 +19,11 @@ final class ExchangeWatch: Sendable {
     private let deadlines: Deadlines
     private let limit: Duration
 
-    /// Content in memory of at most so many bytes is sent in one piece, within the time for the
+    /// Content in memory up to this size in bytes is sent in one piece, within the time for the
     /// head.
     private static let shortContent = 1 << 20
 
-    /// - Parameter limit: for each of the origin's turns.
+    /// - Parameter limit: the time for each of the origin's turns.
     init(_ request: TransportRequest, _ limit: Duration, _ deadlines: Deadlines) {
         state = Mutex(State(wait: OriginWait(hasContent: request.body.map(Self.isSentInPieces) ?? false)))
         self.deadlines = deadlines
@@ -61,9 +61,9 @@ final class ExchangeWatch: Sendable {
         return { rest.readableBytes == 0 ? nil : rest.readSlice(length: min(rest.readableBytes, 128 << 10)) }
     }
 
-    /// Starts to watch: the request is being sent.
+    /// Starts to watch, because the request is being sent.
     ///
-    /// - Parameter expire: called outside this object's lock when the origin takes too long.
+    /// - Parameter expire: called outside this object's lock if the origin takes too long.
     func begin(_ expire: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.expire = expire
@@ -71,7 +71,7 @@ final class ExchangeWatch: Sendable {
         }
     }
 
-    /// Ends the watch: the response's head has come, or will not.
+    /// Ends the watch, because the response's head has arrived, or will not.
     ///
     /// - Returns: whether it ended in time.
     func end() -> Bool {

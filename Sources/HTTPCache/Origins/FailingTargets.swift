@@ -10,11 +10,11 @@ package struct AskedTarget: Sendable, Hashable {
     package init(target: Int, request: Int) { (self.target, self.request) = (target, request) }
 }
 
-/// The requests that an origin failed lately, each with its own back-off. Pure and bounded.
+/// The requests that recently failed at an origin, each with its own back-off. Pure and bounded.
 ///
-/// Only a request that failed often enough in a row is rejected. The same target with other fields
-/// is sent. Otherwise a client whose fields make an origin hang up could block any target for all
-/// clients.
+/// Only a request with enough consecutive failures is rejected. A request for the same target with
+/// other fields is sent. Otherwise a client whose fields make an origin close the connection could
+/// block any target for all clients.
 struct FailingTargets: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         let asked: AskedTarget
@@ -27,8 +27,8 @@ struct FailingTargets: Sendable, Hashable {
     /// Oldest failure first.
     private var entries: [Entry] = []
 
-    /// The most requests that are remembered. Beyond that, the one with the oldest failure is
-    /// forgotten and simply sent.
+    /// The most requests to remember. Beyond it, the one with the oldest failure is dropped and
+    /// simply sent.
     static let limit = 64
     static let firstPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(8)
@@ -42,7 +42,7 @@ struct FailingTargets: Sendable, Hashable {
     /// Whether the request failed so often that it is not sent now.
     func refuses(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard !entries.isEmpty, let entry = entries.first(where: { $0.asked == asked }) else { return false }
-        // A clock that was set back ends the wait too.
+        // A clock that was set back also ends the wait.
         return now < entry.nextTry && now >= entry.failedAt
     }
 
@@ -53,7 +53,7 @@ struct FailingTargets: Sendable, Hashable {
         } else if entries.count >= Self.limit {
             entries.removeFirst()
         }
-        // Requests that were under way together count as one try.
+        // Concurrent requests count as one try.
         let isTry = now >= entry.nextTry || now < entry.failedAt
         entry.failedAt = now
         if isTry {
@@ -66,13 +66,14 @@ struct FailingTargets: Sendable, Hashable {
         entries.append(entry)
     }
 
-    /// Forgets a target after it responded to any client.
+    /// Drops a target after it responded to any client.
     mutating func succeeded(_ asked: AskedTarget) {
         if !entries.isEmpty { entries.removeAll { $0.asked.target == asked.target } }
     }
 
     mutating func forget(at now: Timestamp) {
-        // Loops read the clock before they take turns here: a failure may be a little ahead.
+        // Loops read the clock before they take turns here, so a failure may be slightly in the
+        // future.
         entries.removeAll { $0.failedAt.isAhead(of: now) || now >= $0.failedAt.adding(Self.memory) }
     }
 }

@@ -1,23 +1,23 @@
 package import HTTPCacheSemantics
 
-/// Decides from how requests end whether a server is to blame, or only what was asked for. Pure:
-/// events go in, judgements come out.
+/// Decides from the results of requests whether a server is at fault, or only the requested target.
+/// Pure: events in, judgements out.
 ///
-/// A client chooses what it asks for, so a target that always fails must not decide about the
-/// server. A failure to connect blames the server, because no target has a part in it. After any
-/// other failures in a row something else is asked for first, or different targets must have
-/// failed. ``Breaker`` and the gateway's view of a server's health both rest on it.
-/// docs/decisions/0007, docs/decisions/0053
+/// Clients choose what they request, so a target that always fails must not decide about the
+/// server. A failure to connect is always the server's fault, because no target is involved. After
+/// other consecutive failures, a different target is requested first, or different targets must
+/// have failed. ``Breaker`` and the gateway's server health both use it. docs/decisions/0007,
+/// docs/decisions/0053
 package struct FailureEvidence: Sendable, Hashable {
     /// How a request failed.
     package enum Failure: Sendable, Hashable {
-        /// No connection was made, so the target is not the cause.
+        /// No connection was opened, so the target is not the cause.
         case connection
-        /// The server accepted the connection and hung up, or responded with an error. To test
-        /// whether it does so for other targets takes no time.
+        /// The server accepted the connection and closed it, or responded with an error. Testing
+        /// another target is fast.
         case hangUp
-        /// The server accepted the connection and was silent. To test whether it is silent to
-        /// others takes as long again.
+        /// The server accepted the connection and did not respond. Testing another target takes as
+        /// long again.
         case silence
 
         /// The kind of failure; `nil` if the server is not the cause. A failure of this system
@@ -35,9 +35,10 @@ package struct FailureEvidence: Sendable, Hashable {
     /// The meaning of a failure.
     package enum Judgement: Sendable, Hashable {
         case nothing
-        /// Ask the server for something else at once, before it is blamed. Requests continue.
+        /// Immediately send the server a different request, before it is considered at fault.
+        /// Requests continue.
         case confirm
-        /// The server fails, whatever is asked for.
+        /// The server fails, whatever is requested.
         case blame
     }
 
@@ -46,28 +47,28 @@ package struct FailureEvidence: Sendable, Hashable {
         var connections = 0
         /// Connections without a response.
         var responses = 0
-        /// The different targets to which it was silent, as many as can matter.
+        /// The different targets to which it did not respond, as many as are relevant.
         var silentTargets: [Int] = []
     }
 
     private var run = Run()
     private var failing = FailingTargets()
-    /// The confirmations that have failed; `nil` if nothing is being confirmed.
+    /// The failed confirmations; `nil` if none is in progress.
     private var failedConfirmations: Int?
-    /// How often lately the server was blamed by mistake, up to ``doubtLimit``. In doubt, it takes
-    /// more failures.
+    /// How often the server was recently blamed by mistake, up to ``doubtLimit``. In doubt, more
+    /// failures are needed.
     private var doubt = 0
     private var doubtedAt = Timestamp.distantPast
-    /// When a request for something else last showed that the server works.
+    /// When a different request last showed that the server works.
     private var confirmedAt: Timestamp?
 
     package init() {}
 
-    /// The number of requests for something else that must fail before the server is blamed.
+    /// The number of different requests that must fail before the server is considered at fault.
     package static let confirmations = 2
-    /// The shortest time from a confirmation that succeeded to the next one.
+    /// The shortest time between a successful confirmation and the next one.
     static let confirmationPause = Duration.seconds(1)
-    /// If a server responds again sooner than this after it was blamed, that was a mistake.
+    /// If a server responds again sooner than this after it was blamed, the blame was a mistake.
     static let falseAlarm = Duration.seconds(2)
     /// How long doubt lasts if nothing renews it.
     static let doubtMemory = Duration.seconds(60)
@@ -78,23 +79,23 @@ package struct FailureEvidence: Sendable, Hashable {
         failedConfirmations == nil && run.connections == 0 && run.responses == 0 && failing.isEmpty && doubt == 0
     }
 
-    /// Whether something else is being asked for, to find out whether the server is to blame.
+    /// Whether different requests are being sent to find out whether the server is at fault.
     package var isConfirming: Bool { failedConfirmations != nil }
 
     package var isInDoubt: Bool { doubt > 0 }
 
-    /// Whether a target failed lately.
+    /// Whether a target failed recently.
     package func isFailing(target: Int) -> Bool { failing.contains(target: target) }
 
-    /// Whether this very request failed so often in a row that it is not sent now.
+    /// Whether this particular request had so many consecutive failures that it is not sent now.
     package func refuses(_ asked: AskedTarget, at now: Timestamp) -> Bool { failing.refuses(asked, at: now) }
 
     // MARK: Events
 
-    /// Records that the server is in order.
+    /// Records that the server works.
     ///
     /// - Parameters:
-    ///   - asked: what it responded to.
+    ///   - asked: the request it responded to.
     ///   - blamed: when it was blamed; `nil` if it is not.
     package mutating func succeeded(_ asked: AskedTarget, blamed: Timestamp?, at now: Timestamp) {
         if let blamed {
@@ -118,9 +119,9 @@ package struct FailureEvidence: Sendable, Hashable {
     /// Records a failed request.
     ///
     /// - Parameters:
-    ///   - threshold: the failures in a row that count, and the different targets to which a server
-    ///     must be silent.
-    ///   - isBlamed: whether the server is blamed already.
+    ///   - threshold: the consecutive failures that count, and the different targets to which a
+    ///     server must fail to respond.
+    ///   - isBlamed: whether the server is already blamed.
     package mutating func failed(
         _ asked: AskedTarget,
         _ failure: Failure,
@@ -132,13 +133,13 @@ package struct FailureEvidence: Sendable, Hashable {
         switch failure {
         case .connection:
             run.connections += 1
-            // One failure is enough, unless connections fail and succeed in turn. Then it takes a
-            // row that chance does not produce.
+            // One failure is enough, unless connections alternately fail and succeed. Then it takes
+            // a series that is unlikely by chance.
             guard !isBlamed, run.connections >= 1 << (2 * doubt) else { return .nothing }
         case .hangUp, .silence:
             run.responses += 1
             failing.failed(asked, threshold: threshold, at: now)
-            // At least two, because one target is no evidence about others.
+            // At least two, because one target is not evidence about others.
             let silenceThreshold = max(threshold, 2)
             if failure == .silence, run.silentTargets.count < silenceThreshold,
                 !run.silentTargets.contains(asked.target)
@@ -146,8 +147,8 @@ package struct FailureEvidence: Sendable, Hashable {
                 run.silentTargets.append(asked.target)
             }
             guard !isBlamed else { return .nothing }
-            // A confirmation would keep every request waiting until the server has been silent to
-            // it too.
+            // A confirmation would make every request wait until the server has failed to respond
+            // to it too.
             guard run.silentTargets.count >= silenceThreshold, doubt == 0 else {
                 return run.responses >= threshold ? confirm(at: now) : .nothing
             }
@@ -156,8 +157,8 @@ package struct FailureEvidence: Sendable, Hashable {
         return .blame
     }
 
-    /// Asks for something else first, at most once a second, because it may be wrong to blame the
-    /// server. Requests continue meanwhile, so a wrong suspicion costs nothing.
+    /// First sends a different request, at most once a second, because it may be wrong to blame the
+    /// server. Requests continue in the meantime, so a wrong suspicion costs nothing.
     private mutating func confirm(at now: Timestamp) -> Judgement {
         if isConfirming { return .nothing }
         if let confirmedAt, isRecent(confirmedAt, now, Self.confirmationPause) { return .nothing }
@@ -165,10 +166,10 @@ package struct FailureEvidence: Sendable, Hashable {
         return .confirm
     }
 
-    /// Records that a request for something else failed.
+    /// Records that a different request failed.
     ///
-    /// - Returns: ``Judgement/blame``, or ``Judgement/confirm`` to ask for another thing, because
-    ///   the first one may be the target that fails.
+    /// - Returns: ``Judgement/blame``, or ``Judgement/confirm`` to send another one, because the
+    ///   first target may be the failing one.
     package mutating func confirmationFailed() -> Judgement {
         guard let failedConfirmations else { return .nothing }
         guard failedConfirmations + 1 >= Self.confirmations else {

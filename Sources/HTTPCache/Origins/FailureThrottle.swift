@@ -2,8 +2,8 @@ package import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// Remembers for a short while how an origin failed for a key. So a stored response that is served
-/// instead does not cause a new request each time.
+/// Remembers for a short time how an origin failed for a key, so that serving a stored response
+/// instead does not cause a new request every time.
 package final class FailureThrottle: Sendable {
     /// How the origin failed.
     package enum Failure: Sendable, Hashable {
@@ -21,7 +21,7 @@ package final class FailureThrottle: Sendable {
         var entries: [CacheKey: Entry] = [:]
     }
 
-    /// The most keys. Beyond that all are forgotten, which costs some requests and no more.
+    /// The most keys. Beyond it all are dropped, which only costs a few requests.
     static let limit = 4096
 
     private let state: Mutex<State>
@@ -30,12 +30,12 @@ package final class FailureThrottle: Sendable {
 
     func reconfigure(duration: Duration) { state.withLock { $0.duration = duration } }
 
-    /// The failure that a request at `now` would repeat, and its end.
+    /// The failure that a request at `now` would repeat, and when that ends.
     package func recent(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
         state.withLock { state in
             guard let entry = state.entries[key] else { return nil }
             let until = entry.since.adding(state.duration)
-            // A clock that was set back ends the entry too.
+            // A clock that was set back also ends the entry.
             return now >= entry.since && now < until ? (entry.failure, until) : nil
         }
     }

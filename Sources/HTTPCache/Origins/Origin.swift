@@ -15,8 +15,8 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The authority as a request names it, without the scheme's default port.
     var authority: String { TargetURI.authority(scheme: scheme, host: host, port: port) }
 
-    /// The scheme is left out, because few origins differ only in it: several tables look an origin
-    /// up for every request.
+    /// The scheme is left out, because few origins differ only in it, and several tables look up an
+    /// origin for every request.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)

@@ -4,17 +4,17 @@ import NIOCore
 package struct RequestClient: Sendable, Hashable {
     private let number: Int
 
-    /// No client in particular: a program's own requests, which are not shared out.
+    /// No particular client: a program's own requests, which have no share.
     package static let none = RequestClient(number: 0)
 
-    /// All refreshes of purged responses together: clients find permits at an origin however many
-    /// refreshes are under way.
+    /// All refreshes of purged responses together, so that clients find permits at an origin
+    /// however many refreshes are running.
     package static let refreshes = RequestClient(number: 2)
 
-    // The number of a named client is odd.
+    // A named client's number is odd.
     private init(number: Int) { self.number = number }
 
-    /// - Parameter name: identifies the client: an address, for example.
+    /// - Parameter name: identifies the client, for example an address.
     package init(_ name: String) {
         var hasher = Hasher()
         hasher.combine(name)
@@ -22,27 +22,27 @@ package struct RequestClient: Sendable, Hashable {
     }
 }
 
-/// The requests under way to one origin and those that wait for a permit. It decides which comes
+/// The requests in progress to one origin, and those that wait for a permit. It decides which comes
 /// next. Pure: the registry has the continuations.
 ///
-/// * There are never more under way than the limit.
+/// * There are never more requests in progress than the limit.
 /// * A client that holds a quarter of the permits gets no more while another client waits. It never
 ///   gets the last quarter (``ClientShare``). So one client alone leaves room for others, however
 ///   slow its requests are.
-/// * Waiting clients take turns, whatever the number of their requests. docs/decisions/0025
+/// * Waiting clients take turns, regardless of their number of requests. docs/decisions/0025
 package struct OriginPermits: Sendable {
     package enum Entrance: Sendable, Hashable {
         case entered, waits
-        /// Too many requests wait already.
+        /// Too many requests are already waiting.
         case full
     }
 
     private var held: [RequestClient: Int] = [:]
     private var queues: [RequestClient: CircularBuffer<UInt64>] = [:]
-    /// Waiting clients, each once, in the order in which they are served.
+    /// Waiting clients, each once, in the order in which they will be served.
     private var turns = CircularBuffer<RequestClient>()
     private var waiters: [UInt64: RequestClient] = [:]
-    /// Requests under way.
+    /// Requests in progress.
     package private(set) var count = 0
 
     package init() {}
@@ -82,7 +82,7 @@ package struct OriginPermits: Sendable {
         return .waits
     }
 
-    /// Gives a permit back.
+    /// Returns a permit.
     ///
     /// - Returns: the waiters that have a permit now: at most one, unless the limit was raised.
     package mutating func leave(_ client: RequestClient, limit: Int) -> [UInt64] {
@@ -110,7 +110,7 @@ package struct OriginPermits: Sendable {
     /// - Returns: whether it was still waiting.
     package mutating func giveUp(_ id: UInt64) -> Bool {
         guard let client = waiters.removeValue(forKey: id) else { return false }
-        // Usually the waiters that have waited longest give up first.
+        // Usually the longest waiters give up first.
         if let index = queues[client]?.firstIndex(of: id) { queues[client]?.remove(at: index) }
         if queues[client]?.isEmpty == true {
             queues[client] = nil

@@ -1,11 +1,11 @@
 package import HTTPCacheSemantics
 import Synchronization
 
-/// The state of the origins that are asked or unreachable: their breakers, and the requests under
-/// way to each.
+/// The state of origins that are in use or unreachable: their breakers, and their requests in
+/// progress.
 ///
-/// An origin that responds and has no request under way is not in it. So it grows only with the
-/// work at hand.
+/// An origin that responds and has no request in progress is not in it. So it grows only with the
+/// current work.
 package final class OriginRegistry: Sendable {
     /// A class, so that frequent changes happen in place.
     fileprivate final class Record {
@@ -14,12 +14,13 @@ package final class OriginRegistry: Sendable {
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         /// Bodies that continue without a reader, each with the function that ends it.
         var unread: [UInt64: @Sendable () -> Void] = [:]
-        /// The request of a probe if no connection can be made: the last GET that failed in this
+        /// The request for a probe if no connection can be opened: the last GET that failed in this
         /// way.
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
         var nextProbe: Timestamp?
-        /// Up to when the present outage is in the sums; `nil` if nothing of it is.
+        /// The time up to which the current outage is included in the sums; `nil` if it is not
+        /// included.
         var countedUntil: Timestamp?
 
         var isIdle: Bool { breaker.isIdle && permits.isEmpty && unread.isEmpty && probing == nil }
@@ -30,31 +31,31 @@ package final class OriginRegistry: Sendable {
         var records: [Origin: Record] = [:]
         var nextWaiter: UInt64 = 0
         var isClosed = false
-        /// Milliseconds for which origins were unreachable, by the origins' labels: also of outages
-        /// that continue, as far as they have been counted.
+        /// Milliseconds of unreachability by origin label, including the counted part of current
+        /// outages.
         var outages: [String: Int64] = [:]
-        /// The last outages that are over, the latest one last.
+        /// The last outages that ended, the latest last.
         var ended: [OriginOutage] = []
     }
 
-    /// The most outages that are remembered when they are over. They are read each second.
+    /// The most ended outages to remember. They are read every second.
     static let endedLimit = 64
 
-    /// The most origins whose failures are remembered. Beyond that, further ones are simply asked
-    /// each time.
+    /// The most origins whose failures are remembered. Beyond it, further origins are simply asked
+    /// every time.
     static let breakerLimit = 4096
 
     private let state: Mutex<State>
     private let labels: OriginLabels
 
-    /// - Parameter labels: the names of origins in numbers.
+    /// - Parameter labels: the origins' names in metrics.
     init(options: EngineOptions, labels: OriginLabels = OriginLabels()) {
         state = Mutex(State(options: options))
         self.labels = labels
     }
 
-    /// Replaces the limits. If there is more room, waiting requests get it at once. A lower limit
-    /// is reached as requests end.
+    /// Replaces the limits. If they grow, waiting requests continue immediately. A lower limit is
+    /// reached as requests end.
     func reconfigure(_ options: EngineOptions) {
         let admitted = state.withLock { state in
             state.options = options
@@ -73,8 +74,8 @@ package final class OriginRegistry: Sendable {
     /// The conditions of the origins in it, in no particular order.
     var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
 
-    /// The last outages that are over, the latest one last. One that is shorter than the time
-    /// between two looks at ``conditions`` shows here alone.
+    /// The last outages that ended, the latest last. An outage shorter than the time between two
+    /// reads of ``conditions`` appears only here.
     var endedOutages: [OriginOutage] { state.withLock { $0.ended } }
 
     private static func conditions(_ state: State) -> [OriginCondition] {
@@ -91,11 +92,10 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// The numbers of the origins in it, and of others, by their labels.
+    /// The numbers of the origins in it, and of others, by label.
     ///
-    /// The part of an outage that has been counted stays under the label that the origin had. So no
-    /// sum ever falls, whether the clock is set back or another configuration names origins
-    /// differently.
+    /// The counted part of an outage stays with the label that the origin had. So no sum ever
+    /// decreases, even if the clock is set back or another configuration names origins differently.
     func numbers(with others: [String], at now: Timestamp) -> [OriginNumbers] {
         var all: [String: OriginNumbers] = [:]
         func change(_ label: String, _ change: (inout OriginNumbers) -> Void) {
@@ -120,9 +120,9 @@ package final class OriginRegistry: Sendable {
         return all.values.sorted { $0.label < $1.label }
     }
 
-    /// The chances of a request.
+    /// The verdict on a request.
     ///
-    /// - Parameter asked: called only if there was a failure lately.
+    /// - Parameter asked: called only after a recent failure.
     package func verdict(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: Timestamp) -> Breaker.Verdict {
         state.withLock { state in
             guard let record = state.records[origin], !record.breaker.isIdle else { return .reachable }
@@ -130,8 +130,8 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Whether a request that no stored response can answer may be sent now. If so, it takes the
-    /// turn.
+    /// Whether a request may be sent now if no stored response can be served for it. If so, it
+    /// takes the turn.
     func admits(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.admit(asked, at: now) ?? true }
     }
@@ -141,21 +141,21 @@ package final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.breaker.wouldAdmit(asked, at: now) ?? true }
     }
 
-    /// Records a response of the origin.
+    /// Records a response from the origin.
     ///
     /// - Parameters:
-    ///   - asked: called only if there was a failure lately.
-    ///   - now: called only if there was a failure lately.
+    ///   - asked: called only after a recent failure.
+    ///   - now: called only after a recent failure.
     /// - Returns: whether the origin was treated as unreachable.
     func answered(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: @Sendable () -> Timestamp) -> Bool {
         endProbing(origin, at: now) { $0.isIdle ? nil : $0.answered(asked(), at: now()) }
     }
 
-    /// Changes an origin's breaker so that no probe is needed any more.
+    /// Changes an origin's breaker so that probes are no longer needed.
     ///
     /// - Parameters:
     ///   - now: called only if the origin was treated as unreachable.
-    ///   - change: returns whether the breaker was open; `nil` if nothing is to be done.
+    ///   - change: returns whether the breaker was open; `nil` to do nothing.
     /// - Returns: whether the origin was treated as unreachable.
     private func endProbing(
         _ origin: Origin,
@@ -184,9 +184,9 @@ package final class OriginRegistry: Sendable {
     /// Records a failed request.
     ///
     /// - Parameters:
-    ///   - probe: the failed request, if it can be sent again as a probe.
-    ///   - startProbing: starts the task that probes, at once or from time to time.
-    /// - Returns: whether the origin is treated as unreachable now, and was not before.
+    ///   - probe: the failed request, if it can be repeated as a probe.
+    ///   - startProbing: starts the task that probes, immediately or periodically.
+    /// - Returns: whether the origin is now treated as unreachable, and was not before.
     func failed(
         _ origin: Origin,
         _ asked: AskedTarget,
@@ -201,7 +201,8 @@ package final class OriginRegistry: Sendable {
             }
             let record = state.record(of: origin)
             if failure == .connection, var probe {
-                // No client receives the interim responses to a probe, and none logs its outcome.
+                // No client receives the interim responses to a probe, and its outcome is not
+                // logged.
                 probe.onInformational = nil
                 probe.originReport = nil
                 probe.executionContext = .system
@@ -225,7 +226,7 @@ package final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.nextProbe = instant }
     }
 
-    /// The request of the next probe: the last GET for which no connection could be made. If the
+    /// The request for the next probe: the last GET for which no connection could be opened. If the
     /// origin accepted the connection and did not respond, the target may be the cause. Then it is
     /// the first of `others` that has not failed.
     ///
@@ -241,12 +242,12 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// - Returns: whether the origin is treated as unreachable now, and was not before.
+    /// - Returns: whether the origin is now treated as unreachable, and was not before.
     func probeFailed(_ origin: Origin, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.probeFailed(at: now) == .open }
     }
 
-    /// Forgets an origin's failures, because no valid route leads to it any more.
+    /// Drops an origin's failures, because no valid route leads to it anymore.
     ///
     /// - Returns: whether it was treated as unreachable.
     @discardableResult
@@ -277,11 +278,11 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    // MARK: Requests under way
+    // MARK: Requests in progress
 
     /// Takes a permit for a request. It waits if the client may have none now.
     ///
-    /// - Throws: ``Overload`` if too many wait already, `CancellationError`.
+    /// - Throws: ``Overload`` if too many are already waiting, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient) async throws {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
@@ -321,7 +322,7 @@ package final class OriginRegistry: Sendable {
     /// Takes a permit if one is free for the client.
     ///
     /// - Parameter isWanted: whether the request may be sent to an origin with this breaker; called
-    ///   only if there was a failure lately.
+    ///   only after a recent failure.
     func enterIfFree(
         _ origin: Origin,
         _ client: RequestClient,
@@ -335,11 +336,11 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Gives a permit back, or hands it to the next waiter.
+    /// Returns a permit, or hands it to the next waiter.
     func leave(_ origin: Origin, _ client: RequestClient) {
         let admitted = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
             guard let record = state.records[origin] else { return [] }
-            // The permit is handed over directly, so no newcomer can take it in between.
+            // The permit is handed over directly, so no new request can take it in between.
             let admitted = record.waiters(record.permits.leave(client, limit: state.options.inFlightLimit))
             if admitted.isEmpty { state.forgetIfIdle(record, origin) }
             return admitted
@@ -349,10 +350,10 @@ package final class OriginRegistry: Sendable {
 
     // MARK: Bodies without a reader
 
-    /// Registers a body that continues without a reader, until a request waits for its permit.
+    /// Registers a body that continues without a reader until a request waits for its permit.
     ///
     /// - Parameter end: called outside the lock, at most once.
-    /// - Returns: its number for ``removeUnread(_:_:)``; `nil` if a request waits already.
+    /// - Returns: its number for ``removeUnread(_:_:)``; `nil` if a request is already waiting.
     func addUnread(_ origin: Origin, _ end: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             let record = state.record(of: origin)
@@ -383,7 +384,7 @@ package final class OriginRegistry: Sendable {
         for end in unread { end() }
     }
 
-    /// Too many requests are under way to one origin, or wait for it.
+    /// Too many requests to one origin are in progress or waiting.
     enum Overload: Error {
         case full
         /// A permit did not become free in time.
@@ -392,7 +393,7 @@ package final class OriginRegistry: Sendable {
 }
 
 extension OriginRegistry.Record {
-    /// Takes out the continuations of waiters that have a permit now.
+    /// Removes and returns the continuations of waiters that now have a permit.
     fileprivate func waiters(_ admitted: [UInt64]) -> [CheckedContinuation<Void, any Error>] {
         admitted.compactMap { waiting.removeValue(forKey: $0) }
     }
@@ -406,19 +407,19 @@ extension OriginRegistry.State {
         return record
     }
 
-    /// Adds the time of an origin's outage that is not counted yet.
+    /// Adds the part of an origin's outage that is not counted yet.
     fileprivate mutating func countOutage(
         of record: OriginRegistry.Record,
         since: Timestamp,
         _ label: String,
         at now: Timestamp
     ) {
-        // After a clock was set back, the outage is counted from there on.
+        // After the clock was set back, the outage is counted from that time.
         outages[label, default: 0] += max(0, now.milliseconds(since: record.countedUntil ?? since))
         record.countedUntil = now
     }
 
-    /// Remembers an outage that is over, with the next number.
+    /// Remembers an ended outage, with the next number.
     fileprivate mutating func remember(_ outage: OriginOutage) {
         var outage = outage
         outage.number = (ended.last?.number ?? 0) + 1

@@ -1,18 +1,17 @@
-/// Decides which time limit runs in an exchange with an origin. Pure: events go in, the running
-/// limit comes out.
+/// Decides which time limit runs in an exchange with an origin. Pure: events in, running limit out.
 ///
-/// A client may take any time to send its content: while it has not sent more, no limit of the
-/// origin's runs. The limit for the response's head begins when the content has been sent, or with
-/// the response's first byte if that is earlier. An interim response does not start it: an origin
-/// may request the content with one.
+/// A client may take any time to send its content: while the origin waits for more content, none of
+/// the origin's limits run. The limit for the response's head starts when the content has been
+/// sent, or with the response's first byte if that is earlier. An interim response does not start
+/// it, because an origin may request the content with one.
 package struct OriginWait: Sendable, Hashable {
     /// The steps for which an origin has a time limit.
     package enum Running: Sendable, Hashable, CaseIterable {
-        /// Taking the head and the content that were handed over.
+        /// Accepting the head and the written content.
         case taking
         /// Sending the response's head.
         case head
-        /// Sending more of the response's content, for which a reader waits.
+        /// Sending more of the response's content while a reader waits.
         case content
     }
 
@@ -24,9 +23,9 @@ package struct OriginWait: Sendable, Hashable {
     }
 
     private enum Upload: Sendable, Hashable {
-        /// The client's turn: the origin took everything that came.
+        /// The client's turn: the origin has accepted everything so far.
         case waiting
-        /// The origin's turn: something was handed over. `isLast`: nothing follows it.
+        /// The origin's turn: something was written. `isLast`: nothing follows.
         case pending(isLast: Bool)
         case done
     }
@@ -40,7 +39,7 @@ package struct OriginWait: Sendable, Hashable {
     private var upload: Upload
     private var response = Response.none
 
-    /// A request whose head is handed over.
+    /// A request whose head has been written.
     package init(hasContent: Bool) {
         upload = hasContent ? .pending(isLast: false) : .done
     }
@@ -59,14 +58,14 @@ package struct OriginWait: Sendable, Hashable {
         }
     }
 
-    /// Records that content was handed over and waits to be taken.
+    /// Records that content was written and waits to be accepted.
     package mutating func handOver() -> Change {
         change { wait in
             if case .waiting = wait.upload { wait.upload = .pending(isLast: false) }
         }
     }
 
-    /// Records that everything handed over was taken.
+    /// Records that everything written was accepted.
     package mutating func take() -> Change {
         change { wait in
             switch wait.upload {
@@ -87,7 +86,7 @@ package struct OriginWait: Sendable, Hashable {
         }
     }
 
-    /// Records that bytes of a response came.
+    /// Records that bytes of a response arrived.
     package mutating func beginResponse() -> Change {
         change { wait in
             if case .none = wait.response { wait.response = .begun }

@@ -1,11 +1,11 @@
 public import HTTPCacheSemantics
 public import NIOCore
 
-/// Keeps raw responses. It is the engine's only view of memory and disk.
+/// Keeps raw responses. It is the engine's only access to memory and disk.
 ///
-/// A store reads no clock: every instant is passed in. It knows no HTTP policy: ``ResponseDraft``
-/// has what it needs to know. It never deletes on reading. Any of its operations may throw; the
-/// engine then continues without it, so a failing store never fails a response.
+/// A store does not read a clock: every time is passed in. It does not know HTTP policy:
+/// ``ResponseDraft`` has all it needs. It never deletes on reading. Any operation may throw; the
+/// engine then continues without the store, so a failing store never fails a response.
 ///
 /// **Writing.** ``beginWrite(_:fencingNumber:)``, ``ResponseWriter/append(_:)`` for each chunk, and
 /// ``ResponseWriter/finish()`` store one entry: key, head, expiry, tags and pin from the draft, and
@@ -16,75 +16,79 @@ public import NIOCore
 /// variants of a key, and the engine selects one. ``openBody(of:range:)`` reads a body that is not
 /// in memory.
 ///
-/// **Variants.** One key holds several responses, told apart by their selecting fields. A new
+/// **Variants.** A key can have several responses, which differ in their selecting fields. A new
 /// response replaces the one with the same key, `Vary` and selecting fields, in the commit that
 /// makes it visible.
 public protocol ResponseStore: Sendable {
     /// The number of the last invalidation that this store knows of. Reading it must be as cheap as
-    /// an atomic read: every exchange and every hit reads it.
+    /// an atomic read, because every exchange and every hit reads it.
     var invalidationSequence: InvalidationSequence { get }
 
     /// The stored responses of a key, if the store knows all of them without its disk. `nil` means
     /// that the store must be asked with ``lookup(_:)``.
     ///
-    /// A non-nil result holds the whole list of variants; an empty one means that nothing is
+    /// A non-nil result is the complete list of variants; an empty one means that nothing is
     /// stored. It reflects every invalidation that ``invalidationSequence`` included before the
-    /// call. Bodies may be in memory or not: see ``StoredResponse/content``.
+    /// call. Bodies may or may not be in memory: see ``StoredResponse/content``.
     func resident(_ key: CacheKey) -> [StoredResponse]?
 
     /// All stored responses of a key, in no particular order; empty when there are none.
     func lookup(_ key: CacheKey) async throws -> [StoredResponse]
 
-    /// The same as ``lookup(_:)`` on the calling thread, which waits for the disk; `nil` if the
-    /// store has no such way. For callers with a thread to spare and many lookups.
+    /// Same as ``lookup(_:)``, but on the calling thread, which waits for the disk; `nil` if the
+    /// store does not support it. For callers that have a spare thread and many lookups.
     ///
-    /// An engine reads it once. A store that wraps another one passes it on if it may be passed by.
+    /// An engine reads it once. A store that wraps another one forwards it if the wrapper may be
+    /// bypassed.
     var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { get }
 
-    /// Whether writing suspends its caller while the disk works, instead of blocking its thread.
-    /// Then an event loop may write, without a change of threads for each step.
+    /// Whether writing suspends its caller while the disk works, instead of blocking its thread. If
+    /// so, an event loop may write without a thread switch for each step.
     ///
-    /// That covers ``beginWrite(_:fencingNumber:)`` and all functions of its writers except
+    /// This covers ``beginWrite(_:fencingNumber:)`` and all functions of its writers except
     /// ``ResponseWriter/readBack(from:)``.
     var suspendsWhileWriting: Bool { get }
 
-    /// Opens a stored response's body, or a part of it, for reading.
+    /// Opens a stored response's body, or part of it, for reading.
     ///
-    /// The body stays readable until the stream is released, even when the response is replaced,
-    /// evicted or purged meanwhile. The first byte's checksum has been verified when this returns;
-    /// a later chunk that is damaged makes the stream throw.
+    /// The body stays readable until the stream is released, even if the response is replaced,
+    /// evicted or purged in the meantime. The first byte's checksum is verified when this returns;
+    /// if a later chunk is damaged, the stream throws.
     ///
     /// - Parameter range: bytes of the stored body, within `0..<bodyLength`; `nil` for all of it.
     ///   The stream's `length` is the range's.
-    /// - Returns: `nil` when the body is gone or damaged where reading begins: treat it as a miss.
+    /// - Returns: `nil` if the body no longer exists or is damaged where reading begins. Treat it
+    ///   as a miss.
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream?
 
-    /// Begins to store a response. Nothing is visible before ``ResponseWriter/finish()``.
+    /// Starts storing a response. Nothing is visible before ``ResponseWriter/finish()``.
     ///
-    /// - Parameter fencingNumber: ``invalidationSequence`` as it was before the request was sent.
-    ///   If the response's target was invalidated after that, the response is not stored.
+    /// - Parameter fencingNumber: ``invalidationSequence`` before the request was sent. If the
+    ///   response's target was invalidated after that, the response is not stored.
     /// - Returns: `nil` if the store declines: the response is too large for the budget or a quota,
     ///   or has more tags than a store keeps (``ResponseDraft/tags``); the store is open for
     ///   reading only, its disk is behind, or there is no room now.
     func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless the response was
-    /// invalidated after `fencingNumber`, or is gone.
+    /// invalidated after `fencingNumber`, or no longer exists.
     ///
-    /// - Parameter draft: the new head, its expiry and tags. Key, body and the time of storing stay
-    ///   as they are. An invalidation by one of the old tags applies as much as one by a new tag.
-    /// - Returns: the stored response as it is now, or `nil` if nothing was changed.
+    /// - Parameter draft: the new head, its expiry and tags. The key, the body and the storage time
+    ///   do not change. Invalidations by the old tags apply as well as invalidations by the new
+    ///   tags.
+    /// - Returns: the stored response after the change, or `nil` if nothing was changed.
     func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
         async throws
         -> StoredResponse?
 
     /// Removes one response that should not have been stored, unless another has replaced it.
     ///
-    /// That is no invalidation: other variants stay, in-flight fetches are stored, and a store that
-    /// shares its invalidations tells no other node. The removal is durable when this returns.
+    /// This is not an invalidation: other variants stay, in-flight fetches are stored, and a store
+    /// that shares its invalidations does not notify other nodes. The removal is durable when this
+    /// returns.
     ///
-    /// - Parameter response: known by its body, whatever its head is now.
-    /// - Returns: whether it was there.
+    /// - Parameter response: identified by its body, whatever its current head.
+    /// - Returns: whether it existed.
     @discardableResult
     func withdraw(_ response: StoredResponse) async throws -> Bool
 
@@ -92,9 +96,9 @@ public protocol ResponseStore: Sendable {
     /// began before it will be stored.
     ///
     /// - Parameters:
-    ///   - effect: whether stored responses are removed or marked. Of two causes the greater one is
-    ///     kept, until the response is freshened or replaced. An unsafe method invalidates targets,
-    ///     keys and tags; for a prefix or everything, a store may record
+    ///   - effect: whether stored responses are removed or marked. Of two causes, the greater one
+    ///     is kept until the response is freshened or replaced. An unsafe method invalidates
+    ///     targets, keys and tags; for a prefix or everything, a store may record
     ///     `InvalidationCause.unspecified` instead.
     ///   - now: recorded with the invalidation.
     /// - Returns: the invalidation's number.
@@ -102,8 +106,8 @@ public protocol ResponseStore: Sendable {
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
 
-    /// The name by which the store's tools show the responses of a key, for logs; `nil` if there is
-    /// none. It reads nothing from a disk.
+    /// The name with which the store's tools show the responses of a key, for logs; `nil` if there
+    /// is none. It reads nothing from disk.
     func shortID(of key: CacheKey) -> String?
 
     /// Publishes every change to the stored responses, after its commit.
@@ -128,7 +132,7 @@ extension ResponseStore {
     /// Invalidates without a known cause: a purge.
     ///
     /// - Parameter keepingForOffline: `true` marks the stored responses as invalidated, so that
-    ///   they are served only if the origin cannot be reached; `false` removes them.
+    ///   they are served only if the origin is unreachable; `false` removes them.
     @discardableResult
     public func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
         -> InvalidationSequence
@@ -137,12 +141,12 @@ extension ResponseStore {
     }
 }
 
-/// Takes a body as it arrives. One task at a time uses it.
+/// Receives a body as it arrives. One task at a time uses it.
 public protocol ResponseWriter: Sendable {
-    /// Takes the next bytes. They can be read through ``readBack(from:)`` once they are on disk.
+    /// Receives the next bytes. They can be read through ``readBack(from:)`` once they are on disk.
     ///
-    /// - Throws: if the store cannot continue (full, failed, over the limit for one object). Then
-    ///   only ``readBack(from:)`` and ``abandon()`` still work.
+    /// - Throws: if the store cannot continue (full, failed, or over the limit for one object).
+    ///   Then only ``readBack(from:)`` and ``abandon()`` still work.
     func append(_ chunk: ByteBuffer) async throws
 
     /// The number of bytes, from the beginning, that ``readBack(from:)`` can read.
@@ -152,7 +156,7 @@ public protocol ResponseWriter: Sendable {
     /// that fell behind an in-flight fetch.
     func readBack(from offset: Int64) async throws -> ByteBuffer
 
-    /// Makes the response visible in one commit, in place of the variant that it replaces.
+    /// Makes the response visible in one commit. It replaces its variant, if there is one.
     ///
     /// - Returns: the stored response, or `nil` if an invalidation after the fencing number forbids
     ///   storing it.

@@ -1,24 +1,24 @@
 /// Sends requests to origin servers. The engine has no other way to reach them.
 ///
-/// It does no caching, follows no redirects, decodes no content and retries nothing: one request,
-/// one response.
+/// It does not cache, follow redirects, decode content or retry: one request, one response.
 public protocol Transport: Sendable {
     /// Sends a request and returns when the final response's head has arrived; the body streams
     /// after it.
     ///
     /// Cancelling the calling task ends the exchange on the network.
-    /// - Throws: ``TransportError`` if no head came; the body's stream throws it if the body broke
-    ///   off.
+    /// - Throws: ``TransportError`` if no head arrived; the body's stream throws it if the body was
+    ///   cut short.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 
-    /// Whether it keeps ``TransportRequest/headTimeout`` itself. If not, the engine does, with a
-    /// task of its own for each request.
+    /// Whether it enforces ``TransportRequest/headTimeout`` itself. If not, the engine does, with a
+    /// task for each request.
     var keepsTimeouts: Bool { get }
 
-    /// Sends requests from an event loop without a task; `nil` if the transport cannot do that.
+    /// Sends requests from an event loop without a task; `nil` if the transport does not support
+    /// it.
     ///
-    /// An engine reads it once. Only transports of this package have it. A transport that wraps
-    /// another one must not forward it, or requests pass the wrapper by.
+    /// An engine reads it once. Only transports in this package have it. A transport that wraps
+    /// another one must not forward it, because requests would bypass the wrapper.
     var callbacks: TransportCallbacks? { get }
 }
 

@@ -1,9 +1,9 @@
 extension Clock where Duration == Swift.Duration {
-    /// Performs an operation for a limited time. It is cancelled after that.
+    /// Runs an operation for a limited time, then cancels it.
     ///
-    /// - Parameter onTimeout: called when the time is over, before the operation is cancelled.
-    /// - Returns: the operation's value, even if it came at the very moment at which the time was
-    ///   over; `nil` if there is none.
+    /// - Parameter onTimeout: called when the time is up, before the operation is cancelled.
+    /// - Returns: the operation's value, even if it arrived at the moment the time was up; `nil` if
+    ///   there is none.
     func limit<Value: Sendable>(
         _ time: Swift.Duration,
         onTimeout: () -> Void = {},

@@ -10,7 +10,7 @@ public import HTTPCacheSemantics
 
 /// The system's real-time clock.
 public struct SystemWallClock: WallClock {
-    /// The clock of this process's system.
+    /// Creates the system's clock.
     public init() {}
 
     /// See ``WallClock/now()``.

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A clock for timeouts, which often begin and hardly ever expire.
+/// A clock for timeouts, which start often and rarely expire.
 ///
-/// The standard library's clocks keep the memory of a cancelled sleep (some 700 bytes) until its
-/// end. With a timeout of a minute around each of 5,000 requests a second that is 200 MB. Here a
-/// cancelled sleep leaves nothing, and all sleeps share one sleep of the base clock.
+/// The standard library's clocks keep the memory of a cancelled sleep (about 700 bytes) until its
+/// deadline. With a timeout of a minute for each of 5,000 requests per second, that is 200 MB. Here
+/// a cancelled sleep leaves nothing, and all sleeps share one sleep of the base clock.
 public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Duration {
     /// An instant of the base clock.
     public typealias Instant = Base.Instant
@@ -12,17 +12,17 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
     private struct State {
         var sleeping: [UInt64: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var nextNumber: UInt64 = 0
-        /// When the next check for due sleepers happens; `nil` if none sleeps.
+        /// When due sleepers are checked next; `nil` if none sleeps.
         var alarm: Instant?
     }
 
-    /// The longest that an alarm sleeps on after an earlier one replaced it.
+    /// The longest time that an alarm keeps sleeping after an earlier one replaced it.
     private static var longestAlarm: Duration { .seconds(1) }
 
     private let base: Base
     private let state = Mutex(State())
 
-    /// - Parameter base: the clock that supplies the time.
+    /// - Parameter base: the clock that provides the time.
     public init(_ base: Base) {
         self.base = base
     }
@@ -33,7 +33,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
     /// See `Clock`.
     public var minimumResolution: Duration { base.minimumResolution }
 
-    /// The number of tasks that sleep on it now.
+    /// The number of tasks currently sleeping on it.
     package var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
     /// Suspends until the deadline; the tolerance has no effect.
@@ -47,7 +47,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = state.withLock { state in
-                    // Under the lock, which the handler takes too. Either the cancellation is seen
+                    // Under the lock, which the handler also takes. Either the cancellation is seen
                     // here, or the handler finds the sleeper.
                     guard !Task.isCancelled else { return true }
                     state.sleeping[number] = (deadline, continuation)
@@ -67,8 +67,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         let time = min(deadline, base.now.advanced(by: Self.longestAlarm))
         if let alarm = state.alarm, alarm <= time { return }
         state.alarm = time
-        // Detached, so that it keeps none of the first sleeper's task-local values. It ends by
-        // itself.
+        // Detached, so that it keeps none of the first sleeper's task-local values. It ends on its
+        // own.
         Task.detached { [self] in
             try? await base.sleep(until: time, tolerance: nil)
             ring(time)
@@ -80,7 +80,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
             let now = base.now
             let due = state.sleeping.filter { $0.value.deadline <= now }
             for number in due.keys { state.sleeping[number] = nil }
-            // An alarm that was replaced leaves the next one alone.
+            // An alarm that was replaced does not affect the next one.
             if state.alarm == time {
                 state.alarm = nil
                 if let next = state.sleeping.values.map(\.deadline).min() { schedule(next, &state) }

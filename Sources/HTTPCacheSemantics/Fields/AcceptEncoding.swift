@@ -1,19 +1,20 @@
 public import HTTPTypes
 
-/// `Accept-Encoding` in one spelling. RFC 9110 §12.5.3
+/// Normalizes `Accept-Encoding`. RFC 9110 §12.5.3
 public enum AcceptEncoding {
-    /// The one spelling for all requests that accept the same subset of `br`, `gzip` and `zstd`.
+    /// Returns one spelling for all requests that accept the same subset of `br`, `gzip` and
+    /// `zstd`.
     ///
-    /// It lists the accepted ones of those three, in this order and without weights, or `identity`
-    /// if none of them is accepted.
+    /// It lists the accepted codings of these three, in this order and without weights. If the
+    /// client accepts none of them, the result is `identity`.
     ///
-    /// So there are at most eight spellings, and an origin that negotiates makes at most eight
-    /// variants. The result never accepts a coding that the client does not accept: a weight of 0
-    /// excludes, `*` stands for the codings not named, and `identity;q=0` stays. Weights are lost,
-    /// and so are codings that are rarely used (`deflate`, `compress`).
+    /// There are at most eight spellings, so an origin that negotiates creates at most eight
+    /// variants. The result never contains a coding that the client rejects: a weight of 0 excludes
+    /// a coding, `*` matches the codings that are not named, and `identity;q=0` stays. Weights are
+    /// lost, and so are rarely used codings (`deflate`, `compress`).
     ///
-    /// - Returns: `nil` if the fields must stay as they are: there is none, one is malformed, or
-    ///   only other codings are accepted and `identity` is not.
+    /// - Returns: `nil` if the fields must not change: the field is absent, a line is malformed, or
+    ///   the client accepts only other codings and rejects `identity`.
     public static func normalized(_ fields: HTTPFields) -> String? {
         guard fields.contains(.acceptEncoding) else { return nil }
         var weights: [String: Bool] = [:]
@@ -21,7 +22,7 @@ public enum AcceptEncoding {
             for member in value.utf8.split(separator: UInt8(ascii: ",")) {
                 guard let (coding, isAccepted) = read(member) else { return nil }
                 guard let coding else { continue }
-                // If a coding is named twice, both members must accept it.
+                // If a coding is listed twice, both members must accept it.
                 weights[coding] = (weights[coding] ?? true) && isAccepted
             }
         }
@@ -35,22 +36,22 @@ public enum AcceptEncoding {
         return accepted.isEmpty ? "identity" : accepted.joined(separator: ", ")
     }
 
-    /// Reads one member: its coding in lower case (`nil` for an empty member), and whether its
-    /// weight is more than 0. Returns `nil` if the member is malformed.
+    /// Reads one member. Returns its coding in lower case (`nil` for an empty member) and whether
+    /// its weight is above 0, or `nil` if the member is malformed.
     private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, isAccepted: Bool)? {
         let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(trimmed)
         guard let name = parts.first else { return (nil, false) }
         if name.isEmpty { return parts.count == 1 ? (nil, false) : nil }
         guard name.allSatisfy(\.isTokenByte), parts.count <= 2 else { return nil }
         var coding = String(decoding: name.map(\.asciiLowercased), as: UTF8.self)
-        // RFC 9110 §8.4.1.3
+        // `x-gzip` means `gzip`. RFC 9110 §8.4.1.3
         if coding == "x-gzip" { coding = "gzip" }
         guard parts.count == 2 else { return (coding, true) }
         guard let weight = weight(parts[1]) else { return nil }
         return (coding, weight)
     }
 
-    /// Whether `q=…` is more than 0; `nil` if it is not a weight. RFC 9110 §12.4.2
+    /// Returns whether `q=…` is above 0, or `nil` if it is not a weight. RFC 9110 §12.4.2
     private static func weight(_ bytes: [UInt8]) -> Bool? {
         guard bytes.count >= 3, bytes.count <= 7, bytes[0].asciiLowercased == UInt8(ascii: "q"),
             bytes[1] == UInt8(ascii: "=")

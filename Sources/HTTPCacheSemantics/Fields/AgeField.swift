@@ -1,7 +1,7 @@
-/// `Age`. RFC 9111 §5.1
+/// The `Age` field. RFC 9111 §5.1
 enum AgeField {
-    /// The first member of the first line, which the nearest cache wrote; `nil` if that is not a
-    /// number of seconds.
+    /// Returns the first member of the first line, which the nearest cache wrote, or `nil` if it is
+    /// not a number of seconds.
     static func value(_ bytes: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
         var scanner = ByteScanner(bytes)
         scanner.skipSeparators()

@@ -1,6 +1,4 @@
-/// A cursor over a field value's bytes, shared by the list parsers.
-///
-/// It allocates nothing.
+/// A cursor over the bytes of a field value, shared by the list parsers. It never allocates.
 struct ByteScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
@@ -16,25 +14,25 @@ struct ByteScanner {
         while position < bytes.count, bytes[position].isWhitespace { position += 1 }
     }
 
-    /// Skips whitespace and empty list members, which RFC 9110 §5.6.1.2 tells recipients to ignore.
+    /// Skips whitespace and empty list members, which recipients must ignore. RFC 9110 §5.6.1.2
     mutating func skipSeparators() {
         while position < bytes.count, bytes[position].isWhitespace || bytes[position] == UInt8(ascii: ",") {
             position += 1
         }
     }
 
-    /// Reads the token that begins here; empty if there is none.
+    /// Reads the token at the cursor. Returns an empty range if there is none.
     mutating func token() -> Range<Int> {
         let start = position
         while position < bytes.count, bytes[position].isTokenByte { position += 1 }
         return start..<position
     }
 
-    /// Reads the quoted-string that begins here and returns its content, escapes included. The
-    /// cursor then stands behind the closing quote.
+    /// Reads the quoted-string at the cursor and returns its content, escapes included. The cursor
+    /// ends up after the closing quote.
     ///
-    /// An unclosed one ends at the end of the line, so that nothing inside a quote is ever read as
-    /// a directive.
+    /// An unclosed string extends to the end of the line, so text inside quotes is never read as a
+    /// directive.
     mutating func quotedString() -> Range<Int> {
         position += 1
         let start = position
@@ -52,7 +50,7 @@ struct ByteScanner {
         return start..<bytes.count
     }
 
-    /// Moves to the next comma outside quotes, or to the end.
+    /// Moves to the next comma outside quotes, or to the end of the value.
     mutating func skipMember() {
         while position < bytes.count, bytes[position] != UInt8(ascii: ",") {
             if bytes[position] == UInt8(ascii: "\"") {
@@ -65,7 +63,7 @@ struct ByteScanner {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Compares without regard to ASCII case; `lowercase` must be in lower case.
+    /// Compares ASCII case-insensitively. `lowercase` must be in lower case.
     func equals(_ lowercase: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == lowercase.utf8CodeUnitCount else { return false }
         let other = lowercase.utf8Start
@@ -75,7 +73,8 @@ extension UnsafeBufferPointer<UInt8> {
         return true
     }
 
-    /// The range's bytes in lower case. (Decoding a lazily mapped slice is ten times slower.)
+    /// Returns the bytes of the range in lower case. (Decoding a lazily mapped slice is ten times
+    /// slower.)
     func lowercased(_ range: Range<Int>) -> String {
         String(unsafeUninitializedCapacity: range.count) { buffer in
             for offset in 0..<range.count { buffer[offset] = self[range.lowerBound + offset].asciiLowercased }
@@ -83,21 +82,21 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// Whether both hold the same bytes.
+    /// Returns whether both buffers hold the same bytes.
     func equals(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index] { return false }
         return true
     }
 
-    /// Compares these bytes, which are in lower case, with others in any case.
+    /// Compares these lower-case bytes case-insensitively with other bytes.
     func equalsLowercased(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index].asciiLowercased { return false }
         return true
     }
 
-    /// The range without whitespace at its ends.
+    /// Returns the range without leading and trailing whitespace.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var lower = range.lowerBound
         var upper = range.upperBound

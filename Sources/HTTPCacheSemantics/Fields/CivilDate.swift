@@ -1,9 +1,9 @@
-/// A day of the proleptic Gregorian calendar, and its number since 1970-01-01.
+/// A day in the proleptic Gregorian calendar.
 ///
-/// The arithmetic begins years in March, so that the leap day is the last day of a year.
+/// For the arithmetic, a year begins in March, which makes the leap day the last day of the year.
 struct CivilDate: Sendable, Hashable {
     var year: Int64
-    /// 1 … 12.
+    /// 1 to 12.
     var month: Int64
     var day: Int64
 
@@ -14,7 +14,7 @@ struct CivilDate: Sendable, Hashable {
     }
 
     init(daysSince1970 days: Int64) {
-        // Days since 0000-03-01, in eras of 400 years.
+        // Days since 0000-03-01, split into eras of 400 years.
         let (era, dayOfEra) = (days + 719_468).dividedDown(by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -32,7 +32,7 @@ struct CivilDate: Sendable, Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Whether the calendar has this day (it has no 30 February).
+    /// Whether the day exists (February 30 does not).
     var isValid: Bool {
         guard month >= 1, month <= 12, day >= 1 else { return false }
         switch month {
@@ -46,15 +46,15 @@ struct CivilDate: Sendable, Hashable {
         (year, month, day) > (other.year, other.month, other.day)
     }
 
-    /// The instant, for years of four digits; `nil` for a day that does not exist.
+    /// Returns the instant, for years with four digits, or `nil` if the day does not exist.
     func timestamp(secondOfDay: Int64) -> Timestamp? {
         isValid ? Timestamp(seconds: daysSince1970 * 86_400 + secondOfDay) : nil
     }
 }
 
 extension Int64 {
-    /// Division that rounds towards negative infinity, so that instants before 1970 have a day and
-    /// a time too.
+    /// Divides and rounds toward negative infinity, so that instants before 1970 also get a valid
+    /// day and time.
     func dividedDown(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,10 +1,10 @@
 package import HTTPTypes
 
-/// `Content-Length`: one number, or several equal ones. RFC 9110 §8.6
+/// `Content-Length`: one number, possibly repeated. RFC 9110 §8.6
 package enum ContentLength: Sendable, Hashable {
     case absent
     case bytes(StatedLength)
-    /// Not a number, one that `Int64` does not hold, or several that differ.
+    /// Not a number, a number that `Int64` cannot hold, or several different numbers.
     case malformed
 
     package init(_ fields: HTTPFields) {
@@ -15,7 +15,7 @@ package enum ContentLength: Sendable, Hashable {
         }
     }
 
-    /// The number; `nil` if there is none, or no valid one.
+    /// The number; `nil` if it is absent or invalid.
     package var bytes: StatedLength? {
         if case .bytes(let length) = self { length } else { nil }
     }

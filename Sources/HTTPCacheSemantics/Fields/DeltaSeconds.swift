@@ -1,9 +1,9 @@
-/// A number of seconds as fields write it. RFC 9111 §1.2.2
+/// A number of seconds in a field. RFC 9111 §1.2.2
 struct DeltaSeconds: Sendable, Hashable, Comparable {
-    /// 0 … 2³¹; anything larger was clamped.
+    /// 0 to 2³¹; larger numbers are clamped.
     var seconds: Int64
 
-    /// The number to which the RFC lets a cache clamp one that it cannot hold.
+    /// The value to which RFC 9111 lets a cache clamp a number that it cannot represent.
     static let maximum = DeltaSeconds(seconds: 2_147_483_648)
     static let zero = DeltaSeconds(seconds: 0)
 
@@ -11,13 +11,13 @@ struct DeltaSeconds: Sendable, Hashable, Comparable {
 
     init(seconds: Int64) { self.seconds = Swift.min(Swift.max(seconds, 0), 2_147_483_648) }
 
-    /// Reads digits only. A sign, a fraction, a letter or an empty range gives `nil`.
+    /// Reads digits only. Returns `nil` for a sign, a fraction, a letter or an empty range.
     init?(_ bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
         guard !range.isEmpty else { return nil }
         var value: Int64 = 0
         for index in range {
             guard bytes[index].isDigit else { return nil }
-            // Each step clamps, so that no number of digits overflows.
+            // Clamp at each step, so that no number of digits overflows.
             value = Swift.min(value * 10 + Int64(bytes[index] &- 0x30), 2_147_483_648)
         }
         seconds = value

@@ -2,9 +2,9 @@
 struct Directive {
     enum Argument {
         case none
-        /// A token, or a quoted-string whose escapes are still in it.
+        /// A token, or a quoted-string with its escapes.
         case value(Range<Int>)
-        /// Something that is neither: `max-age =5`, `max-age= 5`, `max-age=1;2`.
+        /// Neither a token nor a quoted-string: `max-age =5`, `max-age= 5`, `max-age=1;2`.
         case malformed
     }
     var name: Range<Int>
@@ -12,9 +12,9 @@ struct Directive {
 }
 
 extension ByteScanner {
-    /// The next directive of the line; `nil` at its end.
+    /// Returns the next directive of the line, or `nil` at its end.
     ///
-    /// A member that does not begin with a token is skipped.
+    /// Members that do not begin with a token are skipped.
     mutating func nextDirective() -> Directive? {
         while true {
             skipSeparators()
@@ -34,7 +34,8 @@ extension ByteScanner {
                     argument = value.isEmpty ? .malformed : .value(value)
                 }
             }
-            // Only whitespace may come before the comma. RFC 9110 §5.6.6 allows none around "=".
+            // Only whitespace may precede the comma. RFC 9110 §5.6.6 allows no whitespace around
+            // "=".
             skipWhitespace()
             if let byte = current, byte != UInt8(ascii: ",") {
                 argument = .malformed
@@ -46,23 +47,22 @@ extension ByteScanner {
 }
 
 extension Directive {
-    /// The directive's number; `nil` if it has no valid one.
+    /// Returns the directive's number, or `nil` if it has no valid number.
     func deltaSeconds(in bytes: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
         guard case .value(let range) = argument else { return nil }
         return DeltaSeconds(bytes, in: range)
     }
 
-    /// The field names of a qualified `no-cache="…"` or `private="…"`, in lower case; `nil` for the
-    /// unqualified form.
+    /// Returns the lower-case field names of a qualified `no-cache="…"` or `private="…"`, or `nil`
+    /// for the unqualified form.
     ///
-    /// An argument without a valid name is treated as unqualified, which is stricter. RFC 9111
-    /// §5.2.2.4
+    /// An argument without a valid name counts as unqualified, which is stricter. RFC 9111 §5.2.2.4
     func fieldNames(in bytes: UnsafeBufferPointer<UInt8>) -> [String]? {
         guard case .value(let range) = argument else { return nil }
         return Self.fieldNames(in: UnsafeBufferPointer(rebasing: bytes[range]))
     }
 
-    /// The names in lower case; `nil` if there is none, or if a member is not a field name.
+    /// Returns the names in lower case, or `nil` if there are none or a member is not a field name.
     static func fieldNames(in bytes: UnsafeBufferPointer<UInt8>) -> [String]? {
         var scanner = ByteScanner(bytes)
         var names: [String] = []

@@ -3,10 +3,11 @@ package import HTTPTypes
 /// An entity tag, as bytes. RFC 9110 §8.8.3
 package struct EntityTag: Sendable, Hashable {
     var isWeak: Bool
-    /// The bytes between the quotes, not unescaped; they may contain `obs-text`.
+    /// The bytes between the quotes. Backslashes are not escapes, and the bytes may include
+    /// `obs-text`.
     var opaque: [UInt8]
 
-    /// The tag in the first `ETag` line; `nil` if it does not have the RFC's form.
+    /// Reads the tag in the first `ETag` line. Returns `nil` if its syntax is invalid.
     init?(_ fields: HTTPFields) {
         guard let field = fields.first(where: { $0.name.canonicalName == "etag" }) else { return nil }
         let tag = field.withUnsafeBytesOfValue { bytes -> EntityTag? in
@@ -29,7 +30,7 @@ package struct EntityTag: Sendable, Hashable {
         if isWeak { start += 2 }
         guard start < bytes.count, bytes[start] == UInt8(ascii: "\"") else { return nil }
         var end = start + 1
-        // `etagc`: no space, no control, no quote; a backslash is an ordinary byte.
+        // `etagc` excludes spaces, controls and quotes; a backslash is an ordinary byte.
         while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
             guard bytes[end] > 0x20, bytes[end] != 0x7F else { return nil }
             end += 1
@@ -39,8 +40,8 @@ package struct EntityTag: Sendable, Hashable {
         scanner.position = end + 1
     }
 
-    /// The tags of all `If-None-Match` lines, in order. Members that are not entity tags, `*`
-    /// included, are left out. RFC 9110 §13.1.2
+    /// Returns the tags in all `If-None-Match` lines, in order. Members that are not entity tags,
+    /// including `*`, are skipped. RFC 9110 §13.1.2
     static func list(ifNoneMatch fields: HTTPFields) -> [EntityTag] {
         var tags: [EntityTag] = []
         for field in fields where field.name.canonicalName == "if-none-match" {
@@ -56,22 +57,23 @@ package struct EntityTag: Sendable, Hashable {
         return tags
     }
 
-    /// Whether `If-None-Match` names the strong tag of a response, in that form.
+    /// Returns whether the response has a strong tag and `If-None-Match` contains that strong tag.
     package static func isNamed(strong response: HTTPFields, inIfNoneMatch request: HTTPFields) -> Bool {
         guard let tag = EntityTag(response), !tag.isWeak else { return false }
         return list(ifNoneMatch: request).contains(tag)
     }
 
-    /// The tag as a field contains it.
+    /// The tag as written in a field.
     var bytes: [UInt8] { (isWeak ? [0x57, 0x2F, 0x22] : [0x22]) + opaque + [0x22] }
 
-    /// Whether both have the same bytes and neither is weak. RFC 9110 §8.8.3.2
+    /// Returns whether both tags have the same bytes and neither is weak. RFC 9110 §8.8.3.2
     func stronglyEquals(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-    /// Whether both have the same bytes, weak or not. RFC 9110 §8.8.3.2
+    /// Returns whether both tags have the same bytes, weak or not. RFC 9110 §8.8.3.2
     func weaklyEquals(_ other: EntityTag) -> Bool { opaque == other.opaque }
 
-    /// Whether an `If-None-Match` names this tag (weak comparison) or is `*`. RFC 9110 §13.1.2
+    /// Returns whether `If-None-Match` contains this tag (by weak comparison) or is `*`. RFC 9110
+    /// §13.1.2
     ///
     /// Members that are not entity tags are skipped.
     static func matches(_ tag: EntityTag?, ifNoneMatch fields: HTTPFields) -> Bool {

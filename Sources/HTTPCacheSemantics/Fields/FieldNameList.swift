@@ -1,39 +1,38 @@
 internal import HTTPTypes
 
-/// A field whose members are field names: `Vary`, `Connection`. RFC 9110 §5.6.1
+/// A field that lists field names, such as `Vary` or `Connection`. RFC 9110 §5.6.1
 struct FieldNameList {
-    /// The most names that a list may have: more than any real field has.
+    /// The maximum number of names in a list; real fields have fewer.
     ///
-    /// A longer list is treated as malformed, so that looking up names stays cheap.
+    /// A longer list counts as malformed, so that looking up names stays cheap.
     static let maximumNames = 128
 
-    /// The number of names that are compared with each new one.
+    /// The number of names up to which a new name is compared with each of them.
     private static let fewNames = 8
 
-    /// In lower case, each once (up to ``maximumNames``), in the order they came.
+    /// The names in lower case, without duplicates (up to ``maximumNames``), in order of arrival.
     var names: [String] = []
-    /// The list contains `*`.
+    /// Whether the list contains `*`.
     var hasWildcard = false
-    /// The message has the field, perhaps an empty one.
+    /// Whether the message has the field, even if it is empty.
     var isPresent = false
-    /// A member was not a token, so its meaning is unknown.
+    /// Whether a member was not a token, so that its meaning is unknown.
     var hasMalformedMember = false
-    /// The names, if they are many.
+    /// The names, if there are more than `fewNames`.
     private var known: Set<String> = []
 
     init(_ name: HTTPField.Name, in fields: HTTPFields) {
-        // Access by index: most messages lack the field, and a loop over the fields copies each of
-        // them.
+        // Access by index: most messages lack the field, and iterating would copy every field.
         for index in fields.indices where fields[index].name == name {
             isPresent = true
             fields[index].withUnsafeBytesOfValue { add($0) }
         }
     }
 
-    /// The names of the fields that `Connection` nominates. RFC 9110 §7.6.1
+    /// Returns the names of the fields that `Connection` lists. RFC 9110 §7.6.1
     ///
-    /// `Keep-Alive` is left out: it ends at every hop in any case, and most `Connection` fields
-    /// contain nothing else.
+    /// `Keep-Alive` is left out: it is hop-by-hop anyway, and most `Connection` fields contain
+    /// nothing else.
     static func nominated(in fields: HTTPFields) -> [String] {
         var list = FieldNameList()
         for index in fields.indices where fields[index].name == .connection {
@@ -71,7 +70,7 @@ struct FieldNameList {
     }
 
     private mutating func isNew(_ name: String) -> Bool {
-        // Most lists are short, and comparing a few names allocates nothing.
+        // Most lists are short, and comparing a few names needs no allocation.
         guard names.count >= Self.fewNames else { return !names.contains(name) }
         if known.isEmpty { known = Set(names) }
         return known.insert(name).inserted

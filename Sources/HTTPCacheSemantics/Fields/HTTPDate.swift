@@ -1,14 +1,14 @@
-/// Reads HTTP's date in its three forms, and writes it in one. RFC 9110 §5.6.7
+/// Parses the three HTTP date formats and writes the preferred one. RFC 9110 §5.6.7
 ///
-/// Reading is strict, because an invalid date has a meaning of its own (`Expires: 0` is in the
-/// past). There are two exceptions, which other caches make too: letters may have any case, and the
-/// weekday need not fit the date. The zone must be GMT.
+/// Parsing is strict, because an invalid date has its own meaning (`Expires: 0` is in the past). As
+/// in other caches, there are two exceptions: letters may have any case, and the weekday need not
+/// match the date. The zone must be GMT.
 package enum HTTPDate {
-    /// The instant that a field value names, or `nil` if it is not a date.
+    /// Returns the instant that a field value states, or `nil` if it is not a date.
     ///
-    /// - Parameter reference: the instant at which the message was received. The obsolete RFC 850
-    ///   form needs it: its two-digit year is placed in the reference's century, or in the one
-    ///   before if it would be more than 50 years later.
+    /// - Parameter reference: the time at which the message was received. The obsolete RFC 850
+    ///   format needs it to expand a two-digit year: the year is in the reference's century, or in
+    ///   the previous century if it would be more than 50 years in the future.
     package static func parse(_ text: String, reference: Timestamp) -> Timestamp? {
         var copy = text
         return copy.withUTF8 { parse($0, reference: reference) }
@@ -16,7 +16,7 @@ package enum HTTPDate {
 
     static func parse(_ bytes: UnsafeBufferPointer<UInt8>, reference: Timestamp) -> Timestamp? {
         let range = bytes.trimmed(0..<bytes.count)
-        // The longest form is "Wednesday, 09-Nov-94 08:49:37 GMT".
+        // The longest date is "Wednesday, 09-Nov-94 08:49:37 GMT".
         guard range.count >= 24, range.count <= 33 else { return nil }
         var reader = DateReader(bytes: bytes, position: range.lowerBound, end: range.upperBound)
         switch reader.length(until: UInt8(ascii: ",")) {
@@ -26,12 +26,12 @@ package enum HTTPDate {
         }
     }
 
-    /// Writes an IMF-fixdate without fractions of a second: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Writes an IMF-fixdate without fractional seconds: `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
-    /// Years are clamped to 0000 … 9999.
+    /// Years are clamped to 0000 to 9999.
     package static func format(_ timestamp: Timestamp) -> String {
-        // 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z: the form cannot express instants beyond
-        // them.
+        // 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z: the format cannot express instants outside
+        // this range.
         let milliseconds = min(max(timestamp.milliseconds, -62_167_219_200_000), 253_402_300_799_000)
         let (days, rest) = milliseconds.dividedDown(by: 86_400_000)
         let seconds = rest / 1000
@@ -76,7 +76,7 @@ private struct DateReader {
         return nil
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`.
     mutating func imfFixdate() -> Timestamp? {
         guard name(of: HTTPDate.weekdayLetters) != nil, literal(", "), let day = number(2), literal(" "),
             let month = name(of: HTTPDate.monthLetters), literal(" "), let year = number(4), literal(" "),
@@ -85,23 +85,23 @@ private struct DateReader {
         return CivilDate(year: year, month: month + 1, day: day).timestamp(secondOfDay: second)
     }
 
-    /// `Sunday, 06-Nov-94 08:49:37 GMT`.
+    /// Parses `Sunday, 06-Nov-94 08:49:37 GMT`.
     mutating func rfc850(reference: Timestamp) -> Timestamp? {
         guard longWeekday(), literal(", "), let day = number(2), literal("-"),
             let month = name(of: HTTPDate.monthLetters), literal("-"), let shortYear = number(2), literal(" "),
             let second = timeOfDay(), zone()
         else { return nil }
-        // Clamped to the year 100 at the earliest, so that the century before it can be written.
+        // Clamped to year 100 or later, so that the previous century can be written.
         let bounded = min(max(reference.milliseconds, -59_011_459_200_000), 253_402_300_799_000)
         let now = CivilDate(daysSince1970: bounded.dividedDown(by: 86_400_000).quotient)
         var date = CivilDate(year: now.year - now.year % 100 + shortYear, month: month + 1, day: day)
-        // More than 50 years ahead means the past. RFC 9110 §5.6.7
+        // A date more than 50 years in the future is in the past. RFC 9110 §5.6.7
         let limit = CivilDate(year: now.year + 50, month: now.month, day: now.day)
         if date.isAfter(limit) { date.year -= 100 }
         return date.timestamp(secondOfDay: second)
     }
 
-    /// `Sun Nov  6 08:49:37 1994`.
+    /// Parses `Sun Nov  6 08:49:37 1994`.
     mutating func asctime() -> Timestamp? {
         guard name(of: HTTPDate.weekdayLetters) != nil, literal(" "), let month = name(of: HTTPDate.monthLetters),
             literal(" ")
@@ -114,7 +114,7 @@ private struct DateReader {
 
     private mutating func timeOfDay() -> Int64? {
         guard let hour = number(2), literal(":"), let minute = number(2), literal(":"), let second = number(2),
-            // 60 is a leap second; it is read as the first second of the next minute.
+            // 60 is a leap second and is read as the first second of the next minute.
             hour < 24, minute < 60, second <= 60
         else { return nil }
         return hour * 3600 + minute * 60 + second
@@ -140,7 +140,7 @@ private struct DateReader {
         return value
     }
 
-    /// Reads one of the three-letter names, and returns its index.
+    /// Reads one of the three-letter names and returns its index.
     private mutating func name(of letters: StaticString) -> Int64? {
         guard end - position >= 3 else { return nil }
         let table = letters.utf8Start

@@ -1,14 +1,15 @@
 internal import HTTPTypes
 
-/// A request's `Cache-Control` (or, without one, `Pragma: no-cache`). RFC 9111 §5.2.1, §5.4, RFC
-/// 5861 §4
+/// A request's `Cache-Control`, or its `Pragma: no-cache` if it has no `Cache-Control`. RFC 9111
+/// §5.2.1, §5.4, RFC 5861 §4
 ///
-/// A malformed number in a restricting directive (`max-age`, `min-fresh`) restricts as much as
-/// possible. In a permitting one (`max-stale`, `stale-if-error`) it permits nothing. Of a repeated
-/// directive the strictest value is used.
+/// - A malformed number in a restricting directive (`max-age`, `min-fresh`) restricts as much as
+///   possible.
+/// - A malformed number in a permitting directive (`max-stale`, `stale-if-error`) permits nothing.
+/// - If a directive is repeated, its strictest value applies.
 struct RequestDirectives: Sendable, Hashable {
     enum MaxStale: Sendable, Hashable {
-        /// `max-stale` without a value: any staleness.
+        /// `max-stale` without a value: any staleness is accepted.
         case any
         case upTo(DeltaSeconds)
     }
@@ -20,7 +21,7 @@ struct RequestDirectives: Sendable, Hashable {
     var noCache = false
     var noStore = false
     var onlyIfCached = false
-    /// The request has a `Cookie`; not a directive, but found in the same pass.
+    /// Whether the request has a `Cookie`. It is not a directive but is found in the same pass.
     var hasCookie = false
 
     init(_ fields: HTTPFields) {
@@ -45,7 +46,7 @@ struct RequestDirectives: Sendable, Hashable {
                 break
             }
         }
-        // RFC 9111 §5.4: Pragma is used only without Cache-Control.
+        // Pragma applies only without Cache-Control. RFC 9111 §5.4
         if !hasCacheControl && pragmaNoCache { noCache = true }
     }
 

@@ -1,45 +1,47 @@
-/// The one table of request fields with a special meaning, and what that meaning is.
+/// The only table of request fields with a special meaning, and their meanings.
 ///
-/// A gateway drops the fields that origins read as another target, method or identity. They are not
-/// part of the key, so a response that depends on one would be stored for every client. A cache
-/// puts credentials into the key; it treats proofs as credentials that are not in the key.
+/// A gateway drops the fields that origins interpret as a different target, method or identity.
+/// These fields are not part of the key, so a response that depends on one would be stored for
+/// every client. A cache puts credentials into the key; it treats proofs as credentials that are
+/// not in the key.
 package enum RequestFieldTable {
-    /// Why a field is in the table.
+    /// The reason why a field is in the table.
     package enum Meaning: String, Sendable, CaseIterable {
-        /// Frameworks read it as (a part of) the target: its host, path, scheme, prefix or handler.
+        /// Frameworks read it as the target or a part of it: host, path, scheme, prefix or handler.
         case target
-        /// It states the user or the client's address, as something in front of the origin would.
+        /// It states the user or the client's address on behalf of a component in front of the
+        /// origin.
         case identity
         /// Frameworks read it as the method.
         case method
-        /// It states on whose behalf the request is made, and is the same for many requests. It is
-        /// part of the key.
+        /// It identifies the principal of the request and is the same for many requests. It is part
+        /// of the key.
         case credential
-        /// It accompanies a credential and differs in each request. It is not part of the key: with
-        /// it no stored response would be found again.
+        /// It accompanies a credential and is different in each request. It is not part of the key,
+        /// because then no stored response would ever match.
         case proof
-        /// It is about the connection.
+        /// It concerns the connection.
         case connection
-        /// Any origin may read it: it describes the client and what it accepts.
+        /// Any origin may read it: it describes the client and the formats that it accepts.
         case ordinary
     }
 
-    /// The table's entry for a field.
+    /// A field's entry in the table.
     package struct Entry: Sendable {
-        /// The name in lower case; for a family, the prefix of its names.
+        /// The lower-case name. For a family, the prefix of its names.
         package let name: String
         package let isFamily: Bool
         package let meaning: Meaning
-        /// A gateway sets it itself or removes it; no client is trusted with it.
+        /// Whether a gateway sets or removes it itself and never trusts a client's value.
         package let isSetByGateway: Bool
     }
 
-    /// The fields that origins read as another target, method or identity, or that concern the
-    /// connection.
+    /// The fields that origins interpret as a different target, method or identity, or that concern
+    /// the connection.
     package static let claims = RequestFieldLookup([.target, .method, .identity, .connection])
-    /// The fields that state on whose behalf a request is made.
+    /// The fields that identify the principal of a request.
     package static let credentials = RequestFieldLookup([.credential, .proof])
-    /// All fields of the table.
+    /// The lookup for all fields in the table.
     package static let known = RequestFieldLookup(Set(Meaning.allCases))
 
     /// All entries, grouped by meaning.
@@ -64,12 +66,12 @@ package enum RequestFieldTable {
     }
 }
 
-/// Finds fields of some meanings in the ``RequestFieldTable``.
+/// Finds fields with certain meanings in the ``RequestFieldTable``.
 package final class RequestFieldLookup: Sendable {
     private let names: [String: RequestFieldTable.Entry]
     private let families: [RequestFieldTable.Entry]
-    /// For each first letter, the lengths of the names that begin with it, as bits. The highest bit
-    /// stands for a family.
+    /// For each first letter, a bit set of the lengths of names that begin with it. The highest bit
+    /// marks a family.
     private let lengths: [UInt64]
     private static let family: UInt64 = 1 << 63
 
@@ -86,16 +88,17 @@ package final class RequestFieldLookup: Sendable {
         }
     }
 
-    /// The names, in lower case, without those of families.
+    /// The names in lower case, except those of families.
     package var plainNames: [String] { names.keys.sorted() }
 
     private static func length(_ name: String) -> UInt64 { 1 << UInt64(min(name.utf8.count, 62)) }
 
-    /// The entry for a field; `nil` if there is none of these meanings.
+    /// Returns the entry for a field, or `nil` if it has none of these meanings.
     ///
-    /// - Parameter name: the field's name in lower case.
+    /// - Parameter name: the field's lower-case name.
     package func entry(of name: String) -> RequestFieldTable.Entry? {
-        // Runs for every field of every request. First letter and length rule out most of them.
+        // This runs for every field of every request. The first letter and length rule out most
+        // fields.
         guard let first = name.utf8.first else { return nil }
         let lengths = lengths[Int(first)]
         if lengths & Self.length(name) != 0, let entry = names[name] { return entry }
@@ -103,7 +106,7 @@ package final class RequestFieldLookup: Sendable {
     }
 }
 
-/// Each name is one that a framework, a server or a product is known to read.
+/// Every name here is one that a framework, server or product is known to read.
 extension RequestFieldTable {
     private static let gatewaysTarget = [
         "x-forwarded", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-scheme", "x-forwarded-port",
@@ -114,17 +117,17 @@ extension RequestFieldTable {
     private static let gatewaysMethod = ["x-http-method-override", "x-http-method", "x-method-override"]
 
     private static let target = [
-        // All that derive from the one that every framework knows: -uri, -path, -protocol, -by, ….
+        // All variants of the well-known field: -uri, -path, -protocol, -by, ….
         "x-forwarded-*",
         // CGI's HTTP_PROXY ("httpoxy").
         "proxy",
         "x-http-host-override", "x-original-uri",
         "x-rewrite-uri", "x-override-url", "x-script-name", "base-url",
-        // How the client connected, as told by Microsoft, WebLogic, Cloudflare, CloudFront, nginx,
+        // The client's scheme, as sent by Microsoft, WebLogic, Cloudflare, CloudFront, nginx and
         // IIS.
         "front-end-https", "x-url-scheme", "x-scheme", "wl-proxy-ssl", "cf-visitor",
         "cloudfront-forwarded-proto", "x-arr-ssl",
-        // Next.js and Vercel: messages between its middleware and its router.
+        // Next.js and Vercel: messages between middleware and router.
         "x-middleware-*", "x-matched-path", "x-invoke-*", "x-now-route-matches",
         "x-envoy-original-path", "x-envoy-original-host",
         // Rack::Sendfile and nginx: the file to send.
@@ -142,7 +145,7 @@ extension RequestFieldTable {
         "x-envoy-external-address", "x-envoy-internal", "cloudfront-viewer-*", "x-akamai-edgescape", "x-arr-clientip",
     ]
 
-    /// The user or certificate that a component in front of the origin has checked.
+    /// The user or certificate that a component in front of the origin has authenticated.
     private static let people = [
         "remote-user", "x-remote-user", "x-remote-group", "x-remote-extra-*", "remote-groups", "remote-email",
         "remote-name", "x-authenticated-*", "x-auth-request-*", "x-webauth-*", "x-consumer-*",

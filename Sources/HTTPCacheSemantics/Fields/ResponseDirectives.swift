@@ -1,13 +1,13 @@
 internal import HTTPTypes
 
-/// A response's `Cache-Control`, all its lines together, or the targeted field that replaces it.
-/// RFC 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
+/// A response's `Cache-Control` with all its lines, or the targeted field that replaces it. RFC
+/// 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
 ///
-/// Unknown directives are skipped. If a directive is repeated, its strictest value is used: the
-/// smallest number, and zero for an invalid one. RFC 9111 §4.2.1 asks for the first value or for
-/// staleness; the smallest is never fresher than either.
+/// Unknown directives are skipped. If a directive is repeated, its strictest value applies: the
+/// smallest number, and zero for an invalid number. RFC 9111 §4.2.1 suggests using the first value
+/// or treating the response as stale; the smallest value is never fresher than either.
 struct ResponseDirectives: Sendable, Hashable {
-    /// `no-cache` and `private` with or without field names.
+    /// The scope of `no-cache` and `private`, with or without field names.
     enum Scope: Sendable, Hashable {
         case absent
         case fields([String])
@@ -34,15 +34,15 @@ struct ResponseDirectives: Sendable, Hashable {
     var proxyRevalidate = false
     var mustUnderstand = false
     var immutable = false
-    /// The directives come from a targeted field, so `Cache-Control` and `Expires` are ignored. RFC
-    /// 9213 §2.2
+    /// Whether the directives come from a targeted field, so that `Cache-Control` and `Expires` are
+    /// ignored. RFC 9213 §2.2
     var isTargeted = false
-    /// An operator ignores a directive that the response has.
+    /// Whether the operator ignores a directive of the response.
     var isLoosened = false
 
     init() {}
 
-    /// - Parameter targeted: the names, in lower case, of targeted fields that take precedence over
+    /// - Parameter targeted: the lower-case names of targeted fields, which take precedence over
     ///   `Cache-Control`.
     init(_ fields: HTTPFields, targeted: [String]) {
         var hasTargeted = false
@@ -57,13 +57,14 @@ struct ResponseDirectives: Sendable, Hashable {
         if hasTargeted, let directives = ResponseDirectives(targeted: targeted, in: fields) { self = directives }
     }
 
-    /// Compares lengths first: this runs for every field of every stored response that is examined.
+    /// Compares lengths first, because this runs for every field of every stored response that is
+    /// examined.
     static func isListed(_ name: String, _ targeted: [String]) -> Bool {
         for other in targeted where other.utf8.count == name.utf8.count && other == name { return true }
         return false
     }
 
-    /// Reads one line.
+    /// Parses one line.
     mutating func addLine(_ bytes: UnsafeBufferPointer<UInt8>) {
         var scanner = ByteScanner(bytes)
         while let directive = scanner.nextDirective() {
@@ -73,7 +74,7 @@ struct ResponseDirectives: Sendable, Hashable {
 
     private mutating func add(_ directive: Directive, _ bytes: UnsafeBufferPointer<UInt8>) {
         let name = directive.name
-        // Lengths first: one comparison for each directive.
+        // Compare lengths first: one comparison for each directive.
         switch name.count {
         case 6 where bytes.equals("public", in: name):
             isPublic = true
@@ -104,16 +105,16 @@ struct ResponseDirectives: Sendable, Hashable {
         }
     }
 
-    /// All these numbers permit something, so the smallest permits least, and an invalid one
-    /// permits nothing.
+    /// Each of these numbers permits something, so the smallest permits the least, and an invalid
+    /// number permits nothing.
     private static func strictest(_ earlier: DeltaSeconds?, _ value: DeltaSeconds?) -> DeltaSeconds {
         min(earlier ?? .maximum, value ?? .zero)
     }
 }
 
 extension ResponseDirectives {
-    /// Removes the directives that the operator ignores, and replaces the response's seconds by the
-    /// operator's.
+    /// Removes the directives that the operator ignores, and replaces the response's durations with
+    /// the operator's.
     mutating func apply(_ overrides: PolicyOverrides) {
         let ignored = overrides.ignoredDirectives
         if !ignored.isEmpty {

@@ -1,10 +1,10 @@
-/// Reads `Retry-After`. RFC 9110 §10.2.3
+/// Parses `Retry-After`. RFC 9110 §10.2.3
 package enum RetryAfter {
-    /// How long a response asks to wait, at most 2³¹ seconds: a number of seconds, or the time up
-    /// to a date; `nil` if the value is neither.
+    /// Returns the delay that a response asks for: a number of seconds or the time until a date, at
+    /// most 2³¹ seconds. Returns `nil` if the value is neither.
     package static func wait(_ value: String, at now: Timestamp) -> Duration? {
         if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // A number of more digits than an integer holds is still a long time.
+            // A number with too many digits for an integer is still a long delay.
             return .seconds(min(Int64(value) ?? .max, 1 << 31))
         }
         guard let instant = HTTPDate.parse(value, reference: now) else { return nil }

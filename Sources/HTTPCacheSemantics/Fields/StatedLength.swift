@@ -1,37 +1,39 @@
-/// A number of bytes that a peer states: how long content is, or where a part of it begins or ends.
+/// A number of bytes that a peer states: the length of content, or a range boundary.
 ///
-/// A peer may state any number, so a sum, a product or a narrower integer made of it could end the
-/// process. This type has none of them. A number becomes an integer only below a limit
-/// (``bytes(upTo:)``, ``capped(at:)-(Int64)``), and the other operations return `nil` where the
-/// result does not fit. So the compiler finds each use that comes before the limit.
+/// A peer can state any number, so computing a sum, a product or a narrower integer from it could
+/// trap. This type has no such operations. A number becomes an integer only below a limit
+/// (``bytes(upTo:)``, ``capped(at:)-(Int64)``), and the other operations return `nil` if the result
+/// does not fit. The compiler therefore finds every use of an unchecked number.
 ///
 /// ```swift
 /// guard let length = stated.bytes(upTo: limits.maximumObject) else { return nil }
 /// let bytes = length + head.storedBytes
 /// ```
 ///
-/// The numbers are those that `Int64` holds, from 0. RFC 9110 §8.6 and §14.4 set no limit; a field
-/// with a larger number is malformed here.
+/// The range is that of `Int64`, from 0. RFC 9110 §8.6 and §14.4 set no limit; here, a field with a
+/// larger number is malformed.
 public struct StatedLength: Sendable, Hashable {
-    /// 0 … 2⁶³ − 1.
+    /// 0 to 2⁶³ − 1.
     private let value: Int64
 
     private init(unchecked value: Int64) { self.value = value }
 
-    /// Makes a number of one that was counted here; a negative one becomes 0.
+    /// Creates a number from a local count. A negative count becomes 0.
     public init(clamping count: Int64) { value = max(0, count) }
 
-    /// Makes a number of one that was counted here; a negative one becomes 0.
+    /// Creates a number from a local count. A negative count becomes 0.
     public init(clamping count: Int) { value = max(0, Int64(count)) }
 
-    /// Reads `1*DIGIT`; `nil` for all else, and for a number that `Int64` does not hold.
+    /// Parses `1*DIGIT`. Returns `nil` for any other text, and for a number that `Int64` cannot
+    /// hold.
     package init?(digits: UnsafeBufferPointer<UInt8>) {
         var scanner = ByteScanner(digits)
         guard let number = scanner.exactNumber(), scanner.isAtEnd else { return nil }
         self = number
     }
 
-    /// Reads `1*DIGIT`; `nil` for all else, and for a number that `Int64` does not hold.
+    /// Parses `1*DIGIT`. Returns `nil` for any other text, and for a number that `Int64` cannot
+    /// hold.
     public init?(digits: some StringProtocol) {
         let bytes = Array(digits.utf8)
         guard let number = bytes.withUnsafeBufferPointer({ StatedLength(digits: $0) }) else { return nil }
@@ -41,57 +43,57 @@ public struct StatedLength: Sendable, Hashable {
     /// 2⁶³ − 1.
     public static let maximum = StatedLength(unchecked: .max)
 
-    /// Whether the number is at most a limit.
+    /// Returns whether the number is at most the limit.
     public func isWithin(_ limit: Int64) -> Bool { value <= limit }
 
-    /// Whether the number is less than a limit.
+    /// Returns whether the number is below the limit.
     public func isBelow(_ limit: Double) -> Bool { Double(value) < limit }
 
-    /// The number, if it is at most a limit; else `nil`.
+    /// Returns the number if it is at most the limit; otherwise `nil`.
     public func bytes(upTo limit: Int64) -> Int64? { value <= limit ? value : nil }
 
-    /// The number, or the limit if that is less.
+    /// Returns the number or the limit, whichever is less.
     public func capped(at limit: Int64) -> Int64 { min(value, limit) }
 
-    /// The number, or the limit if that is less.
+    /// Returns the number or the limit, whichever is less.
     public func capped(at limit: Int) -> Int { Int(truncatingIfNeeded: min(value, Int64(limit))) }
 
-    /// The sum; `nil` if it is more than ``maximum``.
+    /// Returns the sum, or `nil` if it exceeds ``maximum``.
     public func adding(_ other: StatedLength) -> StatedLength? {
         let (sum, overflow) = value.addingReportingOverflow(other.value)
         return overflow ? nil : StatedLength(unchecked: sum)
     }
 
-    /// The sum with a number that was counted here; `nil` if it is more than ``maximum``.
+    /// Returns the sum with a local count, or `nil` if it exceeds ``maximum``.
     public func adding(_ count: Int) -> StatedLength? { adding(StatedLength(clamping: count)) }
 
-    /// The difference; `nil` if it is less than 0.
+    /// Returns the difference, or `nil` if it is below 0.
     public func subtracting(_ other: StatedLength) -> StatedLength? {
-        // Both are 0 or more: the difference fits.
+        // Both numbers are at least 0, so the difference fits.
         value < other.value ? nil : StatedLength(unchecked: value &- other.value)
     }
 
-    /// The difference to a number that was counted here; `nil` if it is less than 0.
+    /// Returns the difference from a local count, or `nil` if it is below 0.
     public func subtracting(_ count: Int) -> StatedLength? { subtracting(StatedLength(clamping: count)) }
 }
 
 extension StatedLength: Comparable {
-    /// Whether the first is less.
+    /// Returns whether the left number is less than the right number.
     public static func < (lhs: StatedLength, rhs: StatedLength) -> Bool { lhs.value < rhs.value }
 }
 
 extension StatedLength: ExpressibleByIntegerLiteral {
-    /// A number that is written in the code.
+    /// Creates a number from a literal.
     public init(integerLiteral value: UInt32) { self.value = Int64(value) }
 }
 
 extension StatedLength: CustomStringConvertible {
-    /// The number as fields write it.
+    /// The number as written in a field.
     public var description: String { String(value) }
 }
 
 extension StatedLength: Codable {
-    /// Reads an integer; a negative one is an error.
+    /// Decodes an integer. Throws an error if it is negative.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let value = try container.decode(Int64.self)
@@ -101,7 +103,7 @@ extension StatedLength: Codable {
         self.value = value
     }
 
-    /// Writes an integer.
+    /// Encodes an integer.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(value)
@@ -109,34 +111,36 @@ extension StatedLength: Codable {
 }
 
 extension Range<StatedLength> {
-    /// How many bytes the range has.
+    /// The number of bytes in the range.
     public var length: StatedLength { upperBound.subtracting(lowerBound) ?? 0 }
 
-    /// The range as integers, if its end is at most a limit; else `nil`.
+    /// Returns the range as integers if its end is at most the limit; otherwise `nil`.
     public func bytes(upTo limit: Int64) -> Range<Int64>? {
         guard let upper = upperBound.bytes(upTo: limit) else { return nil }
         return lowerBound.capped(at: upper)..<upper
     }
 
-    /// The range counted from an offset before it; `nil` if it begins before that.
+    /// Returns the range relative to an offset, or `nil` if the range begins before the offset.
     public func counted(from offset: StatedLength) -> Range<StatedLength>? {
         guard let lower = lowerBound.subtracting(offset), let upper = upperBound.subtracting(offset) else { return nil }
         return Range(from: lower, to: upper)
     }
 
-    /// The range between two numbers; empty where the second is less.
+    /// Creates the range between two numbers. It is empty if the second number is less than the
+    /// first.
     package init(from lower: StatedLength, to upper: StatedLength) { self = lower..<Swift.max(lower, upper) }
 }
 
 extension ByteScanner {
-    /// Reads the digits that begin here as a number; `nil` if there are none or the number exceeds
-    /// `Int64`.
+    /// Reads the digits at the cursor as a number. Returns `nil` if there are none or the number
+    /// exceeds `Int64`.
     mutating func exactNumber() -> StatedLength? {
         guard let (value, isExact) = number(), isExact else { return nil }
         return value
     }
 
-    /// Reads the digits that begin here as a number, clamped to `Int64`; `nil` if there are none.
+    /// Reads the digits at the cursor as a number, clamped to `Int64`. Returns `nil` if there are
+    /// none.
     mutating func clampedNumber() -> StatedLength? { number()?.value }
 
     private mutating func number() -> (value: StatedLength, isExact: Bool)? {

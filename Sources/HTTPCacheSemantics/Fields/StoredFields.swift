@@ -1,19 +1,16 @@
 internal import HTTPTypes
 
-/// The values that freshness and age depend on, read from a stored response's fields in one pass.
+/// The values that determine freshness and age, read from a stored response's fields in one pass.
 struct StoredFields {
     enum Expires {
         case absent
-        /// `0`, any other value that is not a date, or more than one line: already expired. RFC
-        /// 9111 §5.3
+        /// `0`, another value that is not a date, or several lines: already expired. RFC 9111 §5.3
         case invalid
         case at(Timestamp)
     }
 
     var directives = ResponseDirectives()
-    /// The first `Date` line's instant.
-    ///
-    /// `nil` if that is invalid.
+    /// The instant in the first `Date` line; `nil` if it is invalid.
     var date: Timestamp?
     var expires = Expires.absent
     var lastModified: Timestamp?
@@ -23,18 +20,18 @@ struct StoredFields {
 
     /// - Parameters:
     ///   - received: the time of receipt, for dates with two-digit years.
-    ///   - targeted: the names of targeted fields, in lower case. RFC 9213 §2.2
+    ///   - targeted: the lower-case names of targeted fields. RFC 9213 §2.2
     init(_ fields: HTTPFields, received: Timestamp, targeted: [String]) {
-        // One bit for each length that a listed name has, so that a field of another length costs
-        // no comparison.
+        // One bit per length of a listed name, so that a field of another length needs no
+        // comparison.
         var lengths: UInt64 = 0
         for name in targeted { lengths |= 1 << UInt64(name.utf8.count & 63) }
         var hasTargeted = false
         var hasDate = false
         var hasAge = false
-        // Access by index: a loop over the fields copies each of them.
+        // Access by index: iterating would copy every field.
         for index in fields.indices {
-            // Lengths first: one comparison of integers rules out nearly every field.
+            // Compare lengths first: one integer comparison rules out nearly every field.
             let name = fields[index].name.canonicalName
             switch name.utf8.count {
             case 13 where name == "cache-control":
@@ -61,7 +58,7 @@ struct StoredFields {
                 }
             }
         }
-        // Parsed only if there is one, so that other responses do not pay for it.
+        // Targeted fields are parsed only if present, so other responses pay nothing.
         if hasTargeted, let found = ResponseDirectives(targeted: targeted, in: fields) {
             directives = found
             expires = .absent

@@ -1,9 +1,9 @@
-/// Reads the usual Dictionaries in one pass without allocation. RFC 9651 §4.2.2
+/// Parses common Dictionaries in one pass without allocating. RFC 9651 §4.2.2
 extension ResponseDirectives {
-    /// Reads keys without a value, or with an integer, a boolean, a token or a string without
-    /// escapes, and without parameters.
+    /// Reads keys without parameters that have no value, or an integer, a boolean, a token, or a
+    /// string without escapes.
     ///
-    /// Returns `nil` for everything else, malformed Dictionaries included; the general parser then
+    /// Returns `nil` for anything else, including malformed Dictionaries; the general parser then
     /// decides.
     init?(simpleDictionary bytes: UnsafeBufferPointer<UInt8>) {
         self.init()
@@ -19,15 +19,15 @@ extension ResponseDirectives {
             guard scanner.current == UInt8(ascii: ",") else { return nil }
             scanner.advance()
             scanner.skipWhitespace()
-            // A comma at the end is an error.
+            // A trailing comma is an error.
             guard !scanner.isAtEnd else { return nil }
         }
     }
 }
 
 extension ByteScanner {
-    /// Reads a key of RFC 9651 §3.1.2: lower-case letters, digits or `_ - . *`, not beginning with
-    /// a digit, `_`, `-` or `.`.
+    /// Reads a Dictionary key: lower-case letters, digits or `_ - . *`, not beginning with a digit,
+    /// `_`, `-` or `.`. RFC 9651 §3.1.2
     fileprivate mutating func dictionaryKey() -> Range<Int>? {
         let start = position
         guard let first = current, first.isLowerCase || first == UInt8(ascii: "*") else { return nil }
@@ -35,7 +35,7 @@ extension ByteScanner {
         return start..<position
     }
 
-    /// Reads the value after a key; `nil` if it is not a simple one.
+    /// Reads the value of a key. Returns `nil` if it is not a simple value.
     fileprivate mutating func simpleValue() -> ResponseDirectives.TargetedValue? {
         guard current == UInt8(ascii: "=") else { return .bool(true) }
         advance()
@@ -59,8 +59,8 @@ extension ByteScanner {
         }
     }
 
-    /// Reads up to 15 digits. A decimal's point ends them, and the caller then rejects it. RFC 9651
-    /// §3.3.1
+    /// Reads up to 15 digits. The point of a decimal ends them, and the caller then rejects it. RFC
+    /// 9651 §3.3.1
     private mutating func integer() -> ResponseDirectives.TargetedValue? {
         let start = position
         var value: Int64 = 0

@@ -1,19 +1,19 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// Targeted fields (`CDN-Cache-Control`): directives for one class of caches, as a Dictionary of
-/// structured fields. RFC 9213 §2
+/// Targeted fields (`CDN-Cache-Control`): directives for one class of caches, written as a
+/// Dictionary. RFC 9213 §2
 extension ResponseDirectives {
-    /// The longest targeted field in bytes: more than any real one has.
+    /// The maximum length of a targeted field in bytes; real fields are shorter.
     ///
-    /// A longer field is treated as malformed. It is read for every use of a stored response, and
-    /// the general parser compares each key with all the keys before it.
+    /// A longer field counts as malformed. The field is parsed on every use of a stored response,
+    /// and the general parser compares each key with all previous keys.
     static let maximumTargetedLength = 4096
 
-    /// The directives of the first listed field that is present, not empty and well-formed; `nil`
-    /// if there is none. RFC 9213 §2.2
+    /// Reads the first listed field that is present, not empty and well-formed. Returns `nil` if
+    /// there is none. RFC 9213 §2.2
     ///
-    /// - Parameter names: the fields' names in lower case, the most important first.
+    /// - Parameter names: the lower-case names of the fields, in order of precedence.
     init?(targeted names: [String], in fields: HTTPFields) {
         for name in names {
             if let found = ResponseDirectives(targetedField: name, in: fields) {
@@ -32,7 +32,7 @@ extension ResponseDirectives {
                 first = field
                 continue
             }
-            // All lines are one field. RFC 9651 §4.2
+            // All lines form one field. RFC 9651 §4.2
             var bytes = joined ?? earlier.withUnsafeBytesOfValue(Array.init)
             bytes += [UInt8(ascii: ","), UInt8(ascii: " ")]
             field.withUnsafeBytesOfValue { bytes.append(contentsOf: $0) }
@@ -49,7 +49,7 @@ extension ResponseDirectives {
         self = found
     }
 
-    /// Reads a Dictionary; `nil` if it is empty or malformed.
+    /// Parses a Dictionary. Returns `nil` if it is empty or malformed.
     init?(dictionary bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count <= Self.maximumTargetedLength else { return nil }
         if let simple = ResponseDirectives(simpleDictionary: bytes) {
@@ -61,7 +61,7 @@ extension ResponseDirectives {
         }
     }
 
-    /// Reads any Dictionary; ten times slower than ``init(simpleDictionary:)``.
+    /// Parses any Dictionary, ten times slower than ``init(simpleDictionary:)``.
     init?(generalDictionary bytes: UnsafeBufferPointer<UInt8>) {
         var parser = StructuredFieldValueParser(bytes)
         guard let members = try? parser.parseDictionaryFieldValue(), members.startIndex != members.endIndex else {
@@ -88,7 +88,7 @@ extension ResponseDirectives {
     enum TargetedValue {
         case bool(Bool)
         case integer(Int64)
-        /// Without quotes and escapes.
+        /// A string without quotes and escapes.
         case string(UnsafeBufferPointer<UInt8>)
         case other
 
@@ -96,12 +96,12 @@ extension ResponseDirectives {
         var isFalse: Bool { if case .bool(false) = self { true } else { false } }
     }
 
-    /// Adds a member. If a key is repeated, its last value is used, as in every Dictionary. RFC
+    /// Adds a member. If a key is repeated, its last value applies, as in every Dictionary. RFC
     /// 9651 §4.2.2
     ///
-    /// A value of the wrong type is not converted (RFC 9213 §2.1). A directive that permits
-    /// something then permits nothing, and a number is read as zero. A directive that restricts
-    /// still restricts, unless its value is `?0`.
+    /// A value of the wrong type is not converted (RFC 9213 §2.1). A permitting directive with such
+    /// a value permits nothing, and a number is read as zero. A restricting directive still
+    /// restricts, unless its value is `?0`.
     mutating func addMember(_ key: UnsafeBufferPointer<UInt8>, _ value: TargetedValue) {
         let whole = 0..<key.count
         switch key.count {
@@ -114,7 +114,7 @@ extension ResponseDirectives {
         case 9 where key.equals("immutable", in: whole): immutable = value.isTrue
         case 14 where key.equals("stale-if-error", in: whole): staleIfError = Self.seconds(value)
         case 15 where key.equals("must-revalidate", in: whole): mustRevalidate = !value.isFalse
-        // It lifts `no-store`, so it permits something.
+        // It overrides `no-store`, so it is a permitting directive.
         case 15 where key.equals("must-understand", in: whole): mustUnderstand = value.isTrue
         case 16 where key.equals("proxy-revalidate", in: whole): proxyRevalidate = !value.isFalse
         case 22 where key.equals("stale-while-revalidate", in: whole): staleWhileRevalidate = Self.seconds(value)
@@ -127,7 +127,7 @@ extension ResponseDirectives {
         return DeltaSeconds(seconds: seconds)
     }
 
-    /// Reads `true`, or a string that lists field names. Anything else is read as `true`, which is
+    /// Reads `true` or a string that lists field names. Anything else is read as `true`, which is
     /// stricter.
     private static func scope(_ value: TargetedValue) -> Scope {
         switch value {

@@ -1,25 +1,25 @@
 package import HTTPTypes
 
-/// Judges which fields of a trailer section may pass on, in either direction and by any protocol.
-/// RFC 9110 §6.5.1
+/// Decides which trailer fields may be forwarded, in either direction and over any protocol. RFC
+/// 9110 §6.5.1
 ///
-/// A trailer comes when the message has been acted upon: it cannot frame, route, authenticate or
-/// modify it. Programs that join trailers with the head all the same would take such a field for a
-/// part of the head, which was judged without it. So each of these is left out, and the others
-/// pass: checksums, signatures, timings, the status of a call.
+/// Trailers arrive after the message has been acted on, so they cannot frame, route, authenticate
+/// or modify it. But programs that merge trailers into the head would treat such a field as part of
+/// the head, which was checked without it. So these fields are dropped. Others are forwarded:
+/// checksums, signatures, timings, call status.
 package struct TrailerRules: Sendable {
-    /// The names of fields that end with the connection, in lower case. RFC 9110 §7.6.1
+    /// The lower-case names of hop-by-hop fields that the message lists. RFC 9110 §7.6.1
     private let nominated: [String]
 
-    /// For messages without `Connection`.
+    /// Creates the rules for messages without `Connection`.
     package init() { nominated = [] }
 
-    /// - Parameter head: the fields of the message's head.
+    /// - Parameter head: the header fields of the message.
     package init(_ head: HTTPFields) { nominated = FieldNameList.nominated(in: head) }
 
-    /// The fields that may pass, in wire order; `nil` if there are none.
+    /// Returns the fields that may be forwarded, in wire order, or `nil` if there are none.
     package func passing(_ section: HTTPFields) -> HTTPFields? {
-        // A set if there are many, so that a thousand names from a peer cost no more than their
+        // Use a set for long lists, so that a thousand names from a peer cost no more than their
         // bytes.
         let many = nominated.count > 8 ? Set(nominated) : nil
         var passing = section
@@ -37,11 +37,11 @@ package struct TrailerRules: Sendable {
         return !families.contains { name.hasPrefix($0) } && !name.hasSuffix("-cache-control")
     }
 
-    /// Of the fields that describe the content, those that can be known only at its end. RFC 9530
+    /// The fields that describe the content but can be known only at its end. RFC 9530
     private static let passingContentFields: Set<String> = ["content-digest", "content-md5"]
 
-    /// Fields of responses that act as soon as a program takes them for a part of the head. Those
-    /// of requests are in ``RequestFieldTable``.
+    /// Response fields that take effect if a program merges them into the head. The request fields
+    /// are in ``RequestFieldTable``.
     private static let responseFields: Set<String> = [
         "age", "allow", "alt-svc", "authentication-control", "authentication-info", "cache-status", "cache-groups",
         "cache-group-invalidation", "clear-site-data", "expires", "keep-alive", "location", "no-vary-search",
@@ -50,7 +50,7 @@ package struct TrailerRules: Sendable {
         "vary", "warning", "www-authenticate", "x-cache", "x-content-type-options", "x-frame-options", "x-sendfile",
     ]
 
-    /// Beginnings of names that proxies and servers take as orders, or browsers as policy.
+    /// Prefixes of names that proxies and servers interpret as commands, or browsers as policy.
     private static let families = [
         "access-control-", "cross-origin-", "proxy-", "x-accel-", "x-forwarded-", "x-lighttpd-", "x-litespeed-",
     ]

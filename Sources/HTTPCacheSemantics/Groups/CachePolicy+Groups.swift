@@ -2,29 +2,28 @@ public import HTTPTypes
 internal import RawStructuredFieldValues
 
 extension CachePolicy {
-    /// The most groups that are read from one field; the rest is skipped.
+    /// The maximum number of groups read from one field; the others are skipped.
     ///
-    /// RFC 9875 asks for support of at least 32.
+    /// RFC 9875 requires support for at least 32.
     public static let maximumGroups = 32
-    /// The longest name of a group, in characters (all ASCII); longer ones are skipped.
+    /// The maximum length of a group name, in characters (all ASCII); longer names are skipped.
     ///
-    /// RFC 9875 asks for support of at least 32.
+    /// RFC 9875 requires support for at least 32.
     public static let maximumGroupLength = 128
 
-    /// The groups that a response belongs to (`Cache-Groups`), each once, in their order. RFC 9875
-    /// §2
+    /// Returns the groups of a response (`Cache-Groups`) in order, without duplicates. RFC 9875 §2
     ///
     /// Names are compared character by character, within one origin. A field that is not a list of
-    /// strings is ignored as a whole; parameters are skipped.
+    /// strings is ignored completely; parameters are skipped.
     public func groups(of fields: HTTPFields) -> [String] {
         Self.strings(.cacheGroups, in: fields)
     }
 
-    /// The groups of the target's origin that a response invalidates: `Cache-Group-Invalidation`.
-    /// RFC 9875 §3
+    /// Returns the groups of the target's origin that a response invalidates
+    /// (`Cache-Group-Invalidation`). RFC 9875 §3
     ///
-    /// Empty if the method is safe. The status does not matter: the origin names the groups
-    /// explicitly.
+    /// The result is empty if the method is safe. The status does not matter, because the origin
+    /// names the groups explicitly.
     public func invalidatedGroups(by response: HTTPResponse, to request: HTTPRequest) -> [String] {
         request.method.isKnownToBeSafe ? [] : Self.strings(.cacheGroupInvalidation, in: response.headerFields)
     }
@@ -43,8 +42,8 @@ extension CachePolicy {
 }
 
 extension HTTPRequest.Method {
-    /// Whether the method is safe by RFC 9110 §9.2.1 or RFC 10008. Any other method, an unknown one
-    /// included, may have changed the resource. RFC 9111 §4.4
+    /// Whether the method is safe according to RFC 9110 §9.2.1 or RFC 10008. Any other method,
+    /// including an unknown method, may have changed the resource. RFC 9111 §4.4
     var isKnownToBeSafe: Bool {
         switch rawValue {
         case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true

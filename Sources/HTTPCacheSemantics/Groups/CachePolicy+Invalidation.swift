@@ -1,13 +1,18 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The targets whose stored responses this response invalidates. RFC 9111 §4.4
+    /// Returns the targets whose stored responses this response invalidates. RFC 9111 §4.4
     ///
-    /// Only a response to an unsafe or unknown method invalidates, and only if its status is not an
-    /// error (2xx, 3xx). It invalidates the target itself, then `Location` and `Content-Location`,
-    /// resolved against the target, if they have the same origin. Each target is named once. If
-    /// ``TargetURI/init(_:)`` would percent-encode a reference (`/a|b`), both spellings are named,
-    /// because a request may have used either. If a field is repeated, its first line is used.
+    /// A response invalidates only if its method is unsafe or unknown and its status is not an
+    /// error (2xx, 3xx). It invalidates:
+    ///
+    /// - the target itself;
+    /// - `Location` and `Content-Location`, resolved against the target, if they have the same
+    ///   origin.
+    ///
+    /// Each target is listed once. If ``TargetURI/init(_:)`` would percent-encode a reference
+    /// (`/a|b`), both spellings are listed, because a request may have used either. If a field is
+    /// repeated, its first line applies.
     public func invalidatedTargets(
         by response: HTTPResponse,
         to request: HTTPRequest,

@@ -3,24 +3,22 @@ internal import RawStructuredFieldValues
 
 /// Reads a structured field. RFC 9651 §4.2
 ///
-/// All its lines are joined first. A field with any part that cannot be parsed is ignored as a
-/// whole.
+/// All its lines are joined first. If any part cannot be parsed, the whole field is ignored.
 enum StructuredLines {
-    /// The longest field in bytes; longer ones are treated as malformed.
+    /// The maximum length of a field in bytes; longer fields count as malformed.
     ///
-    /// The parser searches parameters one by one, so its time grows with the square of their
-    /// number.
+    /// The parser searches parameters linearly, so its time grows with the square of their number.
     static let maximumLength = 8192
 
-    /// Reads a list. `nil` if the field is absent, malformed or too long; an empty field is an
-    /// empty list.
+    /// Parses a list. Returns `nil` if the field is absent, malformed or too long; an empty field
+    /// is an empty list.
     static func list(_ name: HTTPField.Name, in fields: HTTPFields) -> [ItemOrInnerList]? {
         guard let bytes = bytes(name, in: fields) else { return nil }
         var parser = StructuredFieldValueParser(bytes)
         return try? parser.parseListFieldValue()
     }
 
-    /// Reads a Dictionary. `nil` if the field is absent, malformed or too long.
+    /// Parses a Dictionary. Returns `nil` if the field is absent, malformed or too long.
     static func dictionary(
         _ name: HTTPField.Name,
         in fields: HTTPFields
@@ -49,7 +47,7 @@ enum StructuredLines {
 }
 
 extension HTTPField.Name {
-    /// The fallback is for names that are not tokens; these all are.
+    /// The fallback applies to names that are not tokens; all names here are tokens.
     private init(token: StaticString) { self = HTTPField.Name("\(token)") ?? .accept }
 
     static let cacheGroups = HTTPField.Name(token: "Cache-Groups")

@@ -1,4 +1,4 @@
-/// A host and its port, taken from an authority. RFC 3986 §3.2
+/// The host and port of an authority. RFC 3986 §3.2
 struct Authority {
     var host: String
     var port: UInt16
@@ -34,15 +34,15 @@ struct Authority {
         return .success(Authority(host: text, port: port))
     }
 
-    /// A registered name or an IPv4 address.
+    /// Returns whether the bytes are a registered name or an IPv4 address.
     ///
-    /// Narrower than RFC 3986's `reg-name`: no percent-encoding and no sub-delims. No DNS name
-    /// contains them, and programs read them differently.
+    /// This is narrower than `reg-name` in RFC 3986: percent-encoding and sub-delims are rejected,
+    /// because DNS names never contain them and programs interpret them differently.
     private static func isName(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         bytes.count <= 255 && bytes.allSatisfy(\.isUnreserved)
     }
 
-    /// Reads an empty text, or `:` and an optional number: RFC 3986 §3.2.3 makes the number
+    /// Reads an empty string, or `:` and an optional number. RFC 3986 §3.2.3 makes the number
     /// optional.
     private static func port(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, default standard: UInt16) -> UInt16? {
         guard let colon = bytes.first else { return standard }
@@ -58,7 +58,8 @@ struct Authority {
         return value == 0 ? nil : UInt16(value)
     }
 
-    /// `IPv6address` of RFC 3986 §3.2.2; no zone, no `IPvFuture`.
+    /// Returns whether the bytes are an `IPv6address` (RFC 3986 §3.2.2), without a zone.
+    /// `IPvFuture` is rejected.
     private static func isIPv6(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard bytes.count >= 2, bytes.count <= 45 else { return false }
         var groups = 0
@@ -77,7 +78,7 @@ struct Authority {
                     guard !hasGap else { return false }
                     hasGap = true
                 } else {
-                    // A single colon stands between two groups.
+                    // A single colon separates two groups.
                     guard digits > 0, index + 1 < bytes.endIndex else { return false }
                 }
                 if digits > 0 { groups += 1 }

@@ -33,7 +33,8 @@ extension CanonicalReader {
         }
     }
 
-    /// Reads the content: `.some(nil)` for a key without content, `nil` for a malformed one.
+    /// Reads the content. Returns `.some(nil)` for a key without content, `nil` for a malformed
+    /// key.
     mutating func content() -> CacheKey.Content?? {
         switch byte() {
         case 0: return .some(nil)
@@ -55,16 +56,16 @@ extension CacheKey {
         return Components(partition: partition, method: method, target: target, content: content)
     }
 
-    /// The parts that a store needs of each key, read from the bytes directly: making the target's
-    /// texts takes longer than hashing them.
+    /// The parts of a key that a store needs. They are read from the bytes directly, because
+    /// building the target's strings takes longer than hashing them.
     package struct Outline: Sendable, Hashable {
-        /// ``Components/method``.
+        /// See ``Components/method``.
         package var method: HTTPRequest.Method
-        /// ``TargetURI/canonicalBytes`` of the target.
+        /// The target's ``TargetURI/canonicalBytes``.
         package var canonicalTarget: [UInt8]
     }
 
-    /// The key's method and target, which are not validated again.
+    /// The key's method and target, without validating them again.
     package var outline: Outline {
         var reader = CanonicalReader(bytes)
         guard reader.byte() != nil, reader.skipPartition(), let method = reader.required() else {
@@ -76,7 +77,7 @@ extension CacheKey {
         target.reserveCapacity(1 + reader.position - start)
         target.append(Self.version)
         target.append(contentsOf: bytes[start..<reader.position])
-        // Nearly every key has this method; another is rare enough to be made each time.
+        // Nearly every key is for GET; other methods are rare enough to parse on every call.
         let isGet = method.elementsEqual("GET".utf8)
         return Outline(method: isGet ? .get : components.method, canonicalTarget: target)
     }

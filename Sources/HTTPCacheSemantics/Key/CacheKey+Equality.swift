@@ -1,6 +1,6 @@
-/// Two are equal exactly if they encode to the same bytes.
+/// Two partitions are equal exactly if they encode to the same bytes.
 extension CacheKey.Partition: Hashable {
-    /// Whether both are the same partition.
+    /// Returns whether both values are the same partition.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.common, .common): true
@@ -10,7 +10,7 @@ extension CacheKey.Partition: Hashable {
         }
     }
 
-    /// Adds the values that equal ones share.
+    /// Hashes the bytes that equal partitions share.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .common: hasher.combine(0)
@@ -20,14 +20,14 @@ extension CacheKey.Partition: Hashable {
     }
 }
 
-/// Two are equal exactly if they encode to the same bytes.
+/// Two contents are equal exactly if they encode to the same bytes.
 extension CacheKey.Content: Hashable {
-    /// Whether both are the same content.
+    /// Returns whether both values are the same content.
     public static func == (left: Self, right: Self) -> Bool {
         left.sha256 == right.sha256 && left.type.hasSameBytes(as: right.type)
             && left.coding.hasSameBytes(as: right.coding)
     }
 
-    /// Adds the values that equal ones share.
+    /// Hashes the digest.
     public func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
 }

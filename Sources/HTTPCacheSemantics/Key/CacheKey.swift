@@ -1,25 +1,24 @@
 public import HTTPTypes
 
-/// The cache key: the canonical bytes of everything that separates one stored response from
-/// another.
+/// The cache key: the canonical bytes of everything that distinguishes stored responses.
 ///
 /// The key contains, in this order:
 ///
 /// - the **partition**: ``Partition/common``, a principal's name, or a digest of the request's
 ///   credentials;
 /// - the **method**: `GET` for GET and HEAD, otherwise the method itself;
-/// - the **target URI**: scheme, host, port, path and query, as they are sent to the origin,
-///   without the parameters that rules ignore or that the caller declared secret;
+/// - the **target URI**: scheme, host, port, path and query, as sent to the origin, without the
+///   parameters that rules ignore or that the caller declared secret;
 /// - the **content**, only for a method whose content selects the response (QUERY, or POST if the
 ///   caller opted in): `Content-Type`, `Content-Encoding` and the SHA-256 of the body.
 ///
-/// The key contains no request fields. The fields that `Vary` names select a variant among the
+/// The key contains no request fields. The fields listed in `Vary` select a variant among the
 /// responses stored under one key: see ``CachePolicy/matchesVariant(_:_:)``. A gateway's rules may
-/// leave parameters out of the query first: see ``TargetURI/ignoring(_:)``.
+/// remove parameters from the query first: see ``TargetURI/ignoring(_:)``.
 ///
-/// Each text is written with its length, so a text cannot imitate a border between two parts. The
-/// first byte is the version of the encoding. Two requests share a key exactly if their bytes are
-/// equal.
+/// Each string is prefixed with its length, so its content cannot imitate the border between two
+/// parts. The first byte is the version of the encoding. Two requests share a key exactly if their
+/// bytes are equal.
 ///
 /// ```
 /// version · partition kind [· value] · method
@@ -27,35 +26,37 @@ public import HTTPTypes
 ///   · content flag [· type · coding · digest]
 /// ```
 ///
-/// A component is its length plus one, as a minimal base-128 number (low groups first), then its
-/// bytes. A single zero is an absent component, so a target without a query and one with an empty
-/// query have different keys.
+/// A component is its length plus one, as a minimal base-128 number (low groups first), followed by
+/// its bytes. A single zero marks an absent component, so a target without a query and a target
+/// with an empty query have different keys.
 ///
 /// RFC 9111 §2, RFC 10008 (QUERY)
 public struct CacheKey: Sendable, Hashable {
-    /// Who may use the stored responses. Names are compared by their bytes.
+    /// The users of a stored response. Names are compared by their bytes.
     public enum Partition: Sendable {
-        /// All requests: those without credentials, and responses that may be shared.
+        /// All requests: for requests without credentials, and for responses that may be shared.
         case common
-        /// A principal that the caller named.
+        /// The principal that the caller named.
         case principal(String)
-        /// An HMAC of the request's credentials under the store's secret; never the credentials
+        /// An HMAC of the request's credentials under the store's secret, never the credentials
         /// themselves.
         case credentials([UInt8])
     }
 
-    /// The content of a request whose response depends on it (QUERY; POST if the caller opted in).
+    /// The content of a request whose response depends on it (QUERY, or POST if the caller opted
+    /// in).
     ///
-    /// Its texts are compared by their bytes.
+    /// Strings are compared by their bytes.
     public struct Content: Sendable {
-        /// `Content-Type` as sent; `nil` if the request had none, which differs from an empty one.
+        /// `Content-Type` as sent; `nil` if the request had none, which is different from an empty
+        /// value.
         public var type: String?
         /// `Content-Encoding` as sent.
         public var coding: String?
-        /// SHA-256 of the content's bytes, 32 of them.
+        /// The SHA-256 of the content: 32 bytes.
         public var sha256: [UInt8]
 
-        /// - Parameter sha256: 32 bytes; the length is not checked.
+        /// - Parameter sha256: 32 bytes. The length is not checked.
         public init(type: String?, coding: String?, sha256: [UInt8]) {
             self.type = type
             self.coding = coding
@@ -69,18 +70,17 @@ public struct CacheKey: Sendable, Hashable {
     /// The canonical encoding.
     public let bytes: [UInt8]
 
-    /// Makes the key of a request.
+    /// Creates the key of a request.
     ///
-    /// - Parameter method: GET and HEAD are one class and share a key; every other method has its
-    ///   own keys.
+    /// - Parameter method: GET and HEAD share a key; every other method has its own keys.
     public init(
         partition: Partition = .common,
         method: HTTPRequest.Method = .get,
         target: TargetURI,
         content: Content? = nil
     ) {
-        // One allocation: the lengths are known, and prefixes, port, flags and scheme take less
-        // than 48 bytes.
+        // A single allocation: the lengths are known, and prefixes, port, flags and scheme take
+        // less than 48 bytes.
         var capacity = 48 + target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0)
         capacity += method.rawValue.utf8.count
         switch partition {
@@ -102,25 +102,30 @@ public struct CacheKey: Sendable, Hashable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Hashes all bytes at once: an array's own hash takes them one by one.
+    /// Hashes all bytes at once, because an array's own hash takes them one by one.
     public func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// Reads a key back from a store; `nil` if the bytes are not a canonical key of a known
+    /// Reads a key back from a store. Returns `nil` if the bytes are not a canonical key of a known
     /// version.
     ///
-    /// A canonical key is exactly what ``init(partition:method:target:content:)`` writes. Extra
-    /// bytes at the end, a length in more bytes than it needs, text that is not UTF-8, the method
-    /// `HEAD` and an impossible target are all rejected.
+    /// A canonical key is exactly what ``init(partition:method:target:content:)`` writes. These are
+    /// rejected:
+    ///
+    /// - extra bytes at the end;
+    /// - a length encoded in more bytes than it needs;
+    /// - invalid UTF-8;
+    /// - the method `HEAD`;
+    /// - an impossible target.
     public init?(bytes: [UInt8]) {
         guard Self.decode(bytes) != nil else { return nil }
         self.bytes = bytes
     }
 
-    /// The parts of a key, for tools. The key itself is compared as bytes.
+    /// The parts of a key, for tools. Keys themselves are compared as bytes.
     public struct Components: Sendable, Hashable {
-        /// Who may use the stored response.
+        /// The users of the stored response.
         public var partition: Partition
         /// `GET` for GET and HEAD.
         public var method: HTTPRequest.Method
@@ -129,7 +134,7 @@ public struct CacheKey: Sendable, Hashable {
         /// The request's content, if it is part of the key.
         public var content: Content?
 
-        /// Makes components; for tests and tools.
+        /// Creates components, for tests and tools.
         public init(partition: Partition, method: HTTPRequest.Method, target: TargetURI, content: Content? = nil) {
             self.partition = partition
             self.method = method
@@ -140,8 +145,8 @@ public struct CacheKey: Sendable, Hashable {
 
     /// The parts of the key.
     public var components: Components {
-        // Every key was made by the encoder or checked by the decoder, so this succeeds. If it
-        // did not, a placeholder would be returned, because this module never traps.
+        // Every key was made by the encoder or checked by the decoder, so this succeeds. A
+        // placeholder covers the impossible case, because this module never traps.
         Self.decode(bytes)
             ?? Components(
                 partition: .common,
@@ -156,7 +161,7 @@ public struct CacheKey: Sendable, Hashable {
         bytes.count > 1 && bytes[1] == 0
     }
 
-    /// The same request in another partition.
+    /// Returns the same request's key in another partition.
     public func inPartition(_ partition: Partition) -> CacheKey {
         if partition == .common, isCommon { return self }
         var reader = CanonicalReader(bytes)

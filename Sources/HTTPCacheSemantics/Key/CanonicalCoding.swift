@@ -1,7 +1,7 @@
 /// Writes the canonical encoding: a component is its length plus one as a minimal base-128 number,
-/// then its bytes. A single zero marks an absent component.
+/// followed by its bytes. A single zero marks an absent component.
 ///
-/// So absent and empty differ, and no byte of a component can imitate a border.
+/// Absent and empty components therefore differ, and no byte of a component can imitate a border.
 struct CanonicalWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -48,7 +48,7 @@ struct CanonicalWriter {
     }
 }
 
-/// Reads what ``CanonicalWriter`` writes, and nothing else: each `nil` below rejects a second
+/// Reads the output of ``CanonicalWriter`` and nothing else: every `nil` below rejects a second
 /// spelling of the same key.
 struct CanonicalReader {
     private let bytes: [UInt8]
@@ -64,7 +64,7 @@ struct CanonicalReader {
         return bytes[position]
     }
 
-    /// Reads a component: `.some(nil)` for an absent one, `nil` for a malformed one.
+    /// Reads a component. Returns `.some(nil)` if it is absent, `nil` if it is malformed.
     mutating func component() -> ArraySlice<UInt8>?? {
         guard let number = number() else { return nil }
         guard number > 0 else { return .some(nil) }
@@ -80,7 +80,7 @@ struct CanonicalReader {
         return present
     }
 
-    /// Only valid UTF-8 is ever written, so anything else is rejected, not repaired.
+    /// Only valid UTF-8 is ever written, so anything else is rejected instead of repaired.
     mutating func text() -> String?? {
         guard let bytes = component() else { return nil }
         guard let bytes else { return .some(nil) }
@@ -93,8 +93,8 @@ struct CanonicalReader {
         return present
     }
 
-    /// Reads a target by the rules for requests, so that every key that decodes could have been
-    /// made.
+    /// Reads a target by the rules for requests, so that only keys that the encoder can produce
+    /// decode.
     mutating func target() -> TargetURI? {
         guard let scheme = requiredText(), scheme == "http" || scheme == "https",
             let host = required(), let high = byte(), let low = byte(),
@@ -106,7 +106,7 @@ struct CanonicalReader {
             host.count + path.count + (query?.count ?? 0) <= TargetURI.maximumLength
         else { return nil }
         let authority = host.withUnsafeBufferPointer { Authority.parse($0[...], defaultPort: 0) }
-        // Port 0 comes back only if the host's bytes name no port.
+        // The port is still 0 only if the host's bytes contain no port.
         guard case .success(let parsed) = authority, parsed.port == 0, parsed.host.utf8.elementsEqual(host) else {
             return nil
         }
@@ -125,7 +125,7 @@ struct CanonicalReader {
         while let next = byte() {
             value |= UInt64(next & 0x7F) << shift
             if next < 0x80 {
-                // A last group of zero bits would be a longer spelling of the same number.
+                // A last group of zero bits would be a longer encoding of the same number.
                 return next == 0 && shift > 0 ? nil : value
             }
             shift += 7

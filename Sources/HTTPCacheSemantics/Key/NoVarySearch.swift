@@ -1,52 +1,50 @@
 public import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// `No-Vary-Search`: the query parameters that do not matter to a response.
+/// `No-Vary-Search`: the query parameters that do not affect a response.
 /// draft-ietf-httpbis-no-vary-search
 ///
-/// Two targets that differ only in such parameters, or in their order, name the same stored
-/// response.
+/// Two targets that differ only in such parameters, or in their order, share a stored response.
 ///
 /// ```
 /// No-Vary-Search: params=("utm_source")     all except this one matter
 /// No-Vary-Search: except=("id"), key-order  only this one matters, in any order
 /// ```
 ///
-/// The boolean `params` of earlier drafts, which browsers read, is understood too: `params` means
+/// The boolean `params` from earlier drafts, which browsers support, also works: `params` means
 /// `except=()`, and `params, except=("id")` means `except=("id")`. A field that is malformed or
-/// contradicts itself has no effect: the whole query matters.
+/// contradicts itself has no effect, so the whole query matters.
 public struct NoVarySearch: Sendable, Hashable {
-    /// Which parameters matter.
+    /// The parameters that matter.
     ///
-    /// Names are decoded bytes: `%C3%A9+x` gives those of `é x`.
+    /// Names are decoded bytes: `%C3%A9+x` is `é x`.
     public enum Significance: Sendable, Hashable {
-        /// All except these.
+        /// All parameters except these.
         case allExcept(Set<[UInt8]>)
-        /// These and no others.
+        /// Only these parameters.
         case only(Set<[UInt8]>)
     }
-    /// Which parameters matter.
+    /// The parameters that matter.
     public var significance: Significance
-    /// Whether the order of parameters matters.
-    ///
-    /// The order of values of one name always matters.
+    /// Whether the order of parameters matters. The order of several values of one parameter always
+    /// matters.
     public var keyOrderMatters: Bool
 
-    /// The rule without the field: the whole query matters, byte by byte.
+    /// The default without the field: the whole query matters, byte by byte.
     public static let `default` = NoVarySearch(significance: .allExcept([]), keyOrderMatters: true)
 
-    /// Makes a rule.
+    /// Creates a rule.
     public init(significance: Significance, keyOrderMatters: Bool) {
         self.significance = significance
         self.keyOrderMatters = keyOrderMatters
     }
 
-    /// The rule of a response; ``default`` if it has none or an invalid one.
+    /// Reads a response's rule. The result is ``default`` if the response has no valid rule.
     public init(_ fields: HTTPFields) {
         self = Self.parse(fields) ?? .default
     }
 
-    /// Whether this rule changes nothing.
+    /// Whether this is the default rule.
     public var isDefault: Bool { self == .default }
 
     private static func parse(_ fields: HTTPFields) -> NoVarySearch? {
@@ -90,12 +88,12 @@ public struct NoVarySearch: Sendable, Hashable {
 }
 
 extension NoVarySearch {
-    /// The query in a canonical form. Two queries are equivalent exactly if their canonical forms
-    /// are equal.
+    /// Returns the query in canonical form. Two queries are equivalent exactly if their canonical
+    /// forms are equal.
     ///
     /// Parameters that do not matter are removed. The others are sorted by name if their order does
-    /// not matter, and written in one spelling (`a=x+y&b=%C3%A9`). The result is `nil` if none is
-    /// left. The default rule returns the query unchanged.
+    /// not matter, and written in one spelling (`a=x+y&b=%C3%A9`). The result is `nil` if no
+    /// parameters are left. The default rule returns the query unchanged.
     public func normalizedQuery(_ query: String?) -> String? {
         guard !isDefault else { return query }
         let parameters = significantParameters(query)
@@ -110,17 +108,18 @@ extension NoVarySearch {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether two queries of one path name the same response.
+    /// Returns whether two queries of one path select the same response.
     public func equivalent(_ a: String?, _ b: String?) -> Bool {
         if isDefault {
             guard let a, let b else { return a == nil && b == nil }
-            // Byte by byte: Swift's own comparison treats composed and decomposed letters as equal.
+            // Byte by byte: Swift's string comparison treats composed and decomposed letters as
+            // equal.
             return a.utf8.elementsEqual(b.utf8)
         }
         return significantParameters(a) == significantParameters(b)
     }
 
-    /// The parameters that matter, in the order in which they are compared.
+    /// Returns the parameters that matter, in the order of comparison.
     private func significantParameters(_ query: String?) -> [FormParameter] {
         guard let query else { return [] }
         let parameters = FormParameter.parse(query).filter { parameter in
@@ -130,7 +129,7 @@ extension NoVarySearch {
             }
         }
         guard !keyOrderMatters else { return parameters }
-        // A stable sort: values of one name keep their order.
+        // A stable sort keeps several values of one parameter in order.
         return parameters.enumerated().sorted { left, right in
             if left.element.name == right.element.name { return left.offset < right.offset }
             return left.element.name.lexicographicallyPrecedes(right.element.name)
@@ -138,12 +137,12 @@ extension NoVarySearch {
     }
 }
 
-/// One parameter of `application/x-www-form-urlencoded`, decoded: the bytes of well-formed UTF-8.
+/// A decoded parameter of `application/x-www-form-urlencoded`. Its bytes are well-formed UTF-8.
 struct FormParameter: Sendable, Hashable {
     var name: [UInt8]
     var value: [UInt8]
 
-    /// Splits the query at `&` and drops empty pieces. A name without `=` has an empty value.
+    /// Splits the query at `&` and skips empty pieces. A name without `=` has an empty value.
     static func parse(_ query: String) -> [FormParameter] {
         Array(query.utf8).split(separator: UInt8(ascii: "&")).map { piece in
             guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else {
@@ -153,8 +152,8 @@ struct FormParameter: Sendable, Hashable {
         }
     }
 
-    /// Decodes `+` to a space and `%41` to a letter. A `%` that does not begin an escape stays.
-    /// Bytes that are then not UTF-8 become U+FFFD.
+    /// Decodes `+` to a space and escapes such as `%41` to their bytes. A `%` that does not begin
+    /// an escape stays. Invalid UTF-8 is replaced with U+FFFD.
     static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -175,7 +174,7 @@ struct FormParameter: Sendable, Hashable {
         return Array(String(decoding: result, as: UTF8.self).utf8)
     }
 
-    /// Writes decoded bytes in their one spelling.
+    /// Writes decoded bytes in their canonical spelling.
     static func encode(_ bytes: [UInt8], into result: inout [UInt8]) {
         for byte in bytes {
             if byte.isUnreserved {

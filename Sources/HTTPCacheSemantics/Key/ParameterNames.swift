@@ -1,4 +1,4 @@
-/// Names of query parameters as an operator writes them: `session`, or `cache_*` for every name
+/// The names of query parameters in an operator's notation: `session`, or `cache_*` for every name
 /// that begins with `cache_`.
 ///
 /// Query names are percent-decoded (`s%65ssion` is `session`), then compared byte by byte
@@ -7,8 +7,8 @@ public struct ParameterNames: Sendable, Hashable {
     private var names: Set<[UInt8]> = []
     private var prefixes: [[UInt8]] = []
 
-    /// - Parameter patterns: decoded names. A `*` at the end stands for any ending; a `*` elsewhere
-    ///   stands for itself.
+    /// - Parameter patterns: decoded names. A `*` at the end matches any ending; a `*` elsewhere is
+    ///   an ordinary character.
     public init(_ patterns: [String] = []) {
         for pattern in patterns {
             if pattern.utf8.last == UInt8(ascii: "*") {
@@ -22,18 +22,18 @@ public struct ParameterNames: Sendable, Hashable {
     /// Whether there are no names.
     public var isEmpty: Bool { names.isEmpty && prefixes.isEmpty }
 
-    /// Whether these include a decoded name.
+    /// Returns whether a decoded name matches.
     func contains(_ name: [UInt8]) -> Bool {
         names.contains(name) || prefixes.contains { name.starts(with: $0) }
     }
 }
 
-/// A piece of a query between two `&`, as received.
+/// A piece of a query between two `&` signs, as received.
 struct QueryPiece {
     let bytes: ArraySlice<UInt8>
 
-    /// Splits a query into its pieces, empty ones included, so that joining them gives the query
-    /// again.
+    /// Splits a query into its pieces, including empty ones, so that joining them restores the
+    /// query.
     static func split(_ query: String) -> [QueryPiece] {
         Array(query.utf8).split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(QueryPiece.init)
     }
@@ -47,15 +47,15 @@ struct QueryPiece {
         FormParameter.decoded(bytes.prefix { $0 != UInt8(ascii: "=") })
     }
 
-    /// Whether some servers read more than one parameter in this piece: they separate at `;` or `?`
-    /// too, or decode before they separate.
+    /// Whether some servers read more than one parameter in this piece, because they also split at
+    /// `;` or `?`, or decode before they split.
     ///
-    /// A parameter that such a server finds behind the first value would be neither in the key nor
-    /// visible to the cache (parameter cloaking). So such a piece is never treated as the parameter
-    /// that it looks like, and stays where it is.
+    /// A parameter that such a server finds after the first value would be neither in the key nor
+    /// visible to the cache (parameter cloaking). Such a piece is therefore never treated as the
+    /// parameter that it looks like, and is never removed.
     var isAmbiguous: Bool {
         var decoded = bytes
-        // Twice, because some servers decode twice.
+        // Decode twice, because some servers do.
         for _ in 0..<2 {
             if decoded.contains(where: { "&;?#".utf8.contains($0) }) { return true }
             decoded = FormParameter.decoded(decoded)[...]

@@ -1,21 +1,22 @@
 /// The form in which routes and rules compare targets. Forwarding and keys use the target as
 /// received.
 ///
-/// Origins accept many spellings of one resource: `/private/x`, `/%70rivate/x`, `//private/x` and
-/// `/private;v=1/x` are often the same to them. A rule or a route that compared bytes would match
-/// one spelling only. So both sides are compared in this form:
+/// Origins accept many spellings of one resource: they often treat `/private/x`, `/%70rivate/x`,
+/// `//private/x` and `/private;v=1/x` alike. A rule or a route that compared bytes would match only
+/// one spelling. Both sides are therefore compared in this form:
 ///
-/// * escapes of unreserved characters are decoded, and the others get upper-case digits (RFC 3986
-///   §6.2.2). They are decoded once: `%2570` stays, and so does `%2F`, which is no separator.
-/// * repeated slashes become one;
-/// * path parameters (`;…` up to the end of the segment) are removed.
+/// * Escapes of unreserved characters are decoded, and all other escapes get upper-case digits (RFC
+///   3986 §6.2.2). Decoding happens once: `%2570` stays, and so does `%2F`, which is not a
+///   separator.
+/// * Repeated slashes are merged into one.
+/// * Path parameters (`;…` up to the end of the segment) are removed.
 ///
-/// Dot segments are not resolved, because origins differ in how they do that. A gateway rejects
-/// them if a path decides something; ``hasDotSegment(_:)`` finds them.
+/// Dot segments are not resolved, because origins resolve them differently. A gateway rejects them
+/// if a decision depends on the path; ``hasDotSegment(_:)`` finds them.
 package enum PathNormalForm {
-    /// The path of a target in normal form.
+    /// Returns the path of a target in normal form.
     ///
-    /// - Parameter target: a path, with or without a query; the query is left out.
+    /// - Parameter target: a path, with or without a query. The query is ignored.
     package static func path(_ target: some Collection<UInt8>) -> [UInt8] {
         withBuffer(of: target) { raw in
             var reader = PathReader(raw)
@@ -26,7 +27,7 @@ package enum PathNormalForm {
         }
     }
 
-    /// A query in normal form: only its escapes change.
+    /// Returns a query in normal form: only its escapes change.
     package static func query(_ query: some Collection<UInt8>) -> [UInt8] {
         withBuffer(of: query) { raw in
             guard raw.contains(UInt8(ascii: "%")) else { return Array(raw) }
@@ -38,15 +39,15 @@ package enum PathNormalForm {
         }
     }
 
-    /// The part of a target behind a prefix of its path, as received.
+    /// Returns the part of a target after a prefix of its path, as received.
     ///
-    /// `nil` if the path in normal form does not begin with the prefix, or if the prefix ends
-    /// within a segment.
+    /// Returns `nil` if the path in normal form does not begin with the prefix, or if the prefix
+    /// ends within a segment.
     ///
     /// - Parameters:
-    ///   - prefix: a prefix in normal form, without a slash at its end.
+    ///   - prefix: a prefix in normal form, without a trailing slash.
     ///   - target: a path, with or without a query.
-    /// - Returns: a text that is empty, or begins with a slash or a question mark.
+    /// - Returns: a string that is empty or begins with a slash or a question mark.
     static func rest(of target: String, behind prefix: [UInt8]) -> Substring? {
         let offset = withBuffer(of: target.utf8) { raw -> Int? in
             var reader = PathReader(raw)
@@ -56,13 +57,13 @@ package enum PathNormalForm {
         return offset.map { target[target.utf8.index(target.startIndex, offsetBy: $0)...] }
     }
 
-    /// Whether an origin may read a segment of the target's path as `.` or `..`.
+    /// Returns whether an origin may read a segment of the target's path as `.` or `..`.
     ///
-    /// It finds such segments in every spelling: escaped, escaped several times, with path
-    /// parameters (`..;x`), behind an escaped slash (`%2f`) or a backslash (`%5c`). An escape that
-    /// ends a segment in some origins (`%00`, `%23`, `%3B`, `%3F`) ends one here too.
+    /// It finds such segments in every spelling: escaped one or more times, with path parameters
+    /// (`..;x`), after an escaped slash (`%2f`) or a backslash (`%5c`). Escapes that end a segment
+    /// in some origins (`%00`, `%23`, `%3B`, `%3F`) also end it here.
     ///
-    /// - Parameter target: a path, with or without a query; the query is ignored.
+    /// - Parameter target: a path, with or without a query. The query is ignored.
     package static func hasDotSegment(_ target: String) -> Bool {
         withBuffer(of: target.utf8) { raw in
             let path = UnsafeBufferPointer(rebasing: raw.prefix { $0 != UInt8(ascii: "?") })
@@ -90,10 +91,10 @@ package enum PathNormalForm {
         return isDotSegment
     }
 
-    /// Decodes a path until nothing is left to decode: `%2e`, `%252e`, `%25%32%65` are a dot.
+    /// Decodes a path until no escapes are left: `%2e`, `%252e` and `%25%32%65` all become a dot.
     ///
-    /// An escape is decoded as soon as it is complete, and may complete another. Dots and slashes
-    /// are not hexadecimal digits, so decoding again never hides one.
+    /// An escape is decoded as soon as it is complete, which may complete another escape. Dots and
+    /// slashes are not hexadecimal digits, so repeated decoding never hides them.
     private static func repeatedlyDecoded(_ path: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(path.count)
@@ -123,7 +124,7 @@ private struct EscapeReader {
     let raw: UnsafeBufferPointer<UInt8>
     /// The offset of the next byte.
     var offset = 0
-    /// The digits of an escape that are not read yet.
+    /// The digits of an escape that were not read yet.
     private var digits = 0
 
     init(_ raw: UnsafeBufferPointer<UInt8>) {
@@ -155,7 +156,7 @@ private struct EscapeReader {
     }
 }
 
-/// Reads a path in normal form, and tracks its position in the received path.
+/// Reads a path in normal form and tracks its position in the received path.
 private struct PathReader {
     private var escapes: EscapeReader
     private var isBehindSlash = false
@@ -167,7 +168,8 @@ private struct PathReader {
     /// The offset of the next significant byte, or of the path's end, after ``settle()``.
     var offset: Int { escapes.offset }
 
-    /// Skips bytes that normal form removes. Returns the next significant byte without reading it.
+    /// Skips bytes that the normal form removes. Returns the next significant byte without reading
+    /// it.
     private mutating func settle() -> UInt8? {
         let raw = escapes.raw
         while escapes.offset < raw.count {
@@ -194,7 +196,7 @@ private struct PathReader {
         return escapes.next()
     }
 
-    /// Whether a segment, or the path, ends here.
+    /// Returns whether a segment or the path ends here.
     mutating func isBetweenSegments() -> Bool {
         let byte = settle()
         return byte == nil || byte == UInt8(ascii: "/")

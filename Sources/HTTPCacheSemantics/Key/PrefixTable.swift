@@ -1,19 +1,20 @@
-/// Maps prefixes to values. One search and a short walk find all prefixes of a text.
+/// Maps prefixes to values. One binary search and a short walk find all prefixes of a byte string.
 package struct PrefixTable<Value: Sendable>: Sendable {
     private struct Row: Sendable {
         var prefix: [UInt8]
         var value: Value
-        /// The index of the longest other prefix that this one begins with; -1 if there is none.
+        /// The index of the longest other prefix with which this prefix begins; -1 if there is
+        /// none.
         var parent: Int
     }
 
-    /// Sorted by their bytes.
+    /// The rows, sorted by the bytes of their prefixes.
     private let rows: [Row]
 
     package init(_ values: [[UInt8]: Value]) {
         var rows: [Row] = []
         rows.reserveCapacity(values.count)
-        // The prefixes that the last row begins with, shortest first.
+        // The prefixes with which the last row begins, shortest first.
         var open: [Int] = []
         for (prefix, value) in values.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             while let last = open.last, !prefix.starts(with: rows[last].prefix) { open.removeLast() }
@@ -23,9 +24,10 @@ package struct PrefixTable<Value: Sendable>: Sendable {
         self.rows = rows
     }
 
-    /// Calls `body` with the length and the value of each prefix of a text, the longest first.
+    /// Calls `body` with the length and the value of each prefix of the bytes, longest first.
     package func forEach(startOf text: [UInt8], _ body: (_ length: Int, Value) -> Void) {
-        // Finds the last row that is not after the text: it begins with every prefix of the text.
+        // Find the last row that does not sort after the bytes. It begins with every stored prefix
+        // of the bytes.
         var low = 0
         var high = rows.count
         while low < high {
@@ -33,7 +35,7 @@ package struct PrefixTable<Value: Sendable>: Sendable {
             if text.lexicographicallyPrecedes(rows[half].prefix) { high = half } else { low = half + 1 }
         }
         var index = low - 1
-        // Rows between the text and its longest prefix share less and less of it.
+        // Walk up through shorter and shorter prefixes.
         while index >= 0 {
             if text.starts(with: rows[index].prefix) { body(rows[index].prefix.count, rows[index].value) }
             index = rows[index].parent
@@ -42,8 +44,8 @@ package struct PrefixTable<Value: Sendable>: Sendable {
 }
 
 extension PrefixTable {
-    /// Does the same for prefixes of paths, which end at the end of a segment: `/v1` is one of
-    /// `/v1/a`, not of `/v10`.
+    /// Calls `body` with the value of each path prefix, which must end at the end of a segment:
+    /// `/v1` is a prefix of `/v1/a`, but not of `/v10`.
     ///
     /// - Parameter path: a path in ``PathNormalForm``, like the prefixes
     ///   (``PathPrefix/normalForm``).

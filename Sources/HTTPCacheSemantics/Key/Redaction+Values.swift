@@ -1,14 +1,14 @@
 extension Redaction {
-    /// A query of which only the names of parameters are left: `*` stands for each value, and for a
-    /// parameter that has no name. For logs that keep more requests than anyone reads.
+    /// Returns a query with only the names of its parameters: `*` replaces each value and each
+    /// parameter without a name. For logs that keep more requests than anyone reads.
     ///
-    /// - Parameter query: without the `?` before it. It may be cut anywhere.
+    /// - Parameter query: the query without the leading `?`. It may be truncated anywhere.
     package static func valuesHidden(in query: some Sequence<UInt8>) -> String {
         var result: [UInt8] = []
         var parameter: [UInt8] = []
         var isValue = false
         func finish() {
-            // Without an equals sign it may be all value: '?TOKEN'.
+            // A parameter without an equals sign may consist of a secret value: '?TOKEN'.
             if !isValue, !parameter.isEmpty { result.append(UInt8(ascii: "*")) }
             parameter.removeAll(keepingCapacity: true)
             isValue = false

@@ -1,19 +1,19 @@
 package import HTTPTypes
 
-/// The secrets that people and logs may not see, and how they are hidden.
+/// The secrets that must not appear in output or logs, and how they are hidden.
 ///
-/// For display only: keys and requests keep every byte.
+/// This is for display only: keys and requests keep every byte.
 public enum Redaction {
     /// The text that replaces a secret.
     public static let placeholder = "REDACTED"
 
-    /// Names, in lower case, of query parameters whose values are secrets.
+    /// The lower-case names of query parameters whose values are secrets.
     ///
-    /// They are compared without regard to case, after percent-decoding, and with each part of a
-    /// nested name (`auth[token]`, `filter.key`).
+    /// Names are compared case-insensitively after percent-decoding. Each part of a nested name is
+    /// also compared (`auth[token]`, `filter.key`).
     ///
-    /// Names that begin with one of ``secretPrefixes`` or end in one of ``secretSuffixes`` are
-    /// secrets too.
+    /// Names that begin with one of ``secretPrefixes`` or end with one of ``secretSuffixes`` are
+    /// also secret.
     public static let secretParameterNames: Set<String> = [
         "access_key", "access_token", "accesskey", "accesstoken", "api-key", "api_key", "apikey", "assertion", "auth",
         "authorization", "bearer", "client_assertion", "client_secret", "clientsecret", "code", "code_verifier",
@@ -22,7 +22,7 @@ public enum Redaction {
         "refreshtoken", "saml", "samlresponse", "secret", "session", "session_id", "sessionid", "sid", "sig", "sign",
         "signature", "state", "ticket", "token", "xsrf",
     ]
-    /// Prefixes of parameters in the signed URLs of object stores, which carry credentials and
+    /// Prefixes of parameters in the signed URLs of object stores, which contain credentials and
     /// signatures.
     public static let secretPrefixes: [String] = ["x-amz-", "x-goog-", "x-oss-", "x-ms-"]
     /// Suffixes of names such as `user_token`, `hub.secret` and `X-Api-Key`.
@@ -31,7 +31,7 @@ public enum Redaction {
         "session_id",
     ]
 
-    /// Names, in lower case, of request and response fields whose whole values are hidden.
+    /// The lower-case names of request and response fields whose values are hidden completely.
     ///
     /// `Set-Cookie` keeps the cookie's name.
     public static let secretFieldNames: Set<String> = [
@@ -41,7 +41,7 @@ public enum Redaction {
         "x-auth-token", "x-authorization", "x-client-secret", "x-csrf-token", "x-forwarded-access-token", "x-id-token",
         "x-session", "x-session-id", "x-session-token", "x-token", "x-vault-token", "x-xsrf-token",
     ]
-    /// Fields that contain URIs, whose queries are redacted.
+    /// Fields that contain URIs. The queries of these URIs are redacted.
     static let uriFieldNames: Set<String> = ["content-location", "link", "location", "referer", "refresh"]
 
     static func isSecret(name: some Collection<UInt8>) -> Bool {
@@ -71,10 +71,10 @@ public enum Redaction {
         return result
     }
 
-    /// A query with the values of secret parameters replaced.
+    /// Returns a query with the values of secret parameters replaced.
     ///
-    /// Both `&` and `;` separate parameters, as do `?` and `#`: a second query or a fragment can
-    /// hold secrets too.
+    /// Parameters end at `&` and `;`, and also at `?` and `#`, because a second query or a fragment
+    /// can hold secrets too.
     public static func query(_ query: String) -> String {
         var result: [UInt8] = []
         result.reserveCapacity(query.utf8.count)
@@ -102,8 +102,8 @@ public enum Redaction {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Any text that may be a URI, without user information, secret parameters and control
-    /// characters, cut at `limit` bytes.
+    /// Returns text that may be a URI, without user information, secret parameters and control
+    /// characters, truncated to `limit` bytes.
     public static func uriText(_ text: String, limit: Int = 65_535) -> String {
         var bytes = text.utf8.prefix(max(0, limit) + 1024).map { $0.isControl ? UInt8(ascii: "?") : $0 }
         if let at = userInformationEnd(bytes) {
@@ -117,8 +117,8 @@ public enum Redaction {
         return String(decoding: bytes.prefix(max(0, limit)), as: UTF8.self) + "…"
     }
 
-    /// The place of the user information: from the authority's start to the last `@` before path,
-    /// query or fragment.
+    /// Returns the range of the user information: from the start of the authority through the last
+    /// `@` before the path, query or fragment.
     private static func userInformationEnd(_ bytes: [UInt8]) -> Range<Int>? {
         var start = 0
         if bytes.count >= 2 {
@@ -132,10 +132,10 @@ public enum Redaction {
         return start..<at
     }
 
-    /// Fields for people and logs: secret values replaced, cookie names kept, queries in URI fields
-    /// redacted.
+    /// Returns fields for people and logs: secret values are replaced, cookie names are kept, and
+    /// queries in URI fields are redacted.
     ///
-    /// - Parameter hidesQueries: whether queries in URI fields are replaced whole.
+    /// - Parameter hidesQueries: whether queries in URI fields are replaced completely.
     package static func fields(_ fields: HTTPFields, hidesQueries: Bool = false) -> HTTPFields {
         var result = HTTPFields()
         result.reserveCapacity(fields.count)
@@ -160,18 +160,19 @@ public enum Redaction {
         return result
     }
 
-    /// A URI whose query, and all that follows it, is replaced.
+    /// Returns a URI with its query and everything after it replaced.
     package static func withoutQuery(_ uri: String) -> String {
         guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return uri }
         return uri[...mark] + placeholder
     }
 
-    /// `Link` with each query replaced. RFC 8288 §3
+    /// Returns a `Link` value with each query replaced. RFC 8288 §3
     private static func withoutQueries(_ links: String) -> String {
         links.split(separator: ">", omittingEmptySubsequences: false).map { withoutQuery(String($0)) }
             .joined(separator: ">")
     }
 }
 
-/// Fields for people and logs: credentials, cookies and secret query values replaced by `REDACTED`.
+/// Returns fields for people and logs: credentials, cookies and secret query values are replaced
+/// with `REDACTED`.
 package func redactedFields(_ fields: HTTPFields) -> HTTPFields { Redaction.fields(fields) }

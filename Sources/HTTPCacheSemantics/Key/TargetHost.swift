@@ -1,6 +1,6 @@
-/// The host of target URIs, for a purge by host.
+/// A host in target URIs, for a purge by host.
 ///
-/// It covers the targets with this host, of both schemes and on every port.
+/// It covers the targets with this host in both schemes and on every port.
 ///
 /// ```swift
 /// let host = try TargetHost("a.example")
@@ -8,39 +8,39 @@
 /// host.covers(try TargetURI("https://b.a.example/"))              // false
 /// ```
 public struct TargetHost: Sendable, Hashable, CustomStringConvertible {
-    /// Lower-case host: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// The host in lower case: a name, an IPv4 address, or an IPv6 address in brackets.
     public let name: String
 
-    /// Parses a host, as the authority of a URI has it.
+    /// Parses a host, written as in a URI.
     ///
-    /// - Throws: ``TargetURIError`` if the text is no host, or is more than one: a port, a path, a
+    /// - Throws: ``TargetURIError`` if the text is not a host, or contains a port, a path or a
     ///   scheme.
     public init(_ text: String) throws {
         let target = try TargetURI("http://\(text)/")
-        // A port, a path or a query in the text would make it longer than the host.
+        // With a port, a path or a query, the text would be longer than the host.
         guard target.host.utf8.count == text.utf8.count else { throw TargetURIError(.invalidHost, text: text) }
         name = target.host
     }
 
-    /// Makes the host of a target.
+    /// Creates the host of a target.
     public init(_ target: TargetURI) { name = target.host }
 
-    /// Whether a target has this host.
+    /// Returns whether a target has this host.
     public func covers(_ target: TargetURI) -> Bool { target.host == name }
 
-    /// Whether a key's target has this host, in any partition and with any method.
+    /// Returns whether a key's target has this host, in any partition and for any method.
     public func covers(_ key: CacheKey) -> Bool { covers(key.components.target) }
 
-    /// ``name``.
+    /// The host; see ``name``.
     public var description: String { name }
 }
 
-/// The encoding that a store keeps, beside those of ``TargetPrefix``.
+/// The stored encoding, kept together with encodings of ``TargetPrefix``.
 extension TargetHost {
-    /// The first byte of the encoding. No ``CacheKey/version`` is 0, so it is no prefix's.
+    /// The first byte of the encoding. No ``CacheKey/version`` is 0, so no prefix begins with it.
     static let form: UInt8 = 0
 
-    /// ``form`` and the host, encoded as in a ``CacheKey``.
+    /// ``form`` and then the host, encoded as in a ``CacheKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 4 + name.utf8.count)
         writer.write(byte: Self.form)
@@ -48,11 +48,11 @@ extension TargetHost {
         return writer.bytes
     }
 
-    /// Compares the host behind ``form`` with a key's. It allocates nothing.
+    /// Compares the host after ``form`` with the host in a key. It never allocates.
     static func covers(host: consuming CanonicalCursor, key: UnsafeRawBufferPointer) -> Bool {
         var key = CanonicalCursor(key)
         guard key.byte() == CacheKey.version else { return false }
-        // Partition, method and scheme.
+        // Skip the partition, method and scheme.
         guard let kind = key.byte(), kind == 0 || key.component() != nil, key.component() != nil,
             key.component() != nil, let own = host.component(), let other = key.component()
         else { return false }

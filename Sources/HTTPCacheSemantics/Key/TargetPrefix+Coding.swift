@@ -1,4 +1,4 @@
-/// The encoding that a store keeps. It is compared with stored keys without decoding either.
+/// The stored encoding. It is compared with stored keys without decoding.
 extension TargetPrefix {
     /// Version, scheme, host, port and path with query, encoded as in a ``CacheKey``.
     package var canonicalBytes: [UInt8] {
@@ -9,10 +9,10 @@ extension TargetPrefix {
         return writer.bytes
     }
 
-    /// The encoding of its origin alone; see ``TargetURI/originBytes``.
+    /// The encoding of the origin only; see ``TargetURI/originBytes``.
     package var originBytes: [UInt8] { TargetURI.originBytes(scheme: scheme, host: host, port: port) }
 
-    /// Reads a prefix back from a store; `nil` if the bytes are not one.
+    /// Reads a prefix back from a store. Returns `nil` if the bytes are not a prefix.
     package init?(canonicalBytes: [UInt8]) {
         var reader = CanonicalReader(canonicalBytes)
         guard reader.byte() == CacheKey.version, let scheme = reader.requiredText(), let host = reader.requiredText(),
@@ -29,19 +29,19 @@ extension TargetPrefix {
         self.requestTarget = requestTarget
     }
 
-    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix or of a ``TargetHost``, and of a key. It
-    /// allocates nothing, because a store calls it for entry after entry.
+    /// Does the same as ``covers(_:)-(CacheKey)``, for the encoded bytes of a key and of a prefix
+    /// or ``TargetHost``. It never allocates, because a store calls it for each entry.
     ///
-    /// Bytes that are not a key, or not a prefix, give `false`.
+    /// Bytes that are not a key or not a prefix return `false`.
     package static func covers(prefix: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
         var prefix = CanonicalCursor(prefix)
         guard let form = prefix.byte() else { return false }
         if form == TargetHost.form { return TargetHost.covers(host: prefix, key: key) }
         var key = CanonicalCursor(key)
         guard form == CacheKey.version, key.byte() == CacheKey.version else { return false }
-        // Partition and method.
+        // Skip the partition and method.
         guard let kind = key.byte(), kind == 0 || key.component() != nil, key.component() != nil else { return false }
-        // Scheme, host and port, in one spelling each.
+        // Scheme, host and port each have only one spelling.
         for _ in 0..<2 {
             guard let own = prefix.component(), let other = key.component(), own.elementsEqual(other) else {
                 return false
@@ -60,8 +60,8 @@ extension TargetPrefix {
 }
 
 extension TargetURI {
-    /// A canonical, length-prefixed encoding of scheme, host and port. A store compares it with
-    /// in-flight fetches after a purge by prefix.
+    /// A canonical, length-prefixed encoding of scheme, host and port. After a purge by prefix, a
+    /// store compares it with in-flight fetches.
     package var originBytes: [UInt8] { Self.originBytes(scheme: scheme, host: host, port: port) }
 
     fileprivate static func originBytes(scheme: String, host: String, port: UInt16) -> [UInt8] {
@@ -72,7 +72,7 @@ extension TargetURI {
     }
 }
 
-/// Reads the canonical encoding in place. It checks each length against the bytes that are left.
+/// Reads the canonical encoding in place. Each length is checked against the remaining bytes.
 struct CanonicalCursor {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -85,7 +85,7 @@ struct CanonicalCursor {
         return bytes[position]
     }
 
-    /// `nil` for an absent component too.
+    /// Reads a component. Returns `nil` also if it is absent.
     mutating func component() -> Slice<UnsafeRawBufferPointer>? {
         var number: UInt64 = 0
         var shift: UInt64 = 0

@@ -1,13 +1,16 @@
 extension TargetURI {
     /// Parses an absolute URI.
     ///
-    /// A path with the escape `%00`, or with escapes that do not decode to UTF-8 (`/%FF`), is
-    /// rejected: AsyncHTTPClient asks Foundation for the decoded path, gets an empty string, and
-    /// would send `/` instead. In a query they are harmless, and stay.
+    /// A path that contains `%00`, or escapes that do not decode to UTF-8 (`/%FF`), is rejected:
+    /// AsyncHTTPClient gets the decoded path from Foundation, which returns an empty string, and
+    /// would send `/` instead. In a query such escapes are harmless and stay.
     ///
-    /// - Throws: ``TargetURIError``: not `http` or `https`, no host, user information, a control
-    ///   character, a bad port, a host that is not ASCII, a path that cannot be sent, or longer
-    ///   than 65,535 bytes.
+    /// - Throws: ``TargetURIError`` in these cases:
+    ///   - the scheme is not `http` or `https`;
+    ///   - the host is missing or not ASCII;
+    ///   - the URI has user information, a control character or an invalid port;
+    ///   - the transport cannot send the path;
+    ///   - the URI is longer than 65,535 bytes.
     public init(_ text: String) throws {
         var copy = text
         switch copy.withUTF8({ Self.parse($0) }) {
@@ -16,7 +19,7 @@ extension TargetURI {
         }
     }
 
-    /// Whether ``init(_:)`` accepts ``uri`` without a change.
+    /// Whether ``init(_:)`` accepts ``uri`` unchanged.
     package var parsesUnchanged: Bool {
         var (path, query) = (path, query)
         let isPathAsParsed = path.withUTF8 {
@@ -24,12 +27,12 @@ extension TargetURI {
         }
         guard isPathAsParsed, Self.isDecodable(path) else { return false }
         guard query?.withUTF8({ Self.isEncoded($0[...], allowed: \.isQueryByte) }) ?? true else { return false }
-        // The separators between the parts, the port included, take at most 10 bytes.
+        // The separators between the parts take at most 10 bytes, including the port.
         return 10 + scheme.utf8.count + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0)
             <= Self.maximumLength
     }
 
-    /// The reason for a failure, before the message is made.
+    /// The reason for a failure, before its message is created.
     struct Refusal: Error {
         var code: TargetURIError.Code
     }
@@ -69,7 +72,7 @@ extension TargetURI {
         return .success(target)
     }
 
-    /// Whether the path's escapes decode to UTF-8 without NUL.
+    /// Returns whether the path's escapes decode to UTF-8 without NUL.
     private static func isDecodable(_ path: String) -> Bool {
         var rest = path.utf8[...]
         guard rest.contains(UInt8(ascii: "%")) else { return true }
@@ -94,13 +97,13 @@ extension TargetURI {
         return nil
     }
 
-    /// Whether a valid escape begins there.
+    /// Returns whether a valid escape begins at the index.
     private static func isEscape(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, at index: Int) -> Bool {
         bytes[index] == UInt8(ascii: "%") && bytes.endIndex - index > 2 && bytes[index + 1].isHexDigit
             && bytes[index + 2].isHexDigit
     }
 
-    /// Whether ``encoded(_:allowed:)`` changes nothing.
+    /// Returns whether ``encoded(_:allowed:)`` would change nothing.
     private static func isEncoded(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, allowed: (UInt8) -> Bool) -> Bool {
         for index in bytes.startIndex..<bytes.endIndex where !allowed(bytes[index]) && !isEscape(bytes, at: index) {
             return false
@@ -108,13 +111,14 @@ extension TargetURI {
         return true
     }
 
-    /// Percent-encodes bytes that are not allowed. Valid escapes stay as they are, in either case.
+    /// Percent-encodes the bytes that are not allowed. Valid escapes stay unchanged, in either
+    /// case.
     private static func encoded(
         _ bytes: Slice<UnsafeBufferPointer<UInt8>>,
         allowed: (UInt8) -> Bool
     ) -> String {
-        // Nearly every URI needs no change, so look first: those cost one copy. A range of
-        // integers: `indices` of a slice are not specialised, and cost more than the parsing.
+        // Nearly every URI needs no change, so check first and make only one copy. Use a range of
+        // integers: a slice's `indices` are not specialized and cost more than parsing.
         let indices = bytes.startIndex..<bytes.endIndex
         var extra = 0
         for index in indices where !allowed(bytes[index]) && !isEscape(bytes, at: index) { extra += 2 }

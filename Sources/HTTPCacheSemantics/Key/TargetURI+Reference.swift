@@ -2,8 +2,8 @@ extension TargetURI {
     /// Resolves a reference (`Location`, `Content-Location`) against a base. RFC 3986 §5.2
     ///
     /// Dot segments are removed as §5.2.2 requires, and so is the fragment. An empty reference
-    /// gives the base. Bytes that a request line may contain stay as they are (`|`, `%zz`, `%2e`),
-    /// in the base's part as in the reference's. A space and bytes outside ASCII are
+    /// resolves to the base. Bytes that a request line may contain (`|`, `%zz`, `%2e`) stay
+    /// unchanged, both in the base and in the reference. Spaces and non-ASCII bytes are
     /// percent-encoded.
     ///
     /// ```swift
@@ -11,9 +11,11 @@ extension TargetURI {
     /// TargetURI(reference: "../z#top".utf8, relativeTo: base)?.uri  // "https://a.example/z"
     /// ```
     ///
-    /// - Returns: `nil` if the scheme is not `http` or `https`, the authority is invalid (`http:x`
-    ///   has none), the reference contains a control character, or the result is longer than
-    ///   ``maximumLength``.
+    /// - Returns: `nil` in these cases:
+    ///   - the scheme is not `http` or `https`;
+    ///   - the authority is invalid (`http:x` has none);
+    ///   - the reference contains a control character;
+    ///   - the result is longer than ``maximumLength``.
     public init?(reference: some Collection<UInt8>, relativeTo base: TargetURI) {
         guard reference.count <= Self.maximumLength, !reference.contains(where: \.isControl) else { return nil }
         // The fragment is not sent.
@@ -26,7 +28,7 @@ extension TargetURI {
             if parts.namesAuthority || parts.path.first == UInt8(ascii: "/") {
                 path = parts.path
             } else {
-                // §5.2.3: the base's path up to its last slash. It begins with one.
+                // §5.2.3: the base's path up to its last slash. It always begins with a slash.
                 let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
                 path = path[..<slash] + [UInt8(ascii: "/")] + parts.path
             }
@@ -47,10 +49,10 @@ extension TargetURI {
         self = target
     }
 
-    /// The same target with another query.
+    /// Returns the same target with another query.
     ///
-    /// - Parameter query: the query without `?`; `nil` for none. Bytes that a request line may not
-    ///   contain are percent-encoded.
+    /// - Parameter query: the query without `?`, or `nil` to remove it. Bytes that a request line
+    ///   may not contain are percent-encoded.
     /// - Returns: `nil` if the result is longer than ``maximumLength``.
     public func withQuery(_ query: String?) -> TargetURI? {
         let query = query.map { Self.sendable(Array($0.utf8)) }
@@ -60,7 +62,7 @@ extension TargetURI {
         return TargetURI(scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
-    /// Whether scheme, host and port are the same. RFC 9110 §4.3.1
+    /// Returns whether scheme, host and port are the same. RFC 9110 §4.3.1
     public func hasSameOrigin(as other: TargetURI) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
     }
@@ -91,7 +93,8 @@ extension TargetURI {
         return result.isEmpty ? [slash] : result
     }
 
-    /// Percent-encodes the bytes that a request line may not contain, and nothing else.
+    /// Percent-encodes the bytes that a request line may not contain and leaves all others
+    /// unchanged.
     private static func sendable(_ bytes: [UInt8]) -> String {
         if mayStandInRequestLine(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var result: [UInt8] = []
@@ -106,14 +109,14 @@ extension TargetURI {
     }
 }
 
-/// The parts of a reference; the base gives those that the reference lacks. RFC 3986 §4.1, §5.2.2
+/// The parts of a reference. The base supplies the missing parts. RFC 3986 §4.1, §5.2.2
 private struct ReferenceParts {
     var scheme: String
     var authority: Authority
-    /// The reference has an authority of its own, so the base's path is not used.
+    /// Whether the reference has its own authority, so that the base's path is not used.
     var namesAuthority: Bool
     var path: [UInt8]
-    /// `nil` if there is no `?`.
+    /// The query; `nil` if there is no `?`.
     var query: [UInt8]?
 
     init?(_ bytes: UnsafeBufferPointer<UInt8>, relativeTo base: TargetURI) {
@@ -123,8 +126,8 @@ private struct ReferenceParts {
         var rest = bytes[...]
         let end = rest.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         var namesScheme = false
-        // A colon in the first segment ends a scheme: a relative path must not have a colon in its
-        // first segment. §4.2
+        // A colon in the first segment ends a scheme, because the first segment of a relative path
+        // must not contain a colon. §4.2
         if let colon = rest[..<end].firstIndex(of: UInt8(ascii: ":")) {
             guard let known = TargetURI.scheme(bytes[..<colon]) else { return nil }
             scheme = known

@@ -1,14 +1,14 @@
 public import HTTPTypes
 
 extension TargetURI {
-    /// The target of a request in the form of HTTP/2's pseudo fields.
+    /// Reads the target of a request from the HTTP/2 pseudo-header fields.
     ///
-    /// `nil` if scheme, authority or path is missing or malformed.
+    /// Returns `nil` if the scheme, authority or path is missing or malformed.
     ///
-    /// No byte is re-encoded here: the request is on the wire already or was made by
-    /// ``TargetURI/init(_:)``. A byte that a request line may not contain (a control, a space, one
-    /// outside ASCII, a `#`) gives `nil`, and so does the asterisk-form. Any other byte stays as it
-    /// is, `|` and `%zz` too. Only scheme and host are lower-cased.
+    /// No byte is re-encoded, because the request is already on the wire or was created by
+    /// ``TargetURI/init(_:)``. Bytes that a request line may not contain (a control, a space, a
+    /// non-ASCII byte, a `#`) return `nil`, and so does the asterisk-form. All other bytes stay
+    /// unchanged, including `|` and `%zz`. Only scheme and host are lower-cased.
     public init?(request: HTTPRequest) {
         guard var scheme = request.scheme, var authority = request.authority, var target = request.path else {
             return nil
@@ -31,10 +31,11 @@ extension TargetURI {
         self.init(scheme: known, host: authority.host, port: authority.port, path: parts.path, query: parts.query)
     }
 
-    /// The target of a URL as a client of a gateway may have sent it: no byte is re-encoded, and
+    /// Reads the target of a URL as a gateway's client may have sent it: no byte is re-encoded, and
     /// the fragment is dropped.
     ///
-    /// `nil` if the URL is not absolute, or has a byte that a request line may not contain.
+    /// Returns `nil` if the URL is not absolute, or contains a byte that a request line may not
+    /// contain.
     package init?(verbatim text: String) {
         let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
@@ -42,7 +43,7 @@ extension TargetURI {
         }
         let rest = bytes[colon...].dropFirst(3)
         let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-        // A request's path is cleaned by its type, so nothing that it would change may come to it.
+        // `HTTPRequest` sanitizes its path, so reject bytes that it would change.
         guard Self.mayStandInRequestLine(rest) else { return nil }
         let target = Substring(rest[end...])
         self.init(
@@ -55,10 +56,10 @@ extension TargetURI {
         )
     }
 
-    /// The targets under which a response of this URL may be stored: with its bytes as they are, as
-    /// a gateway stores it, and percent-encoded, as the library does.
+    /// Returns the targets under which a response for this URL may be stored: verbatim, as a
+    /// gateway stores it, and percent-encoded, as the library does.
     ///
-    /// - Returns: one or two, the first of them as they are if that is possible.
+    /// - Returns: one or two targets, the verbatim target first if it is valid.
     /// - Throws: ``TargetURIError`` if there is none.
     package static func readings(of text: String) throws -> [TargetURI] {
         guard let verbatim = TargetURI(verbatim: text) else { return [try TargetURI(text)] }
@@ -66,20 +67,21 @@ extension TargetURI {
         return [verbatim, encoded]
     }
 
-    /// The host and the port of an authority as a key has them, whatever the scheme is; the port is
-    /// `nil` if none is named. RFC 9110 §4.2.4 and §7.2
+    /// Returns an authority's host and port as a key contains them, regardless of the scheme. The
+    /// port is `nil` if the authority has none. RFC 9110 §4.2.4 and §7.2
     ///
-    /// - Returns: `nil` if the bytes are no host with an optional port, or have user information.
+    /// - Returns: `nil` if the bytes are not a host with an optional port, or contain user
+    ///   information.
     package static func hostAndPort(_ authority: UnsafeBufferPointer<UInt8>) -> (host: String, port: UInt16?)? {
-        // No authority names port 0.
+        // Port 0 is never valid, so it can mean "no port".
         guard authority.count < maximumLength - 16,
             case .success(let parsed) = Authority.parse(authority[...], defaultPort: 0)
         else { return nil }
         return (parsed.host, parsed.port == 0 ? nil : parsed.port)
     }
 
-    /// Whether all bytes are visible ASCII other than `#`: a request line may contain them in a
-    /// target, whether or not RFC 3986 allows them.
+    /// Returns whether all bytes are visible ASCII other than `#`. A request line may contain them
+    /// in a target, whether or not RFC 3986 allows them.
     static func mayStandInRequestLine(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }
     }

@@ -1,12 +1,12 @@
 extension TargetURI {
-    /// The target without the parameters of these names, and with the others sorted by name if
-    /// asked.
+    /// Returns the target without the parameters with these names, and optionally with the other
+    /// parameters sorted by name.
     ///
-    /// A parameter is a piece between two `&`. The bytes of the remaining ones do not change, nor
-    /// does the order of those with one name; names are sorted by their decoded bytes. If nothing
-    /// is left, the `?` goes too. A piece that contains `;` or `?` stays, because a server may find
-    /// another parameter behind it; see ``ignoring(_:)`` for a stricter rule. A second call changes
-    /// nothing.
+    /// A parameter is a piece between two `&` signs. The remaining parameters keep their bytes, and
+    /// parameters with the same name keep their order. Sorting uses the decoded bytes of the names.
+    /// If no parameters are left, the `?` is removed too. A piece that contains `;` or `?` stays,
+    /// because a server may find another parameter in it; see ``ignoring(_:)`` for a stricter rule.
+    /// A second call changes nothing.
     ///
     /// - Parameters:
     ///   - dropped: the names of the parameters to remove.
@@ -19,7 +19,7 @@ extension TargetURI {
                 pieces.removeAll { !$0.mayHoldSeparator && dropped.contains($0.name) }
             }
             guard sorts, pieces.count > 1 else { return }
-            // Names are decoded once; equal ones keep their order.
+            // Decode each name once. Equal names keep their order.
             pieces = pieces.map { (name: $0.name, piece: $0) }.enumerated()
                 .sorted { left, right in
                     if left.element.name == right.element.name { return left.offset < right.offset }
@@ -29,12 +29,12 @@ extension TargetURI {
         }
     }
 
-    /// The target for the key, without parameters that make no difference to the response. It is
+    /// Returns the target for the key, without parameters that do not affect the response. It is
     /// not the target that is sent.
     ///
     /// A piece in which a server may read more than one parameter (`session=1;callback=x`,
     /// `session=1%26callback=x`) stays, whatever its name. Otherwise a client could make the origin
-    /// read a parameter that is not in the key, and the response would be served to every client.
+    /// read a parameter that is not in the key, and its response would be served to every client.
     public func ignoring(_ ignored: ParameterNames) -> TargetURI {
         guard query != nil, !ignored.isEmpty else { return self }
         return changingPieces { pieces in pieces.removeAll { ignored.contains($0.name) && !$0.isAmbiguous } }
@@ -58,26 +58,26 @@ extension TargetURI {
 }
 
 extension QueryPiece {
-    /// Whether some servers split this piece. The rest would then be another parameter, which no
+    /// Whether some servers split this piece. Then the rest would be another parameter, which no
     /// rule asked to drop.
     fileprivate var mayHoldSeparator: Bool { bytes.contains { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "?") } }
 }
 
 extension TargetURI {
-    /// The decoded names of the parameters that ``rewritten(dropping:sorting:)`` removes, in their
-    /// order; for people.
+    /// Returns the decoded names of the parameters that ``rewritten(dropping:sorting:)`` removes,
+    /// in order, for people.
     public func droppedNames(_ dropped: ParameterNames) -> [String] {
         names { !$0.mayHoldSeparator && dropped.contains($0.name) }
     }
 
-    /// The decoded names of the parameters that ``ignoring(_:)`` leaves out, in their order; for
+    /// Returns the decoded names of the parameters that ``ignoring(_:)`` removes, in order, for
     /// people.
     public func ignoredNames(_ ignored: ParameterNames) -> [String] {
         names { ignored.contains($0.name) && !$0.isAmbiguous }
     }
 
-    /// Whether a server may read a parameter of one of these names in the query. A piece in which
-    /// some servers read several may contain any.
+    /// Returns whether a server may find a parameter with one of these names in the query. A piece
+    /// in which some servers read several parameters may contain any name.
     package func mayHold(_ names: ParameterNames) -> Bool {
         guard let query else { return false }
         return QueryPiece.split(query).contains { names.contains($0.name) || $0.isAmbiguous }

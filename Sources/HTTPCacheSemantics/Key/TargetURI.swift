@@ -1,10 +1,11 @@
-/// The target URI of a request, as the cache key contains it and the transport sends it, byte for
+/// The target URI of a request. The cache key contains it and the transport sends it, byte for
 /// byte.
 ///
 /// The scheme is `http` or `https`. Parsing lower-cases scheme and host, makes the port explicit
 /// and drops the fragment, which is never sent. It percent-encodes bytes that RFC 3986 does not
-/// allow in their place: a space, `|`, non-ASCII as UTF-8, and a `%` that does not begin a valid
-/// escape. Nothing else is normalised: `/a/../b`, `//`, `%2F` and `%2f` stay as they are.
+/// allow at their position: spaces, `|`, non-ASCII characters as UTF-8, and a `%` that does not
+/// begin a valid escape. Nothing else is normalized: `/a/../b`, `//`, `%2F` and `%2f` stay
+/// unchanged.
 ///
 /// ```swift
 /// let target = try TargetURI("HTTPS://A.example/x|y?q=1#top")
@@ -16,18 +17,18 @@
 public struct TargetURI: Sendable, Hashable {
     /// `http` or `https`.
     public let scheme: String
-    /// Lower-case host: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// The host in lower case: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port; the scheme's default if the URI named none.
+    /// The port; the scheme's default if the URI contains no port.
     public let port: UInt16
-    /// The path, never empty: `/` if the URI had none.
+    /// The path, never empty: `/` if the URI has no path.
     public let path: String
     /// The text after `?`; `nil` if there is no `?`, empty if nothing follows it.
     ///
-    /// The two are different targets.
+    /// These two cases are different targets.
     public let query: String?
 
-    /// The longest target, in bytes, percent-encoding included.
+    /// The maximum length of a target in bytes, including percent-encoding.
     public static let maximumLength = 65_535
 
     init(scheme: String, host: String, port: UInt16, path: String, query: String?) {
@@ -38,27 +39,27 @@ public struct TargetURI: Sendable, Hashable {
         self.query = query
     }
 
-    /// `host` or `host:port`, without the port if it is the scheme's default. RFC 9110 §7.2
+    /// `host` or `host:port`, without the scheme's default port. RFC 9110 §7.2
     public var authority: String { Self.authority(scheme: scheme, host: host, port: port) }
 
-    /// ``authority`` of these parts.
+    /// Returns the ``authority`` of these parts.
     package static func authority(scheme: String, host: String, port: UInt16) -> String {
         port == defaultPort(of: scheme) ? host : "\(host):\(port)"
     }
 
-    /// Path and query as the request line contains them (origin-form). RFC 9112 §3.2.1
+    /// The path and query as the request line contains them (origin-form). RFC 9112 §3.2.1
     public var requestTarget: String {
         guard let query else { return path }
         return "\(path)?\(query)"
     }
 
-    /// The whole URI, without a default port.
+    /// The whole URI, without the default port.
     public var uri: String { "\(scheme)://\(authority)\(requestTarget)" }
 
-    /// The URI for people: the values of secret parameters are replaced by `REDACTED`.
+    /// The URI for people: the values of secret parameters are replaced with `REDACTED`.
     ///
-    /// ``Redaction/secretParameterNames`` and the rules beside it decide which parameters are
-    /// secret. The path does not change.
+    /// ``Redaction/secretParameterNames`` and the related rules decide which parameters are secret.
+    /// The path does not change.
     public var redacted: String {
         guard let query else { return uri }
         return "\(scheme)://\(authority)\(path)?\(Redaction.query(query))"
@@ -67,7 +68,8 @@ public struct TargetURI: Sendable, Hashable {
     /// A canonical, length-prefixed encoding without partition or method. Invalidation and purge
     /// use it.
     ///
-    /// Its first byte is ``CacheKey/version``. Two targets are equal exactly if these bytes are.
+    /// Its first byte is ``CacheKey/version``. Two targets are equal exactly if these bytes are
+    /// equal.
     public var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0))
         writer.write(byte: CacheKey.version)
@@ -79,6 +81,7 @@ public struct TargetURI: Sendable, Hashable {
 }
 
 extension TargetURI: CustomStringConvertible {
-    /// ``redacted``, so that a target written into a message or a log never shows a secret.
+    /// The redacted URI (see ``redacted``), so that a target in a message or a log never shows a
+    /// secret.
     public var description: String { redacted }
 }

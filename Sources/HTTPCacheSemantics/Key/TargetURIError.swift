@@ -1,6 +1,6 @@
-/// The reason why a text is not a target URI.
+/// The reason why a string is not a valid target URI.
 ///
-/// The message contains the text with its secrets redacted.
+/// The message contains the string with its secrets redacted.
 public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -9,12 +9,12 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
 
         /// The scheme is not `http` or `https`, or there is none.
         public static let unsupportedScheme = Code(description: "unsupportedScheme")
-        /// There is no host.
+        /// The host is missing.
         public static let missingHost = Code(description: "missingHost")
-        /// The host is not a name of ASCII letters, digits, `-`, `.`, `_`, `~`, an IPv4 address or
-        /// a bracketed IPv6 address.
+        /// The host is not a name consisting of ASCII letters, digits, `-`, `.`, `_` and `~`, nor
+        /// an IPv4 address or an IPv6 address in brackets.
         public static let invalidHost = Code(description: "invalidHost")
-        /// The port is not a number from 1 to 65,535.
+        /// The port is not a number between 1 and 65,535.
         public static let invalidPort = Code(description: "invalidPort")
         /// The authority contains user information, which HTTP forbids. RFC 9110 §4.2.4
         public static let userInformation = Code(description: "userInformation")
@@ -28,7 +28,7 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// The kind of error.
     public let code: Code
-    /// One sentence that names the text (redacted, at most 200 bytes of it), and then the remedy.
+    /// One sentence that contains the text (redacted, at most 200 bytes), followed by the remedy.
     public let message: String
     /// The message.
     public var description: String { message }

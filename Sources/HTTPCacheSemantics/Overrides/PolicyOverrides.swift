@@ -1,16 +1,16 @@
 /// An operator's rules for responses, which take precedence over the responses' own fields.
 ///
-/// The stored response is not changed; overrides apply whenever it is read. So a change of rules
-/// applies to responses that are stored already, and leaves no trace after it is undone.
+/// The stored response is not changed; overrides apply whenever it is read. A rule change therefore
+/// also applies to responses that are already stored, and undoing it leaves no trace.
 ///
-/// A caller's ``StoredResponseHead/explicitExpiry`` takes precedence over all of them.
+/// A caller's ``StoredResponseHead/explicitExpiry`` takes precedence over all overrides.
 public struct PolicyOverrides: Sendable, Hashable {
-    /// A set of `Cache-Control` directives of responses, and of the other reason that forbids stale
+    /// A set of response directives in `Cache-Control`, and of the other reason that forbids stale
     /// use.
     public struct Directives: OptionSet, Sendable, Hashable {
-        /// One bit for each directive.
+        /// One bit per directive.
         public let rawValue: UInt8
-        /// Makes a set from its bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// `no-store`
         public static let noStore = Directives(rawValue: 1)
@@ -24,7 +24,7 @@ public struct PolicyOverrides: Sendable, Hashable {
         public static let proxyRevalidate = Directives(rawValue: 16)
         /// `s-maxage`
         public static let sMaxage = Directives(rawValue: 32)
-        /// Not a directive: a success of an unsafe method invalidated the response. Only
+        /// Not a directive: a successful unsafe request invalidated the response. Only
         /// ``PolicyOverrides/directivesIgnoredWhenStale`` uses it. RFC 9111 §4.4
         public static let invalidated = Directives(rawValue: 64)
     }
@@ -32,65 +32,66 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// The freshness lifetime, in seconds, of responses with a status below 400, whatever their
     /// fields state. RFC 9111 §4.2.1
     public var lifetime: Int64?
-    /// The freshness lifetime, in seconds, of responses with a status below 400 that state none
-    /// (`max-age`, `s-maxage`, `Expires`). It replaces the heuristic. RFC 9111 §4.2.2
+    /// The freshness lifetime, in seconds, of responses with a status below 400 that state no
+    /// lifetime (`max-age`, `s-maxage`, `Expires`). It replaces the heuristic. RFC 9111 §4.2.2
     public var defaultLifetime: Int64?
-    /// The freshness lifetime, in seconds, of responses with a status from 400 on, whatever their
-    /// fields state; ``CachePolicy/maximumErrorLifetime`` still caps it.
+    /// The freshness lifetime, in seconds, of responses with a status of 400 or above, whatever
+    /// their fields state. ``CachePolicy/maximumErrorLifetime`` still caps it.
     public var errorLifetime: Int64?
-    /// Directives that are ignored.
+    /// The directives to ignore.
     public var ignoredDirectives: Directives = []
-    /// Directives that do not forbid stale use while the origin is unreachable or fails:
-    /// `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`. `private` forbids
-    /// it all the same. RFC 9111 §4.2.4
+    /// The directives that do not forbid stale use while the origin is unreachable or fails:
+    /// `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`. `private` always
+    /// forbids it. RFC 9111 §4.2.4
     ///
-    /// With `no-store`, a success with that directive is stored for this use alone. It is stale
-    /// from the start, whatever lifetime it states, so it is never served while the origin is
-    /// reachable. The *request's* directives are obeyed.
+    /// With `no-store`, a successful response with that directive is stored for this use only. It
+    /// is stale from the start, whatever lifetime it states, so it is never served while the origin
+    /// is reachable. The *request's* directives still apply.
     ///
-    /// With `invalidated`, a response that a success of an unsafe method invalidated is served
-    /// while the origin is unreachable, but never in place of an origin's error. §4.4
+    /// With `invalidated`, a response that a successful unsafe request invalidated is served while
+    /// the origin is unreachable, but never in place of an origin's error. §4.4
     public var directivesIgnoredWhenStale: Directives = []
-    /// How long, in seconds, a stale response is served while it is renewed in the background. It
-    /// replaces the response's own `stale-while-revalidate`. RFC 5861 §3
+    /// How long, in seconds, a stale response is served while it is revalidated in the background.
+    /// It replaces the response's own `stale-while-revalidate`. RFC 5861 §3
     ///
-    /// It does not apply to responses with a status from 400 on; those have ``errorLifetime``.
+    /// It does not apply to responses with a status of 400 or above; ``errorLifetime`` applies to
+    /// them.
     public var staleWhileRevalidate: Int64?
-    /// How stale, in seconds, a response may be that is served in place of an origin's 5xx. It
+    /// The maximum staleness, in seconds, of a response served in place of an origin's 5xx. It
     /// replaces the response's own `stale-if-error`. RFC 5861 §4
     public var staleIfError: Int64?
-    /// How stale, in seconds, a response may be that is served because the origin is unreachable
-    /// (or is asked only on a miss). `nil`: no limit.
+    /// The maximum staleness, in seconds, of a response served because the origin is unreachable
+    /// (or is asked only on a miss). `nil` sets no limit.
     public var maximumStalenessUnreachable: Int64?
-    /// The same limit in the mode `offline`, in which no origin is asked at all.
+    /// The same limit in `offline` mode, in which no origin is contacted.
     public var maximumStalenessOffline: Int64?
-    /// Statuses whose responses are stored.
+    /// The statuses whose responses are stored.
     ///
-    /// `nil`: all that RFC 9111 §3 allows, except those that a client's malformed request can
-    /// provoke (400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505). Those are stored only if
-    /// they are named here.
+    /// `nil` allows every status that RFC 9111 §3 allows, except those that a client's malformed
+    /// request can provoke (400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505). Those are
+    /// stored only if listed here.
     public var statuses: Set<Int>?
-    /// Request fields, in lower case, that select no variant even if `Vary` names them. Their
-    /// values are not stored either.
+    /// The lower-case names of request fields that never select a variant, even if `Vary` lists
+    /// them. Their values are not stored either.
     ///
-    /// With `cookie` among them, a shared cache treats a request with a cookie like one without.
-    /// `authorization` still keeps a response out of it (RFC 9111 §3.5).
+    /// If `cookie` is listed, a shared cache treats a request with a cookie like a request without
+    /// one. `authorization` still keeps a response out of a shared cache (RFC 9111 §3.5).
     public var ignoredFields: Set<String> = []
 
-    /// Makes overrides that change nothing.
+    /// Creates overrides that change nothing.
     public init() {}
 
     /// Whether the overrides change nothing.
     public var isEmpty: Bool { self == PolicyOverrides() }
 
-    /// Whether the overrides give a lifetime to a response of this status, so that no heuristic is
-    /// needed.
+    /// Returns whether the overrides give a lifetime to a response with this status, so that no
+    /// heuristic is needed.
     func statesLifetime(status code: Int) -> Bool {
         code < 400 ? lifetime != nil || defaultLifetime != nil : errorLifetime != nil
     }
 
-    /// Whether the overrides, and not the response, decide how long a response of this status is
-    /// fresh. A lifetime of 0 replaces nothing: the response is validated before each use.
+    /// Returns whether the overrides, not the response, decide how long a response with this status
+    /// is fresh. A lifetime of 0 replaces nothing: the response is validated before each use.
     ///
     /// - Parameter isStated: whether the response states a lifetime.
     func replacesLifetime(status code: Int, isStated: Bool) -> Bool {
@@ -98,16 +99,17 @@ public struct PolicyOverrides: Sendable, Hashable {
         return seconds ?? 0 > 0
     }
 
-    /// Whether a success with `no-store` is stored, to be served while the origin is unreachable.
+    /// Whether a successful response with `no-store` is stored, to be served while the origin is
+    /// unreachable.
     var keepsNoStore: Bool { directivesIgnoredWhenStale.contains(.noStore) }
 
-    /// Whether cookies make no difference to responses.
+    /// Whether cookies do not affect responses.
     var ignoresCookie: Bool { ignoredFields.contains("cookie") }
 
-    /// The limit that a staleness (in milliseconds) exceeds, by its name in a configuration file;
+    /// Returns the configuration name of the limit that a staleness (in milliseconds) exceeds, or
     /// `nil` if it exceeds none.
     ///
-    /// - Parameter extended: the seconds that replace a lower limit, unless that is 0.
+    /// - Parameter extended: the seconds that replace a lower limit, unless that limit is 0.
     func exceededBudget(staleness: Int64, isOffline: Bool, extended: Int64 = 0) -> String? {
         guard var seconds = isOffline ? maximumStalenessOffline : maximumStalenessUnreachable, staleness > 0 else {
             return nil
@@ -118,9 +120,10 @@ public struct PolicyOverrides: Sendable, Hashable {
     }
 }
 
-/// Gives the overrides for a response. The policy calls it whenever it reads one.
+/// Provides the overrides for a response. The policy calls it whenever it reads a response.
 public protocol PolicyOverriding: AnyObject, Sendable {
-    /// Whether the overrides depend on the content type. If not, the policy does not look it up.
+    /// Whether the overrides depend on the content type. If not, the policy does not look up the
+    /// content type.
     var dependsOnContentType: Bool { get }
 
     /// - Parameter contentType: the response's `Content-Type` as received; `nil` if it has none.

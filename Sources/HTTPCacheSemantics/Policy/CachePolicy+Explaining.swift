@@ -2,9 +2,9 @@ package import HTTPTypes
 
 /// An instant at which the result of ``CachePolicy/reuse(of:for:at:)`` may change.
 package struct TurningPoint: Sendable, Hashable {
-    /// The directive whose time ends; ``freshness`` for the lifetime itself.
+    /// The directive whose time ends, or ``freshness`` for the lifetime itself.
     package var ending: String
-    /// The first instant after it.
+    /// The first instant after the end.
     package var instant: Timestamp
 
     /// The end of the freshness lifetime.
@@ -16,26 +16,26 @@ package struct TurningPoint: Sendable, Hashable {
     }
 }
 
-/// The fields of a response from which its freshness was calculated, as received. RFC 9111 §4.2
+/// The response fields from which freshness was calculated, as received. RFC 9111 §4.2
 package struct FreshnessGrounds: Sendable, Hashable {
-    /// `date_value`, if there is a valid `Date`.
+    /// `date_value`, if the `Date` is valid.
     package var date: Timestamp?
-    /// `age_value` in milliseconds, if there is a valid `Age`.
+    /// `age_value` in milliseconds, if the `Age` is valid.
     package var age: Int64?
-    /// The fields that give the lifetime.
+    /// The fields that state the lifetime.
     package var lifetimeFields: HTTPFields
-    /// Whether the lifetime was cut to ``CachePolicy/maximumErrorLifetime``.
+    /// Whether the lifetime was capped at ``CachePolicy/maximumErrorLifetime``.
     package var isCapped: Bool
 }
 
 /// Explains the policy's decisions to people. Nothing is decided here.
 extension CachePolicy {
-    /// The request fields, in lower case, because of which a stored response does not match a
-    /// request.
+    /// Returns the lower-case names of the request fields that keep a stored response from matching
+    /// a request.
     ///
-    /// `*` stands for `Vary: *`, and `vary` for a malformed one. RFC 9111 §4.1
+    /// `*` represents `Vary: *`, and `vary` a malformed `Vary`. RFC 9111 §4.1
     ///
-    /// Each name is compared as if `Vary` named it alone.
+    /// Each name is compared as if it were the only name in `Vary`.
     package func differingFields(of stored: StoredResponseHead, _ request: HTTPRequest) -> [String] {
         var matcher = VariantMatcher(self, request)
         guard !matcher.matches(stored) else { return [] }
@@ -55,15 +55,15 @@ extension CachePolicy {
         return differing.isEmpty ? [HTTPField.Name.vary.canonicalName] : differing
     }
 
-    /// The request fields, in lower case, that `Vary` names, and the client's scheme if it is
-    /// recorded. RFC 9111 §4.1
+    /// Returns the lower-case names of the request fields in `Vary`, and the name of the client
+    /// scheme if it is recorded. RFC 9111 §4.1
     package func varyNames(of stored: StoredResponseHead) -> [String] {
         let (names, scheme) = (FieldNameList(.vary, in: stored.fields).names, HTTPField.Name.clientScheme)
         let isRecorded = stored.selectingFields.contains(scheme) && !names.contains(scheme.canonicalName)
         return isRecorded ? names + [scheme.canonicalName] : names
     }
 
-    /// The fields behind the freshness of a response.
+    /// Returns the fields that determine a response's freshness.
     package func freshnessGrounds(of stored: StoredResponseHead) -> FreshnessGrounds {
         let fields = read(stored)
         let lifetime = freshnessLifetime(of: stored)
@@ -84,20 +84,20 @@ extension CachePolicy {
         )
     }
 
-    /// The field that gives the directives: the targeted one that decides, or `cache-control`. RFC
-    /// 9213 §2.2
+    /// Returns the name of the field with the directives: the targeted field that applies, or
+    /// `cache-control`. RFC 9213 §2.2
     private func directivesField(of fields: HTTPFields) -> String {
         targetedFields.first { ResponseDirectives(targeted: [$0], in: fields) != nil } ?? "cache-control"
     }
 
-    /// How stale, in milliseconds, a rule allows a response to be that is served in place of an
-    /// origin's error; `nil` if no rule states it. RFC 5861 §4
+    /// Returns the staleness, in milliseconds, up to which a rule allows a response to be served in
+    /// place of an origin's error, or `nil` if no rule sets it. RFC 5861 §4
     package func errorBudget(of stored: StoredResponseHead) -> Int64? {
         overrides(of: stored.fields)?.staleIfError.map { DeltaSeconds(seconds: $0).milliseconds }
     }
 
-    /// The instants at which the result of ``reuse(of:for:at:)`` may change, past ones included, in
-    /// no particular order.
+    /// Returns the instants at which the result of ``reuse(of:for:at:)`` may change, including past
+    /// instants, in no particular order.
     ///
     /// Some may change nothing: call ``reuse(of:for:at:)`` to find out.
     package func turningPoints(of stored: StoredResponseHead, for request: HTTPRequest) -> [TurningPoint] {
@@ -107,7 +107,7 @@ extension CachePolicy {
         var points = [TurningPoint(ending: TurningPoint.freshness, instant: end)]
         func add(_ ending: String, _ seconds: DeltaSeconds?, after start: Timestamp = end) {
             guard let seconds else { return }
-            // A limit is inclusive: the first instant after it is the next one.
+            // A limit is inclusive, so the next instant is the first one after it.
             points.append(TurningPoint(ending: ending, instant: start.adding(milliseconds: seconds.milliseconds + 1)))
         }
         let overrides = fields.overrides
@@ -134,7 +134,8 @@ extension CachePolicy {
         return points
     }
 
-    /// The instant at which a share of the lifetime is over; `nil` if there is no such instant.
+    /// Returns the instant at which a share of the lifetime has passed, or `nil` if there is no
+    /// such instant.
     package func turningPoint(of stored: StoredResponseHead, after share: Double) -> TurningPoint? {
         let freshness = freshness(of: stored, at: stored.responseTime)
         let elapsed = (Double(freshness.lifetime.milliseconds) * share).rounded(.up)

@@ -1,26 +1,26 @@
 public import HTTPTypes
 
-/// The fields that are never stored. RFC 9111 §3.1
+/// The rules for fields that are never stored. RFC 9111 §3.1
 package enum FieldRules {
-    /// The number of fields from which on none is added: `HTTPFields` traps at 65,535.
+    /// The maximum number of fields. `HTTPFields` traps at 65,535.
     static let maximumCount = 65_000
 
-    /// Whether programs may read the name as another one, because it has a character other than a
-    /// letter, a digit or a hyphen.
+    /// Returns whether programs may read the name as a different one, because it contains a
+    /// character other than a letter, a digit or a hyphen.
     ///
-    /// CGI writes names with `_` in place of hyphens (RFC 3875 §4.1.18), and some servers write it
-    /// in place of every character that a variable's name cannot have. To lighttpd
-    /// `X.Forwarded.Host` and `X~Forwarded~Host` are `HTTP_X_FORWARDED_HOST`, and to PHP some are.
+    /// CGI writes names with `_` in place of hyphens (RFC 3875 §4.1.18), and some servers replace
+    /// every character that a variable name cannot contain. lighttpd reads `X.Forwarded.Host` and
+    /// `X~Forwarded~Host` as `HTTP_X_FORWARDED_HOST`; PHP does the same for some names.
     ///
-    /// - Parameter canonicalName: in lower case.
+    /// - Parameter canonicalName: the name in lower case.
     package static func isReadAsAnother(_ canonicalName: String) -> Bool {
         !canonicalName.utf8.allSatisfy { $0.isAlpha || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
-    /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`,
-    /// because trailers are not stored.
+    /// Returns whether the field is hop-by-hop (RFC 9110 §7.6.1) or between a client and a proxy.
+    /// `Trailer` counts too, because trailers are not stored.
     package static func isHopByHop(_ canonicalName: String) -> Bool {
-        // Lengths first: this runs for every field of every message.
+        // Compare lengths first: this runs for every field of every message.
         switch canonicalName.utf8.count {
         case 2: canonicalName == "te"
         case 7: canonicalName == "trailer" || canonicalName == "upgrade"
@@ -35,10 +35,10 @@ package enum FieldRules {
         }
     }
 
-    /// Fields that `Connection` cannot remove. Without them a stored response would be fresher,
-    /// more widely usable, or other than its origin stated.
+    /// Returns whether `Connection` cannot remove the field. Without it, a stored response would be
+    /// fresher, more widely usable, or different from what its origin stated.
     ///
-    /// RFC 9110 §7.6.1 forbids senders to name them.
+    /// RFC 9110 §7.6.1 forbids senders from listing these fields.
     static func isProtected(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "age", "cache-control", "cdn-cache-control", "date", "etag", "expires", "last-modified", "vary": true
@@ -47,8 +47,8 @@ package enum FieldRules {
         }
     }
 
-    /// Fields of a 304 that never replace stored ones: they describe the stored bytes. RFC 9111
-    /// §3.2
+    /// Returns whether a 304 never replaces the stored field, because the field describes the
+    /// stored bytes. RFC 9111 §3.2
     static func isFixedByContent(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "content-encoding", "content-length", "content-range": true
@@ -58,20 +58,24 @@ package enum FieldRules {
 }
 
 extension CachePolicy {
-    /// The response's fields that are stored, in wire order.
+    /// Returns the response's fields that are stored, in wire order.
     ///
-    /// The result lacks `Connection`, the fields that it nominates, and the other hop-by-hop and
-    /// proxy fields of RFC 9111 §3.1. In a shared cache it also lacks the fields that `private="…"`
-    /// names (§5.2.2.7). Fields that a qualified `no-cache="…"` names stay: they are served once
-    /// the response was validated (§5.2.2.4), and ``servedFields(of:age:isValidated:)`` leaves them
-    /// out until then. `Connection` cannot remove fields that caching itself depends on
-    /// (`Cache-Control`, ``targetedFields``, `Vary`, `Date`, …).
+    /// These fields are removed:
+    ///
+    /// - `Connection` and the fields that it lists;
+    /// - the other hop-by-hop and proxy fields in RFC 9111 §3.1;
+    /// - in a shared cache, the fields that `private="…"` lists (§5.2.2.7).
+    ///
+    /// Fields that a qualified `no-cache="…"` lists stay: they are served after the response was
+    /// validated (§5.2.2.4), and ``servedFields(of:age:isValidated:)`` leaves them out until then.
+    /// `Connection` cannot remove fields on which caching depends (`Cache-Control`,
+    /// ``targetedFields``, `Vary`, `Date`, …).
     public func storedFields(of response: HTTPResponse) -> HTTPFields {
         storable(response.headerFields, directives(of: response.headerFields))
     }
 
     func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
-        // Sets, so that a thousand names from a peer cost no more than their bytes.
+        // Use sets, so that a thousand names from a peer cost no more than their bytes.
         let nominated = Set(FieldNameList.nominated(in: fields))
         var withheld: Set<String> = []
         if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
@@ -90,11 +94,11 @@ extension CachePolicy {
         FieldRules.isProtected(canonicalName) || targetedFields.contains(canonicalName)
     }
 
-    /// The request's fields that `Vary` nominates, as they are stored with the response. RFC 9111
-    /// §4.1
+    /// Returns the request's fields that `Vary` lists, as they are stored with the response. RFC
+    /// 9111 §4.1
     ///
-    /// They are normalised as ``matchesVariant(_:_:)`` compares them, with one line for each name,
-    /// sorted by name, so that equal selections are equal values.
+    /// They are normalized in the same way as for ``matchesVariant(_:_:)``, with one line per name
+    /// and sorted by name, so that equal selections are equal values.
     public func selectingFields(of request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
         selectingFields(
             of: request,
@@ -103,10 +107,10 @@ extension CachePolicy {
         )
     }
 
-    /// The names of the fields by which a response is selected: those in `Vary` that no rule
+    /// Returns the names of the fields that select a response: the names in `Vary` that no rule
     /// ignores, in lower case and sorted. RFC 9111 §4.1
     ///
-    /// - Returns: `nil` if no request matches: for `*`, and for a list that is malformed.
+    /// - Returns: `nil` if no request matches, because `Vary` is `*` or malformed.
     package func selectingNames(of fields: HTTPFields) -> [String]? {
         let vary = FieldNameList(.vary, in: fields)
         guard !vary.hasWildcard, !vary.hasMalformedMember else { return nil }
@@ -114,7 +118,7 @@ extension CachePolicy {
         return withScheme(vary.names).filter { !ignored.contains($0) }.sorted()
     }
 
-    /// The request's fields of these names, in the form of ``selectingFields(of:for:)``.
+    /// Returns the request's fields with these names, in the form of ``selectingFields(of:for:)``.
     ///
     /// - Parameter names: in lower case and sorted: see ``selectingNames(of:)``.
     package func selectingFields(of request: HTTPRequest, named names: [String]) -> HTTPFields {
@@ -134,16 +138,16 @@ extension CachePolicy {
         return result
     }
 
-    /// The fields that are served from store: the stored fields, with `Age` replaced by the current
-    /// age in whole seconds. RFC 9111 §4, §5.1
+    /// Returns the fields to serve from the store: the stored fields, with `Age` replaced by the
+    /// current age in whole seconds. RFC 9111 §4, §5.1
     ///
-    /// A response that arrived without `Date` gets the time of receipt, as RFC 9110 §6.6.1 asks of
-    /// a recipient with a clock.
+    /// A response that arrived without `Date` gets the time of receipt, as RFC 9110 §6.6.1 requires
+    /// of a recipient with a clock.
     ///
-    /// The fields that a qualified `no-cache="…"` names are left out until the response was
-    /// validated for this request (RFC 9111 §5.2.2.4). If it names a field that gives the others
+    /// The fields that a qualified `no-cache="…"` lists are left out until the response was
+    /// validated for this request (RFC 9111 §5.2.2.4). If one of these fields gives the others
     /// their meaning (`Content-Type`, `Content-Encoding`, `Vary`, …), the whole response needs
-    /// validation instead, so that no half-described response is ever sent.
+    /// validation instead, so an incomplete description is never sent.
     ///
     /// - Parameter isValidated: whether the origin has just confirmed the response for this
     ///   request.
@@ -153,7 +157,7 @@ extension CachePolicy {
         isValidated: Bool = false
     ) -> HTTPFields {
         guard stored.fields.count < FieldRules.maximumCount else { return stored.fields }
-        // One copy of the fields, changed in place: this runs for every hit.
+        // Copy the fields once and change the copy in place: this runs for every hit.
         var result = stored.fields
         let ageField = HTTPField(name: .age, value: "\(DeltaSeconds(seconds: age.milliseconds / 1000).seconds)")
         var ageIndex: Int?
@@ -184,7 +188,7 @@ extension CachePolicy {
             result.append(ageField)
         }
         if !hasDate { result.append(HTTPField(name: .date, value: HTTPDate.format(stored.responseTime))) }
-        // A caller that set the expiry has thereby lifted `no-cache`.
+        // By setting the expiry, the caller has overridden `no-cache`.
         if mayWithhold, !isValidated, stored.explicitExpiry == nil,
             case .fields(let names) = directives(of: stored.fields).noCache
         {
@@ -198,11 +202,11 @@ extension CachePolicy {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether the line may contain `no-cache=`: whether it contains `he=`, in which no other
-    /// directive's name ends.
+    /// Whether the line may contain `no-cache=`. It checks for `he=`, because no other directive's
+    /// name ends with `he`.
     ///
-    /// This spares nearly every hit the parsing. It looks at every third byte only: one that is
-    /// none of the three letters rules out all places that cover it.
+    /// This saves nearly every hit from parsing. It checks only every third byte: a byte that is
+    /// none of the three characters rules out every position that overlaps it.
     fileprivate var mayQualifyNoCache: Bool {
         var index = 2
         while index < count {
@@ -218,7 +222,7 @@ extension UnsafeBufferPointer<UInt8> {
             }
             index += 3
         }
-        // The last one or two bytes, which the loop may have skipped.
+        // Check the last one or two bytes, which the loop may have skipped.
         return count >= 3 && (isNoCacheEnd(before: count - 1) || isNoCacheEnd(before: count - 2))
     }
 

@@ -1,12 +1,12 @@
 public import HTTPTypes
 
 extension FieldRules {
-    /// Request fields that `Connection` cannot remove: those in the key, those that authenticate,
-    /// those that state the source of the request, and those that its meaning depends on.
+    /// Returns whether `Connection` cannot remove the request field. Protected fields are part of
+    /// the key, authenticate the request, state its source or determine its meaning.
     ///
-    /// Otherwise a client could make its `Authorization` or `X-Forwarded-For` vanish between the
-    /// cache, which saw it, and the origin, which then responds for another user. RFC 9110 §7.6.1
-    /// forbids senders to name end-to-end fields.
+    /// Otherwise a client could remove its `Authorization` or `X-Forwarded-For` between the cache,
+    /// which saw it, and the origin, which would then respond for another user. RFC 9110 §7.6.1
+    /// forbids senders from listing end-to-end fields.
     static func isProtectedInRequests(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "authorization", "cookie", "host", "cache-control", "pragma", "range": true
@@ -20,29 +20,30 @@ extension FieldRules {
 }
 
 extension CachePolicy {
-    /// The request's fields that are forwarded to the origin, in wire order: all but the hop-by-hop
-    /// ones and those that `Connection` nominates. RFC 9110 §7.6.1
+    /// Returns the request fields to forward to the origin, in wire order, without hop-by-hop
+    /// fields and fields that `Connection` lists. RFC 9110 §7.6.1
     ///
-    /// `Connection` removes no field that is in the key, authenticates or protects. Whatever it
-    /// names, these stay: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`, the
-    /// `Accept` fields, `Origin`, `Expect`, `Max-Forwards`, `Forwarded`, `Via`, `X-Forwarded-…`,
-    /// `X-Real-IP`, `Range`, `If-…` and `Content-…`.
+    /// `Connection` removes no field that is part of the key, authenticates or protects. These
+    /// always stay, even if listed: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`,
+    /// the `Accept` fields, `Origin`, `Expect`, `Max-Forwards`, `Forwarded`, `Via`,
+    /// `X-Forwarded-…`, `X-Real-IP`, `Range`, `If-…` and `Content-…`.
     public static func forwardedFields(of request: HTTPFields) -> HTTPFields {
         forwardedFields(of: request) { _ in false }
     }
 
-    /// The same without fields that a gateway drops for reasons of its own.
+    /// Returns the same fields without those that a gateway drops for its own reasons.
     ///
-    /// - Parameter isDropped: whether the gateway drops the field with a name, given in lower case.
+    /// - Parameter isDropped: returns whether the gateway drops the field with this lower-case
+    ///   name.
     package static func forwardedFields(of request: HTTPFields, without isDropped: (String) -> Bool) -> HTTPFields {
         withoutHopByHop(request, dropping: isDropped, keeping: FieldRules.isProtectedInRequests)
     }
 
-    /// The response's fields that are forwarded to the client, in wire order: all but the
-    /// hop-by-hop ones and those that `Connection` nominates. RFC 9110 §7.6.1
+    /// Returns the response fields to forward to the client, in wire order, without hop-by-hop
+    /// fields and fields that `Connection` lists. RFC 9110 §7.6.1
     ///
-    /// `Connection` removes no `Set-Cookie`, and no field that caching or the content's meaning
-    /// depends on (``storedFields(of:)`` keeps the same fields).
+    /// `Connection` removes no `Set-Cookie`, and no field on which caching or the content's meaning
+    /// depends (``storedFields(of:)`` keeps the same fields).
     public func forwardedResponseFields(of response: HTTPFields) -> HTTPFields {
         Self.withoutHopByHop(response, dropping: { _ in false }) { isProtected($0) || $0 == "set-cookie" }
     }
@@ -53,17 +54,17 @@ extension CachePolicy {
         keeping isProtected: (String) -> Bool
     ) -> HTTPFields {
         let nominated = FieldNameList.nominated(in: fields)
-        // A set if there are many, so that a thousand names from a peer cost no more than their
+        // Use a set for long lists, so that a thousand names from a peer cost no more than their
         // bytes.
         let many = nominated.count > 8 ? Set(nominated) : nil
         func ends(_ name: String) -> Bool {
             FieldRules.isHopByHop(name) || isDropped(name)
                 || (!nominated.isEmpty && (many?.contains(name) ?? nominated.contains(name)) && !isProtected(name))
         }
-        // Most messages have no such field: they were here before, or come from a store.
+        // Most messages have no such field: they were filtered before or come from a store.
         guard let first = fields.indices.first(where: { ends(fields[$0].name.canonicalName) }) else { return fields }
         var result = HTTPFields()
-        // Room for the fields that a gateway adds.
+        // Reserve room for the fields that a gateway adds.
         result.reserveCapacity(fields.count + 4)
         for index in fields.indices where index < first || !ends(fields[index].name.canonicalName) {
             result.append(fields[index])

@@ -1,35 +1,38 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The stored response freshened by a 304: its fields updated **and** added to, its times
-    /// replaced, its invalidation lifted. RFC 9111 §4.3.4, §3.2
+    /// Returns the stored response freshened by a 304: its fields are updated **and** added to, its
+    /// times are replaced, and its invalidation is cleared. RFC 9111 §4.3.4, §3.2
     ///
-    /// Every field of the 304 replaces all stored lines of its name. Exceptions are the fields that
-    /// §3.1 keeps out of a store (hop-by-hop, nominated by `Connection`, named by `private="…"` in
-    /// a shared cache) and those that describe the stored bytes (`Content-Encoding`,
-    /// `Content-Length`, `Content-Range`).
+    /// Each field of the 304 replaces all stored lines with its name, except:
     ///
-    /// If the 304 has no `Age`, the stored one is removed. If it has no `Date`, it gets the time of
-    /// receipt, because the response would otherwise be old at once.
+    /// - fields that §3.1 excludes from storage (hop-by-hop, listed by `Connection`, listed by
+    ///   `private="…"` in a shared cache);
+    /// - fields that describe the stored bytes (`Content-Encoding`, `Content-Length`,
+    ///   `Content-Range`).
     ///
-    /// In a shared cache a `Set-Cookie` of the 304 is for the client whose request was validated.
-    /// It is stored only if the freshened response is for all (`public` or `s-maxage`), as
-    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` requires of a new
-    /// one.
+    /// If the 304 has no `Age`, the stored `Age` is removed. If it has no `Date`, it gets the time
+    /// of receipt; otherwise the response would be old immediately.
     ///
-    /// `Vary` is replaced only if `request` is given, because the selecting fields must be those of
-    /// the new `Vary`. The caller renews ``StoredResponseHead/explicitExpiry``; it does not change
-    /// here.
+    /// In a shared cache, a `Set-Cookie` in the 304 is meant for the client whose request was
+    /// validated. It is stored only if the freshened response may be shared with everyone (`public`
+    /// or `s-maxage`), as ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``
+    /// requires for a new response.
     ///
-    /// - Parameter request: the request that was validated, as its caller presented it. With it, a
-    ///   304 without any validator is rejected if the caller's own entity tags were sent too: the
-    ///   304 may be about one of those.
-    /// - Parameter isForOthers: whether the stored response is also served to others than the
-    ///   principal whose request was validated. Then a private cache too stores a `Set-Cookie` only
-    ///   if the response is for all, and a 304 with `private` freshens nothing.
-    /// - Returns: `nil` if the 304 is not about this stored response: its status is another, or
-    ///   none of its validators is the stored one. A 304 without any validator is otherwise taken
-    ///   to be about it, because only this response's validators were sent.
+    /// `Vary` is replaced only if `request` is given, because the selecting fields must match the
+    /// new `Vary`. The caller renews ``StoredResponseHead/explicitExpiry``; this function does not
+    /// change it.
+    ///
+    /// - Parameter request: the validated request, as its caller presented it. If it is given and
+    ///   the caller's own entity tags were sent too, a 304 without validators is rejected, because
+    ///   it may refer to one of those tags.
+    /// - Parameter isForOthers: whether the stored response is also served to principals other than
+    ///   the one whose request was validated. If so, a private cache also stores a `Set-Cookie`
+    ///   only if the response may be shared with everyone, and a 304 with `private` freshens
+    ///   nothing.
+    /// - Returns: `nil` if the response is not about this stored response: its status is not 304,
+    ///   or none of its validators matches. A 304 without validators is otherwise assumed to match,
+    ///   because only this response's validators were sent.
     public func freshened(
         _ stored: StoredResponseHead,
         by notModified: HTTPResponse,
@@ -51,7 +54,8 @@ extension CachePolicy {
         )
     }
 
-    /// Updates the stored fields with those of a 304 or a HEAD. RFC 9111 §3.2
+    /// Returns the stored response with its fields updated by those of a 304 or of a response to
+    /// HEAD. RFC 9111 §3.2
     func updated(
         _ stored: StoredResponseHead,
         with fields: HTTPFields,
@@ -74,15 +78,15 @@ extension CachePolicy {
         var result = stored
         result.fields.removeAll { $0.name == .age || ($0.name != .setCookie && update.contains($0.name)) }
         let setsCookie = update.contains(.setCookie)
-        // Added without `Set-Cookie` first: the directives of the whole decide whether it may stay.
+        // Add the other fields first: the combined directives decide whether `Set-Cookie` may stay.
         result.fields.append(contentsOf: update.filter { $0.name != .setCookie })
         let allowsSharing = self.directives(of: result.fields).allowsSharing
         if setsCookie, kind == .private ? !isForOthers || allowsSharing : storesSetCookie && allowsSharing {
             result.fields.removeAll { $0.name == .setCookie }
             result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
         }
-        // An update without `Cache-Control` keeps the stored one, and the fields that it calls
-        // private.
+        // An update without `Cache-Control` keeps the stored directives, so the fields that
+        // `private` lists are removed again.
         if kind == .shared, case .fields(let names) = self.directives(of: result.fields).isPrivate {
             let withheld = Set(names)
             result.fields.removeAll { withheld.contains($0.name.canonicalName) }
@@ -100,7 +104,7 @@ extension CachePolicy {
         return result
     }
 
-    /// Whether the 304's validators allow it to be about this response. RFC 9111 §4.3.4
+    /// Returns whether the 304's validators match this stored response. RFC 9111 §4.3.4
     private func isAbout(
         _ stored: StoredResponseHead,
         _ fields: HTTPFields,
@@ -111,13 +115,13 @@ extension CachePolicy {
         let hasSameDate = sameLastModified(stored, fields, received: received)
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields) else {
-                // A value that is not a tag was never sent for comparison. It matters only if it is
+                // A value that is not a tag was never sent for comparison. It matches only if it is
                 // repeated unchanged.
                 return hasSameDate ?? fields[values: .eTag].haveSameBytes(as: stored.fields[values: .eTag])
             }
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }
             if let storedTag { return storedTag.weaklyEquals(tag) }
-            // A new weak tag proves nothing; the date must decide.
+            // A new weak tag proves nothing, so the date must decide.
             return hasSameDate ?? false
         }
         if let hasSameDate { return hasSameDate }
@@ -125,9 +129,9 @@ extension CachePolicy {
         return Self.callersTags(of: request, beside: storedTag).isEmpty
     }
 
-    /// Whether the response has the stored `Last-Modified`.
+    /// Returns whether the response has the stored `Last-Modified`.
     ///
-    /// `nil` if it has none; one that is not a date is not the stored one.
+    /// Returns `nil` if the response has no such field, `false` if either value is not a date.
     func sameLastModified(_ stored: StoredResponseHead, _ fields: HTTPFields, received: Timestamp) -> Bool? {
         guard fields.contains(.lastModified) else { return nil }
         guard let new = StoredFields(fields, received: received, targeted: []).lastModified,

@@ -1,60 +1,61 @@
 internal import HTTPTypes
 
 extension CachePolicy {
-    /// How long the response is fresh, counted from when the origin made it. RFC 9111 §4.2.1
+    /// Returns the response's freshness lifetime, counted from its creation at the origin. RFC 9111
+    /// §4.2.1
     ///
-    /// The first of these that exists is used:
+    /// The first of these that exists applies:
     ///
     /// 1. the caller's ``StoredResponseHead/explicitExpiry``;
-    /// 2. an operator's ``PolicyOverrides/lifetime`` (from 400 on
+    /// 2. an operator's ``PolicyOverrides/lifetime`` (for a status of 400 or above
     ///    ``PolicyOverrides/errorLifetime``);
     /// 3. `s-maxage` in a shared cache;
     /// 4. `max-age`;
-    /// 5. `Expires` − `Date` (the time of receipt if there is no valid `Date`);
+    /// 5. `Expires` − `Date` (or the time of receipt if there is no valid `Date`);
     /// 6. an operator's ``PolicyOverrides/defaultLifetime``;
     /// 7. a heuristic (§4.2.2).
     ///
-    /// If a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are used and `Expires`
-    /// is ignored. For 400, 405, 413, 414, 501 and their kind only the caller's lifetime may exceed
-    /// ``maximumErrorLifetime``.
+    /// If a targeted field applies (RFC 9213), its `s-maxage` and `max-age` are used and `Expires`
+    /// is ignored. For 400, 405, 413, 414, 501 and similar statuses, only the caller's lifetime may
+    /// exceed ``maximumErrorLifetime``.
     ///
-    /// A malformed directive gives zero, and so does an `Expires` that is not a date or is
-    /// repeated. If a directive is repeated, its smallest value is used. A response with `no-store`
-    /// that is stored because an operator lifts it (``PolicyOverrides/directivesIgnoredWhenStale``)
-    /// has no lifetime.
+    /// A malformed directive gives zero, and so does an `Expires` that is repeated or not a date.
+    /// If a directive is repeated, its smallest value applies. A response with `no-store` that is
+    /// stored only because an operator overrides the directive
+    /// (``PolicyOverrides/directivesIgnoredWhenStale``) has no lifetime.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
         let fields = read(stored)
         return lifetime(of: stored, fields, age(of: stored, fields, at: stored.responseTime))
     }
 
-    /// How old the response is. RFC 9111 §4.2.3
+    /// Returns the response's age. RFC 9111 §4.2.3
     ///
-    /// A clock that was set back never makes an age negative; one that was set forward ages the
-    /// response. At ``Timestamp/distantFuture`` every response has the greatest age. So does one
-    /// whose time of receipt is ahead of the clock by more than ``Timestamp/clockTolerance``: it
-    /// arrived while the clock was wrong, and its age is unknown. The exception is a response that
-    /// the caller never lets expire.
+    /// - Setting the clock back never makes an age negative; setting it forward ages the response.
+    /// - At ``Timestamp/distantFuture`` every response has the maximum age.
+    /// - A time of receipt that is ahead of the clock by more than ``Timestamp/clockTolerance``
+    ///   also gives the maximum age: the response arrived while the clock was wrong, so its age is
+    ///   unknown. The exception is a response that the caller never lets expire.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {
         age(of: stored, read(stored), at: now)
     }
 
-    /// Lifetime and age at an instant.
+    /// Returns the lifetime and the age at an instant.
     public func freshness(of stored: StoredResponseHead, at now: Timestamp) -> Freshness {
         freshness(of: stored, read(stored), at: now)
     }
 
-    /// The instant from which the stored response is stale (`distantFuture`: never). A store
-    /// indexes it.
+    /// Returns the instant from which the stored response is stale (`distantFuture` if never). A
+    /// store indexes it.
     ///
-    /// Only time matters here: `no-cache` and an invalidation, which require validation sooner, do
-    /// not change it. It holds unless the clock is set back behind the time of receipt: see
-    /// ``currentAge(of:at:)``.
+    /// Only time matters here: `no-cache` and an invalidation, which require validation earlier, do
+    /// not change it. The result is valid unless the clock is set back to before the time of
+    /// receipt: see ``currentAge(of:at:)``.
     public func freshUntil(_ stored: StoredResponseHead) -> Timestamp {
         if let explicitExpiry = stored.explicitExpiry { return explicitExpiry }
         let fields = read(stored)
         let age = age(of: stored, fields, at: stored.responseTime)
         let lifetime = lifetime(of: stored, fields, age).milliseconds
-        // Counted from the time of receipt, so without the resident time.
+        // Counted from the time of receipt, so the resident time is not included.
         return stored.responseTime.adding(milliseconds: saturatingDifference(lifetime, age.correctedInitialAge))
     }
 
@@ -69,7 +70,7 @@ extension CachePolicy {
         _ age: CurrentAge
     ) -> FreshnessLifetime {
         if let expiry = stored.explicitExpiry {
-            // So that "lifetime > age" means exactly "now is before the expiry".
+            // The result makes "lifetime > age" mean exactly "now is before the expiry".
             guard expiry < .distantFuture else { return FreshnessLifetime(milliseconds: .max, source: .explicitExpiry) }
             let rest = expiry.milliseconds(since: stored.responseTime)
             return FreshnessLifetime(
@@ -87,7 +88,7 @@ extension CachePolicy {
         return result
     }
 
-    /// The lifetime that an operator sets, whatever the response states.
+    /// Returns the lifetime that an operator sets, whatever the response states.
     private func rulesLifetime(of stored: StoredResponseHead, _ overrides: PolicyOverrides?) -> FreshnessLifetime? {
         guard let overrides else { return nil }
         let seconds = stored.status.code < 400 ? overrides.lifetime : overrides.errorLifetime
@@ -122,8 +123,8 @@ extension CachePolicy {
         }
     }
 
-    /// A lifetime by heuristic (RFC 9111 §4.2.2): only if nothing explicit was stated, for statuses
-    /// that allow it or with `public`.
+    /// Returns a heuristic lifetime if nothing explicit was stated and either the status allows it
+    /// or the response is `public`. RFC 9111 §4.2.2
     private func heuristicLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
         let none = FreshnessLifetime(milliseconds: 0, source: .none)
         guard let lastModified = fields.lastModified,
@@ -133,25 +134,26 @@ extension CachePolicy {
         let cap = DeltaSeconds(seconds: maximumHeuristicLifetime).milliseconds
         guard unchanged > 0, cap > 0, heuristicFraction > 0 else { return none }
         let share = Double(unchanged) * min(heuristicFraction, 1)
-        // Compared as floating-point numbers first: converting one that is too large would trap.
+        // Compare as floating-point numbers first: converting a number that is too large would
+        // trap.
         let milliseconds = share < Double(cap) ? Int64(share) : cap
         return milliseconds > 0 ? FreshnessLifetime(milliseconds: milliseconds, source: .heuristic) : none
     }
 
-    /// RFC 9111 §4.2.3, its variables in its order.
+    /// Calculates the age with the variables of RFC 9111 §4.2.3, in the same order.
     private func age(of stored: StoredResponseHead, _ fields: StoredFields, at now: Timestamp) -> CurrentAge {
         let dateValue = fields.date ?? stored.responseTime
-        // `Date` has whole seconds only, so a difference of less than a second is no sign of age.
-        // Compare whole seconds: otherwise every response would start up to a second old, and one
-        // with `max-age=1` would often be stale at once.
+        // `Date` has whole seconds only, so a difference of less than a second does not indicate
+        // age. Compare whole seconds: otherwise every response would start up to a second old, and
+        // responses with `max-age=1` would often be stale immediately.
         let responseSecond = stored.responseTime.milliseconds.dividedDown(by: 1000).quotient
         let dateSecond = dateValue.milliseconds.dividedDown(by: 1000).quotient
         let apparentAge = max(0, Timestamp(seconds: responseSecond).milliseconds(since: Timestamp(seconds: dateSecond)))
         let responseDelay = max(0, stored.responseTime.milliseconds(since: stored.requestTime))
         let correctedAgeValue = saturatingSum(fields.age?.milliseconds ?? 0, responseDelay)
         let correctedInitialAge = max(apparentAge, correctedAgeValue)
-        // After the last instant nothing can expire any more. So at that instant nothing is fresh,
-        // which matches an index of `freshUntil`.
+        // Nothing can expire after the last possible instant, so nothing is fresh at that instant.
+        // This matches an index on `freshUntil`.
         let isUnknown = stored.responseTime.isAhead(of: now) && stored.explicitExpiry != .distantFuture
         let residentTime =
             now < .distantFuture && !isUnknown ? max(0, now.milliseconds(since: stored.responseTime)) : .max
@@ -166,13 +168,13 @@ extension CachePolicy {
     }
 }
 
-/// The difference, clamped to what `Int64` holds.
+/// Returns the difference, clamped to the range of `Int64`.
 func saturatingDifference(_ left: Int64, _ right: Int64) -> Int64 {
     let (difference, overflow) = left.subtractingReportingOverflow(right)
     return overflow ? (left < right ? .min : .max) : difference
 }
 
-/// The sum, clamped to what `Int64` holds.
+/// Returns the sum, clamped to the range of `Int64`.
 func saturatingSum(_ left: Int64, _ right: Int64) -> Int64 {
     let (sum, overflow) = left.addingReportingOverflow(right)
     return overflow ? (right < 0 ? .min : .max) : sum

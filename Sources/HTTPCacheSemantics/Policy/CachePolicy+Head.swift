@@ -2,40 +2,43 @@ public import HTTPTypes
 
 /// The effect of a response to HEAD on a stored response. RFC 9111 §4.3.5
 public enum HeadUpdate: Sendable, Hashable {
-    /// The HEAD is about the same representation: the stored response gets this head.
+    /// The response describes the same representation, so the stored response gets this head.
     case freshen(StoredResponseHead)
-    /// The representation has changed: the stored response becomes stale. RFC 9111 §4.3.5
+    /// The representation has changed, so the stored response becomes stale. RFC 9111 §4.3.5
     case invalidate
-    /// The HEAD does not concern the stored response.
+    /// The response does not concern the stored response.
     case unrelated
 }
 
 extension CachePolicy {
-    /// The effect of a HEAD's response on one stored response that could have served its request.
-    /// RFC 9111 §4.3.5
+    /// Returns the effect of a response to HEAD on a stored response that could have served the
+    /// request. RFC 9111 §4.3.5
     ///
-    /// Only a 200 to HEAD has an effect. It updates the stored fields, as a 304 does, under three
-    /// conditions: a validator that it brings (`ETag`, `Last-Modified`) is the stored one, no
-    /// validator contradicts, and its `Content-Length`, if it has one, is the stored length. A
-    /// validator or a length that is not the stored one invalidates.
+    /// Only a 200 has an effect. It updates the stored fields, as a 304 does, if all of these hold:
     ///
-    /// **A response without validators freshens nothing.** RFC 9111 would let it, because it
-    /// contradicts nothing. But then one HEAD in each lifetime would put new fields on an old body
-    /// forever, and that body would look new. If such a response describes another representation
-    /// (its type, coding, language or digest), the stored one is invalidated, as §4.3.5 permits. If
-    /// it describes the same one, or nothing, the stored response keeps its own age and lifetime. A
-    /// missing field is not a difference: RFC 9110 §9.3.2 lets a server leave out fields for which
-    /// it would have to generate the content.
+    /// - at least one of its validators (`ETag`, `Last-Modified`) matches the stored validator;
+    /// - no validator differs;
+    /// - its `Content-Length`, if present, is the stored length.
     ///
-    /// In a shared cache a response to a request with credentials updates nothing unless it is for
-    /// all: §3.5 would not let it be stored either. A stored partial response (206) is not updated,
-    /// because its fields describe a part.
+    /// A validator or a length that differs invalidates the stored response.
+    ///
+    /// **A response without validators freshens nothing.** RFC 9111 allows it, because nothing
+    /// differs. But then one HEAD per lifetime could put new fields on an old body indefinitely,
+    /// and the body would look new. If such a response describes another representation (its type,
+    /// coding, language or digest), the stored response is invalidated, as §4.3.5 permits. If it
+    /// describes the same representation, or nothing, the stored response keeps its age and
+    /// lifetime. A missing field is not a difference: RFC 9110 §9.3.2 lets a server omit fields for
+    /// which it would have to generate the content.
+    ///
+    /// In a shared cache, a response to a request with credentials updates nothing unless it may be
+    /// shared with everyone; §3.5 would not allow storing it either. A stored partial response
+    /// (206) is not updated, because its fields describe a part.
     ///
     /// - Parameters:
     ///   - stored: a stored response under the request's key that ``matchesVariant(_:_:)`` the
     ///     request.
     ///   - bodyLength: the stored body's length in bytes.
-    ///   - request: the HEAD, as its caller presented it.
+    ///   - request: the HEAD request, as its caller presented it.
     ///   - isForOthers: see ``freshened(_:by:requestTime:responseTime:request:isForOthers:)``.
     public func headUpdate(
         of stored: StoredResponseHead,
@@ -71,7 +74,7 @@ extension CachePolicy {
         case .bytes, .malformed: return .invalidate
         }
         if stored.status.code == 206 { return .unrelated }
-        // The stored response was not a success, and now the resource has one.
+        // The stored response is not a 200, but the resource now returns 200.
         guard stored.status.code == 200 else { return .invalidate }
         guard validators == .same else {
             return Self.describesAnother(than: stored, fields) ? .invalidate : .unrelated
@@ -87,11 +90,11 @@ extension CachePolicy {
         return updated.map(HeadUpdate.freshen) ?? .unrelated
     }
 
-    /// The result of comparing a response's validators with the stored ones.
+    /// The result of comparing a response's validators with the stored validators.
     private enum ValidatorComparison {
-        /// The response has none.
+        /// The response has no validators.
         case absent
-        /// Each of them is the stored one.
+        /// All its validators match.
         case same
         case different
     }
@@ -107,17 +110,17 @@ extension CachePolicy {
         return tag == true || date == true ? .same : .absent
     }
 
-    /// Whether the response has the stored `ETag`.
+    /// Returns whether the response has the stored `ETag`.
     ///
-    /// `nil` if it has none; a malformed one is not the stored one.
+    /// Returns `nil` if it has none; a malformed `ETag` never matches.
     private static func sameEntityTag(_ stored: StoredResponseHead, _ fields: HTTPFields) -> Bool? {
         guard fields.contains(.eTag) else { return nil }
         guard let tag = EntityTag(fields), let storedTag = EntityTag(stored.fields) else { return false }
-        // A strong tag names exact bytes, so a weak stored one is not enough.
+        // A strong tag identifies exact bytes, so a weak stored tag does not match it.
         return tag.isWeak ? storedTag.weaklyEquals(tag) : storedTag.stronglyEquals(tag)
     }
 
-    /// Whether a field that distinguishes representations has another value than the stored one.
+    /// Returns whether a field that distinguishes representations differs from the stored field.
     /// RFC 9110 §8, RFC 9530
     private static func describesAnother(than stored: StoredResponseHead, _ fields: HTTPFields) -> Bool {
         fields.contains { field in

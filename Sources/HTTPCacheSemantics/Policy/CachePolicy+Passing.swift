@@ -1,20 +1,20 @@
 extension CachePolicy {
-    /// Whether no cache that ``obeysCacheControlAlone`` stores a response with this line as its
-    /// only `Cache-Control`, whatever its other fields.
+    /// Returns whether no cache that ``obeysCacheControlAlone`` stores a response whose only
+    /// `Cache-Control` line is this one, whatever its other fields.
     ///
-    /// That is so for `no-store` without `must-understand`, which lifts it. RFC 9111 §5.2.2.5,
-    /// §5.2.2.3
+    /// This is the case for `no-store` without `must-understand`, which overrides it. RFC 9111
+    /// §5.2.2.5, §5.2.2.3
     package static func forbidsStoring(cacheControl bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var directives = ResponseDirectives()
         directives.addLine(bytes)
         return directives.noStore && !directives.mustUnderstand
     }
 
-    /// The suffix of the targeted fields' names, for a search without a policy. RFC 9213 §3
+    /// The suffix in the names of targeted fields, for a search without a policy. RFC 9213 §3
     package static let targetedSuffix = "-cache-control"
 
-    /// Whether `Cache-Control` alone decides about a response that has no field of
-    /// ``targetedSuffix``: there is no other targeted field, and no operator's rule.
+    /// Whether only `Cache-Control` decides about a response without a field that ends in
+    /// ``targetedSuffix``: no other targeted field and no operator's rule applies.
     package var obeysCacheControlAlone: Bool {
         overriding == nil && targetedFields.allSatisfy { $0.hasSuffix(Self.targetedSuffix) }
     }

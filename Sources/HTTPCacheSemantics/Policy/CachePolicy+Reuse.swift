@@ -1,53 +1,60 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// Decides whether `stored` may serve `request` at `now`. The variant has been selected
-    /// already.
+    /// Decides whether `stored` may serve `request` at `now`. The caller has already selected the
+    /// variant.
     ///
-    /// If there are several reasons to validate, the response's come first (RFC 9211: `fwd=request`
-    /// is for a response that was fresh). The order is: invalidated; stale (unless the request's
-    /// `max-stale` or else the response's `stale-while-revalidate` allows it); the response's
-    /// `no-cache`; then the request's `no-cache`, `max-age`, `min-fresh`; then its `Cookie`.
-    /// `max-age=0` always validates, an `immutable` response too: RFC 8246 §2.1 leaves that signal
+    /// If several reasons require validation, those of the response come first (in RFC 9211,
+    /// `fwd=request` is for a response that was fresh). The order is:
+    ///
+    /// 1. the response was invalidated;
+    /// 2. it is stale, unless the request's `max-stale` or else the response's
+    ///    `stale-while-revalidate` allows it;
+    /// 3. the response's `no-cache`;
+    /// 4. the request's `no-cache`, `max-age` or `min-fresh`;
+    /// 5. the request's `Cookie`.
+    ///
+    /// `max-age=0` always validates, even an `immutable` response: RFC 8246 §2.1 leaves that signal
     /// to the client. The request's `no-store` concerns storing and changes nothing here.
     ///
-    /// **`s-maxage` beside `stale-…`.** `s-maxage` implies `proxy-revalidate` (RFC 9111 §5.2.2.10).
+    /// **`s-maxage` with `stale-…`.** `s-maxage` implies `proxy-revalidate` (RFC 9111 §5.2.2.10).
     /// But origins write `s-maxage=1, stale-while-revalidate=60` to ask a shared cache for stale
-    /// use. So an explicit `stale-while-revalidate` or `stale-if-error` is the origin's permission
-    /// for its own seconds, and takes precedence over what `s-maxage` implies. An explicit
-    /// `must-revalidate` or `proxy-revalidate` takes precedence over both. Without such an
-    /// extension `s-maxage` forbids stale use.
+    /// use. An explicit `stale-while-revalidate` or `stale-if-error` is therefore the origin's
+    /// permission for that many seconds and takes precedence over the implied directive. An
+    /// explicit `must-revalidate` or `proxy-revalidate` takes precedence over both. Without such an
+    /// extension, `s-maxage` forbids stale use.
     ///
     /// **A qualified `no-cache="…"`** requires no validation; ``servedFields(of:age:isValidated:)``
-    /// leaves out the fields that it names. If it names a field that the response needs
+    /// leaves out the fields that it lists. If it lists a field that the response needs
     /// (`Content-Type`, `Vary`, …), it is treated as unqualified, as §5.2.2.4 allows.
     ///
     /// **A request with `Cookie`** in a shared cache is served without validation only from a
-    /// response that is explicitly for all (`public`, or `s-maxage` with a number above 0): the
-    /// response may depend on the cookie, and not every origin states that in `Vary`. This is
-    /// stricter than the RFC. A request with `Authorization` is served.
+    /// response that is explicitly shareable (`public`, or `s-maxage` above 0), because the
+    /// response may depend on the cookie and not every origin says so in `Vary`. This is stricter
+    /// than the RFC. A request with `Authorization` is served.
     ///
     /// **A response to a request with credentials** (``StoredResponseHead/sharingBasis``) is served
-    /// without validation only while the directive on which sharing rests counts. If a rule lifts
-    /// that directive after it was stored, it is validated by each request, and never served stale.
-    /// §3.5
+    /// without validation only while the directive that permits sharing is in effect. If a rule
+    /// later overrides that directive, every request validates the response, and it is never served
+    /// stale. §3.5
     ///
-    /// **An invalidation by a success of an unsafe method** forbids stale use as a directive does,
-    /// before all of them. ``PolicyOverrides/directivesIgnoredWhenStale`` lifts it as it lifts a
-    /// directive. A response that was invalidated otherwise may be used stale, as if its lifetime
-    /// were over. RFC 9111 §4.4
+    /// **An invalidation by a successful unsafe request** forbids stale use like a directive and is
+    /// checked before all directives. ``PolicyOverrides/directivesIgnoredWhenStale`` overrides it
+    /// like a directive. A response that was invalidated for another reason may be used stale, as
+    /// if its lifetime had ended. RFC 9111 §4.4
     ///
-    /// **An ``StoredResponseHead/explicitExpiry``** lifts the response's own `no-cache` and
+    /// **An ``StoredResponseHead/explicitExpiry``** overrides the response's own `no-cache` and
     /// `must-revalidate`, and its `stale-while-revalidate` does not extend the caller's limit. The
     /// request's directives still apply.
     ///
     /// **An operator's rules** (``PolicyOverrides``) take precedence over the response's own
     /// fields. But ``PolicyOverrides/directivesIgnoredWhenStale`` applies only while the origin is
-    /// unreachable or fails. While it is reachable, a stale response is validated as its directives
-    /// require.
+    /// unreachable or fails. While the origin is reachable, a stale response is validated as its
+    /// directives require.
     ///
-    /// **An operator's extension** (``extendedStaleness``) raises limits and `stale-if-error`, and
-    /// lifts no prohibition: unlike the origin's own `stale-if-error` it leaves `s-maxage` binding.
+    /// **An operator's extension** (``extendedStaleness``) raises limits and `stale-if-error` but
+    /// overrides no prohibition. Unlike the origin's own `stale-if-error`, it leaves `s-maxage` in
+    /// effect.
     ///
     /// RFC 9111 §4, §4.2.4, §5.2; RFC 5861.
     public func reuse(of stored: StoredResponseHead, for request: HTTPRequest, at now: Timestamp) -> Reuse {
@@ -93,11 +100,11 @@ extension CachePolicy {
         )
     }
 
-    /// Whether the response's own fields forbid stale use, and which; the request does not matter
-    /// here. RFC 9111 §4.2.4
+    /// Returns whether the response's own fields forbid stale use, and which directive does. The
+    /// request does not matter here. RFC 9111 §4.2.4
     ///
     /// Time does not matter either: a `stale-if-error` or `stale-while-revalidate` of any length
-    /// lifts what `s-maxage` implies. ``reuse(of:for:at:)`` knows for how long.
+    /// overrides the directive that `s-maxage` implies. ``reuse(of:for:at:)`` applies the length.
     public func staleUse(of stored: StoredResponseHead) -> Reuse.StaleUse {
         let fields = read(stored)
         let extensions = extensions(of: stored, fields, staleness: 0)
@@ -109,92 +116,92 @@ extension CachePolicy {
         )
     }
 
-    /// Whether the response may serve requests that waited for another request's fetch.
+    /// Returns whether the response may serve requests that waited for another request's fetch.
     ///
-    /// A response that requires validation before every reuse may not, nor may one with `no-store`.
-    /// RFC 9111 §4
+    /// A response that requires validation before every reuse, or that has `no-store`, may not
+    /// serve them. RFC 9111 §4
     public func mayServeCollapsed(_ stored: StoredResponseHead) -> Bool {
         if stored.explicitExpiry != nil { return true }
         let directives = directives(of: stored.fields)
         return !directives.forbidsUnvalidatedUse && !directives.forbidsStorage
     }
 
-    /// Whether the response has `immutable`: its origin will not change it while it is fresh, so
-    /// eager refresh and background validation of it are wasted. RFC 8246 §2
+    /// Returns whether the response has `immutable`: its origin will not change it while it is
+    /// fresh, so an eager refresh or background validation would be wasted. RFC 8246 §2
     ///
     /// It changes nothing for a stale response, nor for a request that requires validation.
     public func isImmutable(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).immutable
     }
 
-    /// Whether the response is marked as shareable: `public`, or `s-maxage` with a number above 0.
-    /// RFC 9111 §5.2.2.9, §5.2.2.10
+    /// Returns whether the response is marked as shareable: `public`, or `s-maxage` above 0. RFC
+    /// 9111 §5.2.2.9, §5.2.2.10
     public func allowsSharing(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).allowsSharing
     }
 
-    /// Whether the response is for the requesting user only: `private`, or a `no-store` that was
-    /// lifted. RFC 9111 §5.2.2.7, §5.2.2.5
+    /// Returns whether the response is only for the requesting user: `private`, or a `no-store`
+    /// that an operator overrides. RFC 9111 §5.2.2.7, §5.2.2.5
     public func isForOneUser(_ stored: StoredResponseHead) -> Bool {
         let directives = directives(of: stored.fields)
         return directives.isWhollyPrivate || directives.forbidsStorage
     }
 
-    /// Whether the request accepts a stored response or a 504 only, and no forwarding. RFC 9111
-    /// §5.2.1.7
+    /// Returns whether the request accepts only a stored response or a 504, without forwarding. RFC
+    /// 9111 §5.2.1.7
     public func isOnlyIfCached(_ request: HTTPRequest) -> Bool {
         RequestDirectives(request.headerFields).onlyIfCached
     }
 
-    /// Whether a request by itself requires validation of a stale response of this age in
-    /// milliseconds, or a fresher one: `no-cache`, `max-age`, `min-fresh`. RFC 9111 §5.2.1
+    /// Returns whether a request itself requires validation of a response with this age (in
+    /// milliseconds), or a fresher response: `no-cache`, `max-age`, `min-fresh`. RFC 9111 §5.2.1
     package func asksForValidation(_ request: HTTPRequest, at age: Int64) -> Bool {
         let requested = RequestDirectives(request.headerFields)
         if requested.noCache || requested.minFresh != nil { return true }
         return requested.maxAge.map { $0 == .zero || age > $0.milliseconds } ?? false
     }
 
-    /// The reasons that forbid stale use; the raw value is the reason's name.
+    /// The reasons that forbid stale use. The raw value is the reason's name.
     private enum Prohibition: String {
-        /// The origin reported that the resource has another state now. RFC 9111 §4.4
+        /// The origin reported that the resource has changed. RFC 9111 §4.4
         case invalidated
-        /// It is shared because of a directive that a rule lifts. RFC 9111 §3.5
+        /// The response is shared because of a directive that a rule overrides. RFC 9111 §3.5
         case credentials
-        // Explicit: nothing lifts these.
+        // Explicit directives: the response's extensions do not override them.
         case mustRevalidate = "must-revalidate"
         case noCache = "no-cache"
         case noStore = "no-store"
         case isPrivate = "private"
         case proxyRevalidate = "proxy-revalidate"
         case cookie
-        /// Only implied, so the response's extensions lift it. RFC 9111 §5.2.2.10
+        /// Only implied, so the response's extensions override it. RFC 9111 §5.2.2.10
         case sMaxage = "s-maxage"
     }
 
-    /// The response's extensions that cover a staleness. RFC 5861
+    /// The response's extensions that cover a given staleness. RFC 5861
     private struct StaleExtensions {
         var whileRevalidate: Bool
         var ifError: Bool
     }
 
-    /// - Parameter despite: directives that an operator has lifted.
+    /// - Parameter despite: the directives that an operator overrides.
     private func prohibition(
         _ fields: StoredFields,
         _ stored: StoredResponseHead,
         despite: PolicyOverrides.Directives = []
     ) -> Prohibition? {
-        // Nothing lifts it. `decision` relies on its being the first.
+        // Nothing overrides this reason. `decision` relies on it being checked first.
         if isWithheld(stored, fields) { return .credentials }
         let directives = fields.directives
-        // The one place that decides whether an invalidated response may be served. It precedes the
-        // caller's expiry, which was for the earlier state of the resource.
+        // The only check of whether an invalidated response may be served. It precedes the caller's
+        // expiry, which was for the previous state of the resource.
         if stored.invalidation == .unsafeMethod, !despite.contains(.invalidated) { return .invalidated }
         if stored.explicitExpiry != nil { return nil }
         if directives.mustRevalidate, !despite.contains(.mustRevalidate) { return .mustRevalidate }
         if directives.forbidsUnvalidatedUse, !despite.contains(.noCache) { return .noCache }
         if directives.forbidsStorage, !despite.contains(.noStore) { return .noStore }
         guard kind == .shared else { return nil }
-        // No operator may lift `private`: the response is another user's.
+        // An operator cannot override `private`, because the response belongs to another user.
         if directives.isWhollyPrivate { return .isPrivate }
         if directives.proxyRevalidate, !despite.contains(.proxyRevalidate) { return .proxyRevalidate }
         return directives.sMaxage == nil || despite.contains(.sMaxage) ? nil : .sMaxage
@@ -214,16 +221,16 @@ extension CachePolicy {
         staleness: Int64
     ) -> StaleExtensions {
         let (directives, overrides) = (fields.directives, fields.overrides)
-        // Otherwise a capped error would live on, stale, for as long as its origin likes.
+        // Otherwise the origin could extend a capped error, stale, for as long as it likes.
         guard !StatusRules.needsExplicitFreshness(stored.status.code) else {
             return StaleExtensions(whileRevalidate: false, ifError: false)
         }
-        // An operator's rules for stale responses are meant for good ones: an old error must not be
-        // served only because no request came earlier.
+        // An operator's rules for stale responses are meant for good responses: an old error must
+        // not be served just because no request arrived earlier.
         let isErrorOfRule =
             stored.status.code >= 400 && overrides?.staleWhileRevalidate != nil
-        // The origin's own extensions lift what `s-maxage` implies. A rule's do not if sharing
-        // rests on `s-maxage`. RFC 9111 §3.5
+        // The origin's own extensions override the directive that `s-maxage` implies. A rule's
+        // extensions do not if sharing depends on `s-maxage`. RFC 9111 §3.5
         let isBound = stored.sharingBasis == .directives && kind == .shared && !directives.isPublic
         return StaleExtensions(
             whileRevalidate: stored.explicitExpiry == nil && !isErrorOfRule
@@ -234,7 +241,7 @@ extension CachePolicy {
         )
     }
 
-    /// Whether an operator's extension covers a staleness in place of an origin's error.
+    /// Returns whether an operator's extension allows this staleness in place of an origin's error.
     private func isExtendedOnError(
         _ stored: StoredResponseHead,
         _ overrides: PolicyOverrides?,
@@ -259,7 +266,7 @@ extension CachePolicy {
         if prohibition == .credentials { return .validate(.responseCredentials) }
         var decision = Reuse.Decision.fresh
         if !freshness.isFresh {
-            // `stale-if-error` permits nothing here: no error has happened yet.
+            // `stale-if-error` permits nothing here, because no error has occurred yet.
             guard forbidding(prohibition, isPermitted: extensions.whileRevalidate) == nil else {
                 return .validate(.stale)
             }
@@ -293,8 +300,8 @@ extension CachePolicy {
         }
     }
 
-    /// Whether a limit covers a staleness. Zero seconds (or a malformed number) permit nothing, not
-    /// even the instant at which the response becomes stale.
+    /// Returns whether a limit covers a staleness. Zero seconds (or a malformed number) permit
+    /// nothing, not even the instant at which the response becomes stale.
     private static func covers(_ limit: DeltaSeconds?, staleness: Int64) -> Bool {
         guard let limit, limit > .zero else { return false }
         return staleness <= limit.milliseconds
@@ -302,18 +309,18 @@ extension CachePolicy {
 }
 
 extension Freshness {
-    /// The time to live; the smallest value is raised by one so that it can be negated.
+    /// The time to live. The minimum value is raised by one so that it can be negated.
     var clampedTimeToLive: Int64 { max(timeToLive, -Int64.max) }
 }
 
 extension ResponseDirectives {
-    /// Whether a stored response has `no-store`: a 304 brought it, or an operator lifted it. (With
-    /// `must-understand` it may have been stored by right.)
+    /// Whether a stored response has `no-store`: a 304 added it, or an operator overrides it. (With
+    /// `must-understand`, storing it may have been allowed.)
     var forbidsStorage: Bool { noStore && !mustUnderstand }
 
-    /// Whether `no-cache` forbids use without validation. The qualified form does so if it names a
-    /// field without which the response is misread, because that cannot be left out. RFC 9111
-    /// §5.2.2.4
+    /// Whether `no-cache` forbids use without validation. The qualified form does so if it lists a
+    /// field that the response cannot be interpreted without, because such a field cannot be left
+    /// out. RFC 9111 §5.2.2.4
     var forbidsUnvalidatedUse: Bool {
         switch noCache {
         case .absent: false
@@ -322,10 +329,10 @@ extension ResponseDirectives {
         }
     }
 
-    /// Whether `private` has no field names. (Comparing the enum would compare lists.)
+    /// Whether `private` is unqualified. (Comparing the enum would compare lists.)
     var isWhollyPrivate: Bool { if case .whole = isPrivate { true } else { false } }
 
-    /// Whether the response is explicitly for all. `s-maxage=0` asks shared caches to ask the
-    /// origin each time, so it marks nothing as shareable; nor does an invalid number.
+    /// Whether the response is explicitly shareable. `s-maxage=0` tells shared caches to revalidate
+    /// on every request, so it marks nothing as shareable; neither does an invalid number.
     var allowsSharing: Bool { isPublic || sMaxage ?? .zero > .zero }
 }

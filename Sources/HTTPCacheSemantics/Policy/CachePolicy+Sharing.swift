@@ -1,41 +1,45 @@
 internal import HTTPTypes
 
-/// The basis on which a cache serves a stored response to others than the client whose request
-/// brought it. RFC 9111 §3.5
+/// The basis on which a cache serves a stored response to clients other than the original
+/// requester. RFC 9111 §3.5
 public enum SharingBasis: Sendable, Hashable, CaseIterable {
-    /// No directive is needed: the request had no credentials, or the response is stored for its
-    /// principal alone.
+    /// No directive is needed: the request had no credentials, or the response is stored only for
+    /// its principal.
     case noCredentials
-    /// The request had credentials, so sharing rests on the response's directives.
+    /// The request had credentials, so sharing depends on the response's directives.
     case directives
-    /// Not known, because the program that stored the response did not record it.
+    /// Unknown, because the program that stored the response did not record it.
     case unrecorded
 }
 
-/// The one place that decides which directives share a response to a request with credentials. It
-/// is asked when such a response is stored, and again whenever it is read.
+/// The only place that decides which directives allow sharing a response to a request with
+/// credentials. It is checked when such a response is stored, and again whenever it is read.
 extension CachePolicy {
-    /// Whether these directives share a response to a request with credentials. RFC 9111 §3.5
+    /// Returns whether these directives allow sharing a response to a request with credentials. RFC
+    /// 9111 §3.5
     ///
     /// §3.5 demands that the cache "conforms to the requirements of that directive for that
-    /// response". So `must-revalidate` and `s-maxage` count only while nothing lifts them: no rule
-    /// and no caller sets the lifetime, ``PolicyOverrides/directivesIgnoredWhenStale`` does not
-    /// name them, and ``PolicyOverrides/ignoredDirectives`` names no directive of the response.
-    /// `public` requires nothing. `s-maxage=0` never shares: it asks shared caches to ask the
-    /// origin each time.
+    /// response". So `must-revalidate` and `s-maxage` count only if nothing overrides them:
+    ///
+    /// - no rule and no caller sets the lifetime;
+    /// - ``PolicyOverrides/directivesIgnoredWhenStale`` does not include them;
+    /// - ``PolicyOverrides/ignoredDirectives`` includes no directive of the response.
+    ///
+    /// `public` requires nothing. `s-maxage=0` never allows sharing, because it tells shared caches
+    /// to revalidate on every request.
     ///
     /// - Parameters:
-    ///   - directives: with the overrides applied.
-    ///   - isLifetimeReplaced: see ``PolicyOverrides/replacesLifetime(status:isStated:)``; also if
-    ///     the caller set an expiry.
-    ///   - countsMustRevalidate: `false` for a request with a cookie, which §3.5 is not about.
+    ///   - directives: the directives with overrides applied.
+    ///   - isLifetimeReplaced: see ``PolicyOverrides/replacesLifetime(status:isStated:)``; also
+    ///     `true` if the caller set an expiry.
+    ///   - countsMustRevalidate: `false` for a request with a cookie, which §3.5 does not cover.
     func sharesWithCredentials(
         _ directives: ResponseDirectives,
         _ overrides: PolicyOverrides?,
         isLifetimeReplaced: Bool,
         countsMustRevalidate: Bool = true
     ) -> Bool {
-        // It is kept for offline use, for the requester alone.
+        // It is kept for offline use, only for the requester.
         if directives.forbidsStorage { return false }
         if directives.isPublic { return true }
         guard kind == .shared else { return directives.allowsSharing }
@@ -45,8 +49,8 @@ extension CachePolicy {
         return countsMustRevalidate && directives.mustRevalidate && !lifted.contains(.mustRevalidate)
     }
 
-    /// Whether a stored response serves no request without validation, because sharing it rests on
-    /// a directive that does not count any more: a rule lifts it.
+    /// Returns whether a stored response must not serve any request without validation, because the
+    /// directive that allows sharing is overridden by a rule.
     package func isWithheld(_ stored: StoredResponseHead) -> Bool {
         stored.sharingBasis != .noCredentials && isWithheld(stored, read(stored))
     }
@@ -64,16 +68,16 @@ extension CachePolicy {
         )
     }
 
-    /// Whether a rule or the caller, and not the response, decides how long it is fresh.
+    /// Returns whether a rule or the caller, not the response, decides the lifetime.
     func isLifetimeReplaced(_ stored: StoredResponseHead, _ fields: StoredFields) -> Bool {
         if stored.explicitExpiry != nil { return true }
         let isStated = fields.statesLifetime(for: kind)
         return fields.overrides?.replacesLifetime(status: stored.status.code, isStated: isStated) == true
     }
 
-    /// Whether a response of which nothing is recorded may have come to a request with credentials
-    /// that a rule lets it be served without: it has `must-revalidate` or `s-maxage=0`, and neither
-    /// `public` nor another `s-maxage`. The directives count as they were received.
+    /// Returns whether a response with an unknown basis may need a directive for sharing: it has
+    /// `must-revalidate` or `s-maxage=0`, and neither `public` nor another `s-maxage`. The
+    /// directives count as received.
     private func mayRestOnDirectives(_ stored: StoredResponseHead, _ fields: StoredFields) -> Bool {
         let received =
             fields.overrides == nil
@@ -84,7 +88,7 @@ extension CachePolicy {
 }
 
 extension StoredFields {
-    /// Whether the response states how long it is fresh. RFC 9111 §4.2.1
+    /// Returns whether the response states its lifetime. RFC 9111 §4.2.1
     fileprivate func statesLifetime(for kind: CacheKind) -> Bool {
         if directives.maxAge != nil || (kind == .shared && directives.sMaxage != nil) { return true }
         if case .absent = expires { return false }

@@ -4,50 +4,51 @@ public import HTTPTypes
 public enum Storability: Sendable, Hashable {
     /// For all requests, in the common partition.
     case common
-    /// For the request's principal only.
+    /// Only for the request's principal.
     case principal
     /// Not at all.
     case forbidden(StorageRefusal)
 }
 
 extension CachePolicy {
-    /// Whether the response to this request may be stored, and for whom.
+    /// Returns whether the response to this request may be stored, and for whom.
     ///
     /// **A private cache** stores a response to a request with credentials (`Authorization`,
-    /// `Cookie`, or a principal: `hasCredentials`) for its principal, unless it is for all
-    /// (`public` or `s-maxage`, and not `private`). §3.5 would let `must-revalidate` share it too,
-    /// but origins often put that on personal responses, and a principal's own copy loses nothing.
-    /// A response to a request without credentials is stored `common`, `private` ones included,
-    /// because the whole cache is one user's.
+    /// `Cookie`, or a principal: `hasCredentials`) for its principal, unless the response is
+    /// shareable (`public` or `s-maxage`, and not `private`). §3.5 would also allow sharing with
+    /// `must-revalidate`, but origins often add that directive to personal responses, and a
+    /// separate copy for a principal loses nothing. A response to a request without credentials is
+    /// stored `common`, even if it is `private`, because the whole cache belongs to one user.
     ///
     /// **A shared cache** never stores for a `principal`.
     ///
-    /// This is stricter than RFC 9111 in four points:
+    /// The rules are stricter than RFC 9111 in four points:
     ///
     /// - statuses that a client's malformed request can provoke (400, 405, 414, 501, …) are stored
-    ///   only if an operator names them, and a 5xx without `public` needs a stated lifetime;
+    ///   only if an operator lists them, and a 5xx without `public` needs a stated lifetime;
     /// - statuses that concern the request rather than its target are never stored;
-    /// - `Set-Cookie` keeps a response out of a shared cache;
-    /// - a method with its content in the key, QUERY apart, needs a stated lifetime (RFC 9110
-    ///   §9.3.3).
+    /// - a response with `Set-Cookie` is not stored in a shared cache;
+    /// - a response to a method other than QUERY whose content is in the key needs a stated
+    ///   lifetime (RFC 9110 §9.3.3).
     ///
-    /// If an operator lifts `no-store` (``PolicyOverrides/directivesIgnoredWhenStale``), a success
-    /// with that directive is stored for its principal. If the request names no principal, it is
-    /// stored only without `Set-Cookie`.
+    /// If an operator overrides `no-store` (``PolicyOverrides/directivesIgnoredWhenStale``), a
+    /// successful response with that directive is stored for its principal. If the request has no
+    /// principal, the response is stored only without `Set-Cookie`.
     ///
-    /// An operator's lifetime (``PolicyOverrides``) is a stated lifetime too. §3.5 and the rule for
-    /// `Set-Cookie` apply whatever an operator sets; only a `Cookie` that the operator ignores is
-    /// not a credential. If a rule lifts `must-revalidate` or `s-maxage`, or sets the lifetime,
-    /// then only `public` shares a response to a request with credentials.
+    /// An operator's lifetime (``PolicyOverrides``) also counts as a stated lifetime. §3.5 and the
+    /// rule for `Set-Cookie` apply regardless of the operator's rules, except that a `Cookie` that
+    /// the operator ignores is not a credential. If a rule overrides `must-revalidate` or
+    /// `s-maxage`, or sets the lifetime, then only `public` allows sharing a response to a request
+    /// with credentials.
     ///
     /// - Parameters:
-    ///   - hasCredentials: whether the request has credentials, or a principal was named for it.
+    ///   - hasCredentials: whether the request has credentials, or the caller named a principal.
     ///   - methodIsKeyed: whether the request's content is in the key (QUERY, opted-in POST), so
     ///     that a method other than GET may be stored.
     ///   - hasExplicitExpiry: whether the caller sets the expiry, which is explicit freshness
     ///     information.
-    ///   - isStored: whether it is stored already, so that a missing lifetime is no reason against
-    ///     it.
+    ///   - isStored: whether it is already stored, so that a missing lifetime is no reason to
+    ///     refuse it.
     public func storability(
         of response: HTTPResponse,
         to request: HTTPRequest,
@@ -67,8 +68,8 @@ extension CachePolicy {
         } else if StatusRules.needsExplicitFreshness(code) {
             return .forbidden(.statusProvoked)
         }
-        // The request's `Range` was not forwarded, so the origin did not see it, and it is not in
-        // the key.
+        // The request's `Range` was not forwarded, so the origin did not see it, and the key does
+        // not contain it.
         if code >= 400, !Self.forwardsRange(of: request.headerFields) { return .forbidden(.statusAboutRequest) }
         let requested = RequestDirectives(request.headerFields)
         if requested.noStore { return .forbidden(.requestNoStore) }
@@ -91,8 +92,8 @@ extension CachePolicy {
             directives,
             overrides,
             isLifetimeReplaced: isReplaced || hasExplicitExpiry,
-            // §3.5 concerns `Authorization`. Only the directives that share a response excuse a
-            // cookie.
+            // §3.5 concerns `Authorization`. For a cookie, only directives that make a response
+            // shareable count.
             countsMustRevalidate: request.headerFields.contains(.authorization)
                 && !(requested.hasCookie && overrides?.ignoresCookie != true)
         )
@@ -115,8 +116,8 @@ extension CachePolicy {
         _ overrides: PolicyOverrides?
     ) -> StorageRefusal? {
         if directives.mustUnderstand {
-            // Beside must-understand, no-store is for caches that do not know must-understand. RFC
-            // 9111 §5.2.2.3
+            // With must-understand, no-store applies only to caches that do not support
+            // must-understand. RFC 9111 §5.2.2.3
             if !StatusRules.isUnderstood(code) { return .statusNotUnderstood }
         } else if directives.noStore, !(200..<300).contains(code) || overrides?.keepsNoStore != true {
             return .responseNoStore
@@ -125,7 +126,8 @@ extension CachePolicy {
         return nil
     }
 
-    /// Whether a method can have its own keys: it must be safe or opted in. These never have.
+    /// Returns whether a method can have its own keys, because it is safe or opted in. The methods
+    /// listed here cannot.
     private static func mayBeKeyed(_ method: HTTPRequest.Method) -> Bool {
         switch method {
         case .head, .put, .delete, .patch, .connect, .options, .trace: false
@@ -133,8 +135,8 @@ extension CachePolicy {
         }
     }
 
-    /// The last condition of RFC 9111 §3, without a lifetime: `public`, `private` if this is a
-    /// private cache, or the status.
+    /// Returns whether the response meets the last condition of RFC 9111 §3 without a lifetime: by
+    /// `public`, by `private` in a private cache, or by its status.
     private func mayBeStoredWithoutLifetime(_ directives: ResponseDirectives, status code: Int) -> Bool {
         if StatusRules.needsExplicitFreshness(code) { return false }
         if directives.isPublic || StatusRules.isHeuristicallyCacheable(code) { return true }
@@ -147,7 +149,7 @@ extension CachePolicy {
         hasCredentials: Bool,
         isShareable: Bool
     ) -> Storability {
-        // A response with `no-store` that is kept for offline use: for the requester alone.
+        // A response with `no-store` is kept for offline use, only for the requester.
         let isForOffline = directives.forbidsStorage
         let allowsSharing = directives.allowsSharing && !isForOffline
         let setsCookie = response.headerFields.contains(.setCookie)
@@ -157,7 +159,7 @@ extension CachePolicy {
             if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
             return .common
         case .private:
-            // One guest's session must not become another guest's.
+            // One anonymous client must not get another client's session.
             guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .common }
             if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
             return isShareable ? .common : .principal

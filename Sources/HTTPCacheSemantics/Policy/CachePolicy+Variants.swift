@@ -1,14 +1,14 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The stored response that matches the request's selecting fields; among several, the most
-    /// recent by `Date` (then by response time). RFC 9111 §4.1
+    /// Selects the stored response that matches the request's selecting fields. If several match,
+    /// it selects the most recent by `Date`, then by response time. RFC 9111 §4.1
     ///
-    /// A fresh one takes precedence over a stale one, so that an expired variant never hides a
-    /// valid one. An invalidated one is treated as stale. Of two that are both fresh or both stale,
-    /// a success takes precedence over an error: an error that another client provoked never hides
+    /// A fresh response takes precedence over a stale one, so an expired variant never hides a
+    /// valid one. An invalidated response counts as stale. If both are fresh or both are stale, a
+    /// success takes precedence over an error, so an error that another client provoked never hides
     /// a good response.
-    /// - Returns: an index into `candidates`, or `nil` (no candidate matches: `vary-miss`).
+    /// - Returns: an index into `candidates`, or `nil` if no candidate matches (`vary-miss`).
     public func selectVariant(
         from candidates: [StoredResponseHead],
         for request: HTTPRequest,
@@ -17,8 +17,7 @@ extension CachePolicy {
         selectVariant(among: candidates.count, for: request, at: now) { candidates[$0] }
     }
 
-    /// Does the same for heads inside other values, without copying them to an array first. RFC
-    /// 9111 §4.1
+    /// Does the same for heads inside other values, without copying them to an array. RFC 9111 §4.1
     ///
     /// ```swift
     /// let index = policy.selectVariant(among: stored.count, for: request, at: now) {
@@ -28,8 +27,8 @@ extension CachePolicy {
     ///
     /// - Parameters:
     ///   - count: the number of candidates.
-    ///   - head: gives the head of a candidate in `0 ..< count`; called more than once.
-    /// - Returns: the index of a candidate, or `nil` (no candidate matches: `vary-miss`).
+    ///   - head: returns the head of a candidate in `0 ..< count`; called more than once.
+    /// - Returns: the index of a candidate, or `nil` if no candidate matches (`vary-miss`).
     public func selectVariant(
         among count: Int,
         for request: HTTPRequest,
@@ -46,7 +45,7 @@ extension CachePolicy {
                 best = (index, Rank(isFresh: false, isSuccess: false, date: .distantPast, responseTime: .distantPast))
                 continue
             }
-            // Ranking reads dates; a lone match, the usual case, needs none.
+            // Ranking reads dates. The usual case, a single match, needs none.
             if !isRanked {
                 best = (current.index, rank(of: head(current.index), at: now))
                 isRanked = true
@@ -57,15 +56,17 @@ extension CachePolicy {
         return best?.index
     }
 
-    /// Whether the request's fields match those that this response was selected by. `Vary: *` never
-    /// matches.
+    /// Returns whether the request's fields match the selecting fields of this response. `Vary: *`
+    /// never matches.
     ///
-    /// Values are compared after normalisation: lines are joined, whitespace around commas is
-    /// dropped, names have no case. For `Accept-Encoding`, `Accept-Language` and `Accept-Charset`
-    /// case and order do not matter either. A field that both lack matches; an empty field differs
-    /// from an absent one. Fields that an operator ignores (``PolicyOverrides/ignoredFields``) are
-    /// not compared. A response for which the client's scheme is recorded matches that scheme
-    /// alone. RFC 9111 §4.1
+    /// Values are compared after normalization (RFC 9111 §4.1):
+    ///
+    /// - Lines are joined, whitespace around commas is dropped, and names are case-insensitive.
+    /// - For `Accept-Encoding`, `Accept-Language` and `Accept-Charset`, case and order are also
+    ///   ignored.
+    /// - A field that is absent on both sides matches; an empty field differs from an absent one.
+    /// - Fields that an operator ignores (``PolicyOverrides/ignoredFields``) are not compared.
+    /// - A response with a recorded client scheme matches only that scheme.
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
         var matcher = VariantMatcher(self, request)
         return matcher.matches(stored)

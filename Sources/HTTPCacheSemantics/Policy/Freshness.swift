@@ -1,11 +1,11 @@
-/// How long a response is fresh, and the source of that lifetime. RFC 9111 §4.2.1
+/// The freshness lifetime of a response and its source. RFC 9111 §4.2.1
 public struct FreshnessLifetime: Sendable, Hashable {
-    /// The source of a lifetime, in the order of precedence.
+    /// The source of a lifetime, in order of precedence.
     public enum Source: String, Sendable, Hashable {
         /// The caller's ``StoredResponseHead/explicitExpiry``.
         case explicitExpiry
-        /// An operator's rule, whatever the response states: ``PolicyOverrides/lifetime``,
-        /// ``PolicyOverrides/errorLifetime``.
+        /// An operator's rule that applies whatever the response states:
+        /// ``PolicyOverrides/lifetime``, ``PolicyOverrides/errorLifetime``.
         case rule
         /// `s-maxage`, in a shared cache.
         case sMaxage
@@ -13,30 +13,31 @@ public struct FreshnessLifetime: Sendable, Hashable {
         case maxAge
         /// `Expires` − `Date`
         case expires
-        /// An operator's rule for responses that state none: ``PolicyOverrides/defaultLifetime``.
+        /// An operator's rule for responses that state no lifetime:
+        /// ``PolicyOverrides/defaultLifetime``.
         case ruleDefault
-        /// A share of `Date` − `Last-Modified`. RFC 9111 §4.2.2
+        /// A fraction of `Date` − `Last-Modified`. RFC 9111 §4.2.2
         case heuristic
         /// No source: the lifetime is zero.
         case none
     }
-    /// The lifetime in milliseconds. The RFC's seconds are clamped at 2³¹ s, an explicit expiry is
+    /// The lifetime in milliseconds. The RFC's seconds are clamped at 2³¹ s; an explicit expiry is
     /// not.
     public var milliseconds: Int64
     /// The source of the lifetime.
     public var source: Source
 
-    /// Makes a lifetime.
+    /// Creates a lifetime.
     public init(milliseconds: Int64, source: Source) {
         self.milliseconds = milliseconds
         self.source = source
     }
 }
 
-/// The age calculation, step by step under the RFC's names, all in milliseconds and none negative.
-/// RFC 9111 §4.2.3
+/// The steps of the age calculation under the RFC's names, in milliseconds and never negative. RFC
+/// 9111 §4.2.3
 public struct CurrentAge: Sendable, Hashable {
-    /// `apparent_age`: whole seconds, because `Date` has no fractions.
+    /// `apparent_age`, in whole seconds because `Date` has no fractions.
     public var apparentAge: Int64
     /// `response_delay`.
     public var responseDelay: Int64
@@ -49,7 +50,7 @@ public struct CurrentAge: Sendable, Hashable {
     /// `current_age`.
     public var milliseconds: Int64
 
-    /// Makes an age from its steps.
+    /// Creates an age from its steps.
     public init(
         apparentAge: Int64,
         responseDelay: Int64,
@@ -81,7 +82,8 @@ public struct Freshness: Sendable, Hashable {
     }
     /// `response_is_fresh = (freshness_lifetime > current_age)`.
     public var isFresh: Bool { lifetime.milliseconds > age.milliseconds }
-    /// The milliseconds left, negative once stale, saturating: RFC 9211's `ttl` in a finer unit.
+    /// The milliseconds left, negative once stale and saturating: `ttl` in RFC 9211, in a finer
+    /// unit.
     public var timeToLive: Int64 {
         let (difference, overflow) = lifetime.milliseconds.subtractingReportingOverflow(age.milliseconds)
         return overflow ? .min : difference

@@ -1,7 +1,7 @@
 package import HTTPTypes
 import Synchronization
 
-/// The fields of a stored head: either decoded, or as bytes that are decoded at the first use.
+/// The fields of a stored head, either decoded or as bytes that are decoded on first use.
 ///
 /// A batch is read for its bodies as often as for its fields, and decoding fields takes longer than
 /// reading their bytes.
@@ -13,13 +13,13 @@ package struct HeadFields: Sendable, Hashable {
 
     private let content: Content
 
-    /// Makes decoded fields.
+    /// Wraps decoded fields.
     package init(_ fields: HTTPFields) { content = .made(fields) }
 
-    /// Makes fields that are decoded at the first use.
+    /// Wraps fields that are decoded on first use.
     package init(_ encoded: EncodedFields) { content = .encoded(encoded) }
 
-    /// The fields.
+    /// The fields, decoded if necessary.
     package var value: HTTPFields {
         switch content {
         case .made(let fields): fields
@@ -27,7 +27,7 @@ package struct HeadFields: Sendable, Hashable {
         }
     }
 
-    /// The bytes, if the fields came as bytes.
+    /// The bytes, if the fields were created from bytes.
     package var encoded: EncodedFields? {
         switch content {
         case .made: nil
@@ -35,16 +35,16 @@ package struct HeadFields: Sendable, Hashable {
         }
     }
 
-    /// Whether the fields are the same, in either form.
+    /// Returns whether the fields are the same, in either form.
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.value == rhs.value }
 
     /// Hashes the decoded fields.
     package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// Encoded fields, which are decoded once for all copies of a head.
+/// Encoded fields that are decoded once for all copies of a head.
 package final class EncodedFields: Sendable {
-    /// A store's encoding, whose structure was verified when it was read.
+    /// The store's encoding, whose structure was verified when it was read.
     package let bytes: [UInt8]
     /// The number of fields.
     package let count: Int
@@ -56,14 +56,14 @@ package final class EncodedFields: Sendable {
         init(_ fields: HTTPFields) { self.fields = fields }
     }
 
-    /// - Parameter decode: makes the fields from the bytes; equal bytes must give equal fields.
+    /// - Parameter decode: decodes the fields. Equal bytes must give equal fields.
     package init(bytes: [UInt8], count: Int, decode: @escaping @Sendable ([UInt8]) -> HTTPFields) {
         self.bytes = bytes
         self.count = count
         self.decode = decode
     }
 
-    /// The decoded fields. Two first callers at the same time get the same value.
+    /// The decoded fields. Two concurrent first callers get the same value.
     package var fields: HTTPFields {
         if let made = made.load() { return made.fields }
         return made.storeIfNil(Made(decode(bytes))).fields

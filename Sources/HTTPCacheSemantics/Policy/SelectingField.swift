@@ -1,17 +1,19 @@
 internal import HTTPTypes
 
-/// The form in which request fields that `Vary` names are compared. RFC 9111 §4.1
+/// The normalized form in which request fields listed in `Vary` are compared. RFC 9111 §4.1
 ///
-/// All lines of a name are joined in order; whitespace around commas and empty members are dropped.
+/// All lines of a name are joined in order. Whitespace around commas and empty members are dropped.
 ///
-/// Case matters except in `Accept-Encoding`, `Accept-Language` and `Accept-Charset`. Their members
-/// are case-insensitive and their order means nothing, because weights express preference (RFC 9110
-/// §12.5.3, §12.5.4), so they are also sorted; they have no quoted-strings. In any other field a
-/// quoted-string does not change, and `Cookie` does not change at all.
+/// - `Accept-Encoding`, `Accept-Language` and `Accept-Charset` are lower-cased and sorted, because
+///   their members are case-insensitive and weights, not the order, express preference (RFC 9110
+///   §12.5.3, §12.5.4). They have no quoted-strings.
+/// - In any other field, case matters and quoted-strings do not change.
+/// - `Cookie` does not change at all.
 ///
-/// Making it takes time in proportion to the field's bytes, whatever they are.
+/// Normalizing takes time proportional to the field's bytes, whatever they are.
 struct SelectingField {
-    /// The most members that are sorted. No real field has more; in a longer one the order counts.
+    /// The maximum number of members that are sorted. Real fields have fewer; in a longer field,
+    /// the order matters.
     static let sortedMembers = 256
 
     private enum Kind {
@@ -27,14 +29,15 @@ struct SelectingField {
     }
 
     private let kind: Kind
-    /// The members, one behind the other.
+    /// The members, concatenated.
     private var bytes: [UInt8] = []
-    /// Where each member ends.
+    /// The end offset of each member.
     private var ends: [Int] = []
 
     private init(_ kind: Kind) { self.kind = kind }
 
-    /// The normalised value; `nil` if the request lacks the field, which differs from an empty one.
+    /// Returns the normalized value, or `nil` if the request lacks the field. An absent field
+    /// differs from an empty one.
     static func normalized(_ canonicalName: String, in fields: HTTPFields) -> [UInt8]? {
         var form = SelectingField(Kind(canonicalName))
         var isPresent = false
@@ -88,15 +91,15 @@ struct SelectingField {
     }
 }
 
-/// Comparing short lines in place, which most requests have.
+/// Compares short lines, which most requests have, in place.
 extension SelectingField {
-    /// The longest line that is compared in place, in bytes: two of them are read member by member,
-    /// each member against all of the other line.
+    /// The maximum length, in bytes, of a line that is compared in place: each member is compared
+    /// with the whole other line.
     private static let shortLine = 128
 
-    /// Compares the usual case, at most one short line on each side, without allocation.
+    /// Compares the usual case, at most one short line on each side, without allocating.
     ///
-    /// `nil` means undecided. The name is compared without regard to case.
+    /// Returns `nil` if undecided. The name is compared case-insensitively.
     static func areSameLines(
         _ name: UnsafeBufferPointer<UInt8>,
         _ stored: HTTPFields,
@@ -122,7 +125,7 @@ extension SelectingField {
         }
     }
 
-    /// Whether both have the same members in the same order.
+    /// Returns whether both lines have the same members in the same order.
     private static func haveSameList(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool
     {
         var left = ByteScanner(first)
@@ -137,8 +140,8 @@ extension SelectingField {
         }
     }
 
-    /// Whether both have the same members equally often, in any order; `nil` if there are more than
-    /// 64.
+    /// Returns whether both lines have the same members equally often, in any order, or `nil` if
+    /// there are more than 64.
     private static func haveSameSet(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool?
     {
         var taken: UInt64 = 0
@@ -165,7 +168,7 @@ extension SelectingField {
         return count == 0
     }
 
-    /// The only line of a field; `nil` if there are several.
+    /// Returns the only line of a field, or `nil` if there are several.
     private static func line(_ name: UnsafeBufferPointer<UInt8>, _ fields: HTTPFields) -> HTTPField?? {
         var found: HTTPField?
         for field in fields {
@@ -179,7 +182,7 @@ extension SelectingField {
 }
 
 extension ByteScanner {
-    /// The next list member without the whitespace around it; `nil` after the last.
+    /// Returns the next list member without surrounding whitespace, or `nil` after the last member.
     ///
     /// - Parameter isUnordered: whether the field has no quoted-strings, so that every comma ends a
     ///   member.
@@ -197,7 +200,7 @@ extension ByteScanner {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether these bytes come before others in the order of their values.
+    /// Returns whether these bytes sort before the other bytes.
     fileprivate func precedes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         var index = 0
         while index < count, index < other.count {
@@ -207,7 +210,7 @@ extension UnsafeBufferPointer<UInt8> {
         return count < other.count
     }
 
-    /// Whether both have the same bytes apart from case and whitespace.
+    /// Returns whether both ranges have the same bytes, ignoring case and whitespace.
     fileprivate func isSameToken(_ range: Range<Int>, _ other: UnsafeBufferPointer<UInt8>, _ otherRange: Range<Int>)
         -> Bool
     {

@@ -1,55 +1,55 @@
 public import HTTPTypes
 
-/// Everything about a stored response except its body: the input of the policy.
+/// A stored response without its body: the input of the policy.
 public struct StoredResponseHead: Sendable, Hashable {
     /// The original request's method.
     public var requestMethod: HTTPRequest.Method
-    /// The original request's fields that the response's `Vary` names; a field that the request
+    /// The original request's fields that the response's `Vary` lists. A field that the request
     /// lacked is absent here. RFC 9111 §4.1
     public var selectingFields: HTTPFields
     /// The response's status.
     public var status: HTTPResponse.Status
-    /// The response's fields as received, in wire order, without those that must not be stored. RFC
+    /// The response's fields as received, in wire order, except those that must not be stored. RFC
     /// 9111 §3.1
     public var fields: HTTPFields {
         get { headFields.value }
         set { headFields = HeadFields(newValue) }
     }
-    /// The fields in the form in which a store read them.
+    /// The fields in the form that the store returned.
     package var headFields: HeadFields
-    /// When the request that brought this head (or last freshened it) was sent. RFC 9111 §4.2.3
-    /// `request_time`
+    /// The time at which the request for this head (or the last freshening) was sent. RFC 9111
+    /// §4.2.3 `request_time`
     public var requestTime: Timestamp
-    /// When this head was received (or last freshened). RFC 9111 §4.2.3 `response_time`
+    /// The time at which this head was received or last freshened. RFC 9111 §4.2.3 `response_time`
     public var responseTime: Timestamp
-    /// An expiry that the caller set; it replaces the response's freshness lifetime.
+    /// An expiry set by the caller. It replaces the response's freshness lifetime.
     ///
-    /// The response is fresh before this instant and stale from it on, whatever its fields state.
-    /// The caller decided how long it is good, so the response's own demands for validation
-    /// (`no-cache`, `must-revalidate`, `proxy-revalidate`, `s-maxage`) are lifted too. The
-    /// request's directives and an invalidation still apply. `distantFuture` is never stale.
+    /// The response is fresh before this instant and stale from then on, whatever its fields state.
+    /// Because the caller decided, the response's own requirements for validation (`no-cache`,
+    /// `must-revalidate`, `proxy-revalidate`, `s-maxage`) are also overridden. The request's
+    /// directives and an invalidation still apply. `distantFuture` never becomes stale.
     public var explicitExpiry: Timestamp?
-    /// Why it was invalidated; `nil` if it was not.
+    /// The cause of the invalidation; `nil` if the response was not invalidated.
     ///
     /// An invalidated response is kept for use while the origin is unreachable. While the origin is
     /// reachable, it is not used without validation. RFC 9111 §4.4
     public var invalidation: InvalidationCause?
-    /// The basis on which it is served to others. The default, for a head that was not read from a
-    /// store, is ``SharingBasis/noCredentials``. RFC 9111 §3.5
+    /// The basis for serving the response to other clients. The default, for a head that was not
+    /// read from a store, is ``SharingBasis/noCredentials``. RFC 9111 §3.5
     public var sharingBasis = SharingBasis.noCredentials
-    /// Whether it was invalidated. Setting it to `true` keeps a known cause.
+    /// Whether the response was invalidated. Setting it to `true` keeps a known cause.
     public var isInvalidated: Bool {
         get { invalidation != nil }
         set { invalidation = newValue ? invalidation ?? .unspecified : nil }
     }
 
-    /// Records an invalidation, if there was a cause. Of two causes the greater one stays.
+    /// Records an invalidation if there is a cause. If there are two causes, the greater one stays.
     public mutating func invalidate(_ cause: InvalidationCause?) {
         guard let cause else { return }
         invalidation = max(invalidation ?? cause, cause)
     }
 
-    /// Makes a head; nothing is checked.
+    /// Creates a head without checking anything.
     public init(
         requestMethod: HTTPRequest.Method = .get,
         selectingFields: HTTPFields = [:],
@@ -72,7 +72,7 @@ public struct StoredResponseHead: Sendable, Hashable {
         )
     }
 
-    /// Makes a head as a store read it.
+    /// Creates a head as read by a store.
     package init(
         requestMethod: HTTPRequest.Method,
         selectingFields: HTTPFields,

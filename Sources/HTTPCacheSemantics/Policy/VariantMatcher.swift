@@ -1,26 +1,25 @@
 package import HTTPTypes
 
-/// Matches the variants that are stored under a key with one request. RFC 9111 §4.1
+/// Matches the variants stored under a key against one request. RFC 9111 §4.1
 ///
-/// It normalises each field of the request at most once, when it is first needed, however many
-/// variants there are. So a request costs time in proportion to its own bytes and to the bytes
-/// that are stored.
+/// It normalizes each field of the request at most once, on first use, however many variants there
+/// are. A request therefore costs time proportional to its own bytes and to the stored bytes.
 package struct VariantMatcher {
     private let policy: CachePolicy
     private let request: HTTPRequest
     private var presented: HTTPFields { request.headerFields }
-    /// The request's fields as they are compared, by their names in lower case; `nil` for those
-    /// that it lacks.
+    /// The request's normalized fields by lower-case name; `nil` for fields that the request lacks.
     private var values: [String: [UInt8]?] = [:]
 
-    /// The number of names in `Vary` up to which lines are compared in place: beyond it, the
-    /// request's fields are not searched for each name.
+    /// The number of names in `Vary` up to which lines are compared in place. Beyond it, the
+    /// request's fields are not searched again for each name.
     private static let fewNames = 8
-    /// The longest value that is normalised in case a store kept it as it came, in bytes. A longer
-    /// one has the form in which ``CachePolicy/selectingFields(of:for:)`` returned it.
+    /// The maximum length, in bytes, of a stored value that is normalized in case a store kept it
+    /// as received. A longer value is already in the form that
+    /// ``CachePolicy/selectingFields(of:for:)`` returned.
     private static let longestRaw = 1 << 10
 
-    /// - Parameter request: with credentials replaced, as its response is stored.
+    /// - Parameter request: the request with its credentials replaced, as for storing its response.
     package init(_ policy: CachePolicy, _ request: HTTPRequest) {
         self.policy = policy
         self.request = request
@@ -30,7 +29,7 @@ package struct VariantMatcher {
     package mutating func matches(_ stored: StoredResponseHead) -> Bool {
         guard policy.matchesScheme(stored, request) else { return false }
         let fields = stored.fields
-        // Most responses have none; looking for it by name copies no field.
+        // Most responses have no `Vary`, and this lookup by name copies no field.
         guard fields.contains(.vary) else { return true }
         var count = 0
         let ignored = policy.overriding == nil ? nil : policy.overrides(of: fields)?.ignoredFields
@@ -43,10 +42,10 @@ package struct VariantMatcher {
         return true
     }
 
-    /// Compares the fields that one line of `Vary` names.
+    /// Compares the fields that one line of `Vary` lists.
     ///
-    /// No real field has more names than ``FieldNameList/maximumNames``, repeated ones included.
-    /// Such a field never matches, which costs one validation at most.
+    /// Real fields have at most ``FieldNameList/maximumNames`` names, including repeated ones. A
+    /// longer field never matches, which costs at most one validation.
     private mutating func matchesNominated(
         _ bytes: UnsafeBufferPointer<UInt8>,
         _ count: inout Int,
@@ -72,7 +71,7 @@ package struct VariantMatcher {
         }
     }
 
-    /// Whether both have the field, with values that mean the same, or neither has it.
+    /// Returns whether both sides have the field with equivalent values, or both lack it.
     private mutating func isSame(_ canonicalName: String, _ stored: HTTPFields) -> Bool {
         let value = value(canonicalName)
         var length = 0

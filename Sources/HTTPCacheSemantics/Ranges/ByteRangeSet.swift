@@ -1,23 +1,23 @@
 internal import HTTPTypes
 
-/// The ranges that a request's `Range` names, before the representation's length is known. RFC 9110
+/// The ranges in a request's `Range`, before the length of the representation is known. RFC 9110
 /// §14.1.2
 struct ByteRangeSet: Sendable, Hashable {
     enum Member: Sendable, Hashable {
-        /// `first-` or `first-last`, the last byte included.
+        /// `first-` or `first-last`, including the last byte.
         case from(StatedLength, through: StatedLength?)
         /// `-length`.
         case suffix(StatedLength)
     }
 
-    /// The most members; a field with more is ignored. No real request has as many.
+    /// The maximum number of members; real requests have fewer. A field with more is ignored.
     static let maximumMembers = 1024
 
-    /// In the request's order; at least one.
+    /// The members in the request's order; at least one.
     var members: [Member]
 
-    /// Reads the field; `nil` if it must be ignored: it is absent, is repeated, names another unit,
-    /// or is malformed.
+    /// Parses the field. Returns `nil` if it must be ignored, because it is absent, repeated,
+    /// malformed or has another unit.
     init?(_ fields: HTTPFields) {
         guard fields.contains(.range) else { return nil }
         var lines = fields[fields: .range].makeIterator()
@@ -47,8 +47,8 @@ struct ByteRangeSet: Sendable, Hashable {
         return members.isEmpty ? nil : members
     }
 
-    /// The members that the representation can satisfy, cut to its length, in the request's order.
-    /// RFC 9110 §14.1.2
+    /// Returns the members that the representation can satisfy, clamped to its length, in the
+    /// request's order. RFC 9110 §14.1.2
     func resolved(completeLength: StatedLength) -> [Range<StatedLength>] {
         members.compactMap { member in
             switch member {
@@ -63,8 +63,8 @@ struct ByteRangeSet: Sendable, Hashable {
         }
     }
 
-    /// The members if all of them name both ends, so that they do not depend on the
-    /// representation's length.
+    /// The members if all have both ends, so that they do not depend on the representation's
+    /// length.
     var closed: [Range<StatedLength>]? {
         var result: [Range<StatedLength>] = []
         for member in members {
@@ -74,11 +74,11 @@ struct ByteRangeSet: Sendable, Hashable {
         return result
     }
 
-    /// Whether it is `bytes=0-`, which names the whole.
+    /// Whether the field is `bytes=0-`, which requests the whole representation.
     var isWhole: Bool { members == [.from(0, through: nil)] }
 
-    /// Whether a member is a suffix of at least one byte, which any representation satisfies, even
-    /// an empty one.
+    /// Whether a member is a suffix of at least one byte. Any representation satisfies it, even an
+    /// empty one.
     var hasSuffix: Bool {
         members.contains { member in
             if case .suffix(let length) = member { return length > 0 }
@@ -88,7 +88,7 @@ struct ByteRangeSet: Sendable, Hashable {
 }
 
 extension Array where Element == Range<StatedLength> {
-    /// The ranges sorted, with overlapping and adjacent ones merged.
+    /// The ranges in ascending order, with overlapping and adjacent ranges merged.
     var coalesced: [Range<StatedLength>] {
         var result: [Range<StatedLength>] = []
         for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -101,14 +101,14 @@ extension Array where Element == Range<StatedLength> {
         return result
     }
 
-    /// The sum of the ranges' lengths, saturating.
+    /// The total length of the ranges, saturating.
     var totalLength: StatedLength { reduce(0) { $0.adding($1.length) ?? .maximum } }
 }
 
 extension ByteScanner {
     /// Reads one member of a `Range` field in bytes.
     ///
-    /// A number that exceeds `Int64` is beyond every representation, and is clamped.
+    /// A number that exceeds `Int64` is beyond every representation and is clamped.
     fileprivate mutating func byteRange() -> ByteRangeSet.Member? {
         let first = clampedNumber()
         guard current == UInt8(ascii: "-") else { return nil }

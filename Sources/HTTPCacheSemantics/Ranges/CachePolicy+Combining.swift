@@ -2,20 +2,20 @@ public import HTTPTypes
 
 /// A stored response combined with a new part of the same representation. RFC 9111 §3.4
 public struct CombinedResponse: Sendable, Hashable {
-    /// A stretch of the new body.
+    /// A section of the new body.
     public enum Piece: Sendable, Hashable {
-        /// These bytes of the stored body, by their offsets in it.
+        /// A range of the stored body, by offsets in that body.
         case stored(Range<StatedLength>)
-        /// These bytes of the received body, by their offsets in it.
+        /// A range of the received body, by offsets in that body.
         case received(Range<StatedLength>)
     }
-    /// The head to store: 200 if the pieces are the whole representation, else 206 with the
-    /// `Content-Range` of all of them.
+    /// The head to store: 200 if the pieces form the whole representation, otherwise 206 with a
+    /// `Content-Range` for all pieces.
     public var head: StoredResponseHead
     /// The pieces of the new body, in order.
     public var pieces: [Piece]
 
-    /// The length of the new body in bytes, as the new response states it.
+    /// The length of the new body in bytes.
     public var length: StatedLength {
         pieces.reduce(0) { sum, piece in
             switch piece {
@@ -24,7 +24,8 @@ public struct CombinedResponse: Sendable, Hashable {
         }
     }
 
-    /// Whether no piece of the new body is needed: the stored response is only freshened.
+    /// Whether no piece of the received body is needed, so that the stored response is only
+    /// freshened.
     public var isStoredAlone: Bool {
         pieces.allSatisfy { piece in
             if case .stored = piece { return true }
@@ -37,14 +38,20 @@ extension CachePolicy {
     /// Combines a stored response, complete (200) or partial (206), with the part in a new 206. RFC
     /// 9111 §3.4, RFC 9110 §15.3.7.3
     ///
-    /// Both need the same strong validator: equal strong entity tags, or no `ETag` in either and
-    /// equal strong `Last-Modified`. Their complete lengths must agree, and the two must overlap or
-    /// touch. The new response's fields replace the stored ones (§3.2), as when a 304 freshens.
-    /// Bytes that both hold are taken from the stored body, unless the new part holds all of it. A
-    /// part that lies within the stored one only freshens it: ``CombinedResponse/isStoredAlone``.
+    /// The two can be combined under these conditions:
+    ///
+    /// - They have the same strong validator: equal strong entity tags, or no `ETag` in either and
+    ///   equal strong `Last-Modified`.
+    /// - Their complete lengths agree.
+    /// - They overlap or are adjacent.
+    ///
+    /// The new response's fields replace the stored fields (§3.2), as when a 304 freshens. Bytes
+    /// that both contain are taken from the stored body, unless the new part contains the whole
+    /// stored part. A part that lies within the stored part only freshens it:
+    /// ``CombinedResponse/isStoredAlone``.
     ///
     /// ``partialStorability(of:to:hasCredentials:hasExplicitExpiry:)`` decides whether the new
-    /// response may be stored at all. The caller checks that its body was complete.
+    /// response may be stored at all. The caller checks that its body is complete.
     ///
     /// - Parameters:
     ///   - bodyLength: the length of the stored body in bytes.
@@ -89,7 +96,7 @@ extension CachePolicy {
         return CombinedResponse(head: head, pieces: pieces)
     }
 
-    /// The stored response as a part; `nil` if its length is not the stated one.
+    /// Returns the stored response as a part, or `nil` if its length is not the stated length.
     private static func heldPart(of stored: StoredResponseHead, bodyLength: Int64) -> ContentRange? {
         if stored.status.code == 200 {
             guard bodyLength >= 0 else { return nil }
@@ -102,7 +109,8 @@ extension CachePolicy {
         return part
     }
 
-    /// The range of both, if they touch and do not contradict each other.
+    /// Returns the union of both ranges if they overlap or are adjacent and their complete lengths
+    /// agree.
     private static func union(_ old: ContentRange, _ new: ContentRange) -> ContentRange? {
         if let length = old.completeLength, let other = new.completeLength, length != other { return nil }
         guard new.range.lowerBound <= old.range.upperBound, old.range.lowerBound <= new.range.upperBound else {
@@ -115,8 +123,8 @@ extension CachePolicy {
         return ContentRange(range: Range(from: lower, to: upper), completeLength: completeLength)
     }
 
-    /// Whether both have the same content coding: another one has other bytes, whatever its
-    /// validator is.
+    /// Returns whether both have the same content coding: with another coding, the bytes differ
+    /// whatever the validator is.
     private static func agreeOnCoding(_ stored: HTTPFields, _ new: HTTPFields) -> Bool {
         guard let coding = SelectingField.normalized("content-encoding", in: new) else { return true }
         return coding == SelectingField.normalized("content-encoding", in: stored)
@@ -124,7 +132,8 @@ extension CachePolicy {
 
     private static func pieces(_ old: Range<StatedLength>, _ new: Range<StatedLength>) -> [CombinedResponse.Piece] {
         let stored = CombinedResponse.Piece.stored(0..<old.length)
-        // How much of the new part comes before the stored one; `nil` if it begins within it.
+        // The length of the new part before the stored part; `nil` if the new part does not begin
+        // before it.
         let before = old.lowerBound.subtracting(new.lowerBound).flatMap { $0 > 0 ? $0 : nil }
         let isLater = new.upperBound > old.upperBound
         switch (before, isLater) {
@@ -133,7 +142,8 @@ extension CachePolicy {
         case (let before?, false):
             return [.received(0..<before), stored]
         case (nil, true):
-            // The two touch: the new part begins at the end of the stored one at the latest.
+            // The two overlap or are adjacent: the new part begins no later than the end of the
+            // stored part.
             let known = old.upperBound.subtracting(new.lowerBound) ?? 0
             return [stored, .received(Range(from: known, to: new.length))]
         case (nil, false):

@@ -1,15 +1,19 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// Whether a 206 may be stored as it is, one part of a representation, and for whom. RFC 9111
+    /// Returns whether a 206 may be stored as one part of a representation, and for whom. RFC 9111
     /// §3.3, §3.4
     ///
-    /// It must be the response to a GET with `Range`, in one part: a valid `Content-Range`, a
-    /// `Content-Length` (if there is one) that fits it, and not `multipart/byteranges`. It needs a
-    /// lifetime or a validator, because it could not be used later without either. Otherwise the
-    /// same rules apply as for a 200: see
-    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``. The caller checks,
-    /// after the transfer, that the body is as long as the range.
+    /// It must meet these conditions:
+    ///
+    /// - It responds to a GET with `Range`.
+    /// - It consists of one part: a valid `Content-Range`, a matching `Content-Length` (if
+    ///   present), and not `multipart/byteranges`.
+    /// - It has a lifetime or a validator, because it could not be used later without either.
+    ///
+    /// Otherwise the rules for a 200 apply: see
+    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``. After the transfer,
+    /// the caller checks that the body is as long as the range.
     public func partialStorability(
         of response: HTTPResponse,
         to request: HTTPRequest,
@@ -22,7 +26,7 @@ extension CachePolicy {
         else { return .forbidden(.partialContent) }
         var whole = response
         whole.status = .ok
-        // Times do not matter here: only the source of the lifetime is needed.
+        // The times do not matter, because only the source of the lifetime is needed.
         let epoch = Timestamp(seconds: 0)
         let head = StoredResponseHead(status: .ok, fields: fields, requestTime: epoch, responseTime: epoch)
         let hasLifetime = hasExplicitExpiry || freshnessLifetime(of: head).source != .none
@@ -38,7 +42,7 @@ extension CachePolicy {
         )
     }
 
-    /// The one part that a 206 holds, if its fields agree about it.
+    /// Returns the only part in a 206, if its fields are consistent.
     static func part(_ fields: HTTPFields) -> ContentRange? {
         guard let part = ContentRange(fields) else { return nil }
         let isMultipart = fields.contains { field in
@@ -61,16 +65,16 @@ extension CachePolicy {
         }
     }
 
-    /// The received part of a 200 that broke off, as a partial response that can be completed
-    /// later; `nil` if it cannot. RFC 9111 §3.3
+    /// Returns the received part of an interrupted 200 as a partial response that can be completed
+    /// later, or `nil` if that is impossible. RFC 9111 §3.3
     ///
     /// It must be a 200 to a GET with a strong validator, and at least one byte must have arrived.
-    /// The complete length is its `Content-Length`, if that is valid and not yet reached; else it
-    /// is unknown.
+    /// The complete length is its `Content-Length`, if that is valid and was not reached; otherwise
+    /// it is unknown.
     ///
     /// - Parameters:
     ///   - head: the head that would have been stored with the whole body.
-    ///   - receivedLength: the number of received bytes of the body.
+    ///   - receivedLength: the number of received body bytes.
     public func incomplete(_ head: StoredResponseHead, receivedLength: Int64) -> StoredResponseHead? {
         guard head.status.code == 200, head.requestMethod == .get, receivedLength > 0, head.strongValidator != nil,
             head.fields.count < FieldRules.maximumCount
@@ -91,13 +95,13 @@ extension CachePolicy {
         return result
     }
 
-    /// A request for the rest of a stored partial response, so that the whole can be served; `nil`
-    /// if the rest cannot be requested. RFC 9110 §14.2, §13.1.5
+    /// Returns a request for the rest of a stored partial response, so that the whole can be
+    /// served, or `nil` if the rest cannot be requested. RFC 9110 §14.2, §13.1.5
     ///
-    /// Only for a GET of the whole (or of `bytes=0-`), and a stored part that begins at 0, is as
-    /// long as stated, does not hold everything, and has a strong validator. `If-Range` makes an
-    /// origin send the whole new representation (200) if it changed. If the complete length is
-    /// unknown, the origin may respond with 416: the part was the whole.
+    /// This is possible only for a GET of the whole (or of `bytes=0-`), and for a stored part that
+    /// begins at 0, has the stated length, is incomplete, and has a strong validator. `If-Range`
+    /// makes an origin send the whole new representation (200) if it changed. If the complete
+    /// length is unknown, the origin may respond with 416, which means that the part was the whole.
     ///
     /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` are removed;
     /// `If-Match` and `If-Unmodified-Since` stay.
@@ -122,7 +126,7 @@ extension CachePolicy {
         case .tag: name = .eTag
         case .date: name = .lastModified
         }
-        // The validator is sent back with its exact bytes.
+        // Send the validator back with its exact bytes.
         guard var field = stored.fields.first(where: { $0.name == name }) else { return nil }
         field.name = .ifRange
         result.headerFields.append(field)

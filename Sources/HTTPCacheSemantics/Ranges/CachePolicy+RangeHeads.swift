@@ -1,19 +1,21 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The head of the response for a selection, made from the fields that are served. RFC 9110
-    /// §15.3.7, §15.5.17
+    /// Returns the response head for a selection, built from the fields to serve. RFC 9110 §15.3.7,
+    /// §15.5.17
     ///
-    /// One part has `Content-Range` and its own `Content-Length`. Several have `Content-Type:
-    /// multipart/byteranges` and the length of their ``MultipartPlan``. `Content-Digest` and
-    /// `Content-MD5` are removed, because they describe other content. A 416 has none of the
-    /// representation's fields nor its freshness, but its age, like every response from a store
-    /// (RFC 9111 §5.1). A partial response that holds everything is served as a 200. For
-    /// ``StoredSelection/missing(_:)`` the result is the stored head, unchanged.
+    /// - One part has `Content-Range` and its own `Content-Length`.
+    /// - Several parts have `Content-Type: multipart/byteranges` and the length of their
+    ///   ``MultipartPlan``.
+    /// - `Content-Digest` and `Content-MD5` are removed, because they describe other content.
+    /// - A 416 has none of the representation's fields and no freshness, but it has an age, like
+    ///   every response from a store (RFC 9111 §5.1).
+    /// - A partial response that contains everything is served as a 200.
+    /// - For ``StoredSelection/missing(_:)`` the result is the stored head, unchanged.
     ///
     /// - Parameters:
     ///   - servedFields: the result of ``servedFields(of:age:)``.
-    ///   - boundary: the boundary between several parts; the same as for their plan.
+    ///   - boundary: the boundary between several parts, the same as for their plan.
     public func head(
         for selection: StoredSelection,
         of stored: StoredResponseHead,
@@ -22,7 +24,8 @@ extension CachePolicy {
         boundary: String
     ) -> HTTPResponse {
         var fields = servedFields
-        // A head that fits its body matters more than endless fields, which no transport delivers.
+        // A correct head matters more than an excessive number of fields, which no transport would
+        // deliver.
         if fields.count > FieldRules.maximumCount { fields.removeLast(fields.count - FieldRules.maximumCount) }
         switch selection {
         case .missing:
@@ -51,7 +54,7 @@ extension CachePolicy {
         }
     }
 
-    /// The body of a response in several parts; `nil` for every other selection.
+    /// Returns the body of a response with several parts, or `nil` for every other selection.
     public func multipartPlan(
         for selection: StoredSelection,
         of stored: StoredResponseHead,
@@ -67,8 +70,8 @@ extension CachePolicy {
         )
     }
 
-    /// Whether a 416 must not repeat a field of the stored response: it describes the
-    /// representation, or would let the 416 be kept as long as it.
+    /// Returns whether a 416 must not repeat a field of the stored response, because the field
+    /// describes the representation or would give the 416 the same lifetime.
     private static func isAboutContent(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "content-encoding", "content-language", "content-length", "content-location", "content-range": true
@@ -81,7 +84,7 @@ extension CachePolicy {
 }
 
 extension HTTPFields {
-    /// Removes the fields that describe the bytes of one message, not the representation.
+    /// Removes the fields that describe the bytes of one message rather than the representation.
     mutating func removePartialContentFields() {
         removeAll { field in
             switch field.name.canonicalName {

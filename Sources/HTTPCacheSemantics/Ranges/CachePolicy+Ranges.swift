@@ -1,19 +1,19 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The most parts of one response.
+    /// The maximum number of parts in one response.
     ///
-    /// RFC 9110 §14.2 lets a server refuse or coalesce many small or overlapping ranges.
+    /// RFC 9110 §14.2 lets a server refuse or merge many small or overlapping ranges.
     public static let maximumParts = 16
-    /// The longest `Range` that is forwarded, in bytes of all its lines together.
+    /// The maximum length of a forwarded `Range`, in bytes of all its lines together.
     public static let maximumRangeLength = 1024
 
-    /// Whether a request's `Range` may be forwarded: it has any unit, at most ``maximumParts``
-    /// members and at most ``maximumRangeLength`` bytes.
+    /// Returns whether a request's `Range` may be forwarded: it may have any unit, but at most
+    /// ``maximumParts`` members and ``maximumRangeLength`` bytes.
     ///
-    /// An origin may spend a buffer on each member, or respond to a field that it dislikes with an
-    /// error that caches keep. A request without the field requests the whole, as RFC 9110 §14.2
-    /// lets every recipient do.
+    /// An origin may allocate a buffer for each member, or respond with an error that caches keep.
+    /// A request without the field requests the whole, which RFC 9110 §14.2 allows every recipient
+    /// to do.
     package static func forwardsRange(of request: HTTPFields) -> Bool {
         guard request.contains(.range) else { return true }
         var members = 0
@@ -31,22 +31,22 @@ extension CachePolicy {
     /// Selects the part of the stored representation that serves the request. RFC 9110 §14.2,
     /// §13.1.5
     ///
-    /// `Range` applies to GET and a stored 200 or 206 only. It is ignored if its unit is not
-    /// `bytes`, if it is malformed or repeated, and if `If-Range` does not hold. `If-Range` holds
-    /// if it is one line with the stored strong entity tag, or exactly the stored `Last-Modified`
+    /// `Range` applies only to GET and a stored 200 or 206. It is ignored if its unit is not
+    /// `bytes`, if it is malformed or repeated, or if `If-Range` does not match. `If-Range` must be
+    /// one line that contains the stored strong entity tag, or exactly the stored `Last-Modified`
     /// if that is strong (§8.8.2.2).
     ///
-    /// Parts are sorted and merged if there are more than `maximumParts`, or if together they
-    /// exceed the representation. If they are still too many, the whole is served. A suffix of an
-    /// empty representation is served whole, because no `Content-Range` can name it.
+    /// Parts are sorted and merged if there are more than `maximumParts`, or if their total length
+    /// exceeds the representation. If there are still too many, the whole is served. A suffix of an
+    /// empty representation is served as the whole, because no `Content-Range` can express it.
     ///
-    /// A stored partial response serves what lies in it: a suffix or an open range only if the
-    /// complete length is known, the whole only if it holds all of it. If its body is not as long
-    /// as its `Content-Range` states, it serves nothing.
+    /// A stored partial response serves only bytes that it contains: a suffix or an open range only
+    /// if the complete length is known, the whole only if it contains all of it. If its body is not
+    /// as long as its `Content-Range` states, it serves nothing.
     ///
     /// - Parameters:
-    ///   - bodyLength: bytes of the stored body.
-    ///   - maximumParts: the most parts of a response in several parts.
+    ///   - bodyLength: the length of the stored body in bytes.
+    ///   - maximumParts: the maximum number of parts in a multipart response.
     public func selection(
         of stored: StoredResponseHead,
         bodyLength: Int64,
@@ -74,8 +74,8 @@ extension CachePolicy {
         return selection.held(by: part.range, completeLength: completeLength)
     }
 
-    /// The ranges that the request names; `nil` if it requests the whole, or if its `Range` must be
-    /// ignored.
+    /// Returns the requested ranges, or `nil` if the request is for the whole or its `Range` must
+    /// be ignored.
     func requestedRanges(of request: HTTPRequest, for stored: StoredResponseHead) -> ByteRangeSet? {
         guard request.method == .get, let ranges = ByteRangeSet(request.headerFields),
             ifRangeHolds(request, for: stored)
@@ -83,7 +83,7 @@ extension CachePolicy {
         return ranges
     }
 
-    /// Whether `If-Range` holds, or is absent. RFC 9110 §13.1.5
+    /// Returns whether `If-Range` matches or is absent. RFC 9110 §13.1.5
     private func ifRangeHolds(_ request: HTTPRequest, for stored: StoredResponseHead) -> Bool {
         guard request.headerFields.contains(.ifRange) else { return true }
         var lines = request.headerFields[fields: .ifRange].makeIterator()
@@ -105,12 +105,14 @@ extension CachePolicy {
         var ranges = requested.resolved(completeLength: completeLength)
         if ranges.count > maximumParts || ranges.totalLength > completeLength { ranges = ranges.coalesced }
         guard let first = ranges.first else { return .unsatisfiable(completeLength: completeLength) }
-        // One part is never sent as multipart, however many were requested. RFC 9110 §15.3.7.2
+        // A single part is never sent as multipart, however many ranges were requested. RFC 9110
+        // §15.3.7.2
         if ranges.count == 1 { return .range(first, completeLength: completeLength) }
         return ranges.count > maximumParts ? .complete : .ranges(ranges, completeLength: completeLength)
     }
 
-    /// Without the complete length, only ranges with both ends can be served, and only as one part.
+    /// Selects from a part of unknown complete length: only ranges with both ends can be served,
+    /// and only as one part.
     private static func selectFromPart(_ requested: ByteRangeSet?, held: Range<StatedLength>) -> StoredSelection {
         guard let ranges = requested?.closed?.coalesced, let first = ranges.first, let last = ranges.last else {
             return .missing(MissingPart(range: nil, completeLength: nil))
@@ -122,7 +124,7 @@ extension CachePolicy {
 }
 
 extension StoredSelection {
-    /// This selection if everything that it names is stored, else the missing part.
+    /// Returns this selection if all of its bytes are stored, otherwise the missing part.
     fileprivate func held(by part: Range<StatedLength>, completeLength: StatedLength) -> StoredSelection {
         let needed: [Range<StatedLength>]
         switch self {
@@ -137,11 +139,12 @@ extension StoredSelection {
 }
 
 extension Array where Element == Range<StatedLength> {
-    /// The range from the first to the last of these bytes outside `held`; `nil` if there are none.
+    /// Returns the range from the first to the last of these bytes outside `held`, or `nil` if
+    /// there are none.
     fileprivate func missing(from held: Range<StatedLength>) -> Range<StatedLength>? {
         var result: Range<StatedLength>?
         for range in self where !range.isEmpty && !held.contains(range) {
-            // The part of the range outside `held`, on either side.
+            // The bytes of the range outside `held`, on either side.
             let lower = held.contains(range.lowerBound) ? held.upperBound : range.lowerBound
             let last = range.upperBound.subtracting(1) ?? 0
             let upper = held.contains(last) ? held.lowerBound : range.upperBound

@@ -1,28 +1,29 @@
 public import HTTPTypes
 
-/// The `Content-Range` of a part: the bytes of the representation that a 206 holds. RFC 9110 §14.4
+/// The `Content-Range` of a part: the bytes of the representation that a 206 contains. RFC 9110
+/// §14.4
 ///
 /// ```swift
 /// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
 /// ```
 public struct ContentRange: Sendable, Hashable {
-    /// The bytes' offsets in the representation, as a peer states them; never empty if it was
+    /// The offsets of the bytes in the representation, as a peer states them. Never empty if
     /// parsed.
     public var range: Range<StatedLength>
     /// The representation's length in bytes; `nil` if it is unknown (`*`).
     public var completeLength: StatedLength?
 
-    /// Makes a range; nothing is checked.
+    /// Creates a range without checking anything.
     public init(range: Range<StatedLength>, completeLength: StatedLength?) {
         self.range = range
         self.completeLength = completeLength
     }
 
-    /// Reads the range of a part; `nil` if there is no valid one.
+    /// Reads the range of a part. Returns `nil` if there is no valid range.
     ///
-    /// The field must be one line with the unit `bytes`. Its first byte must not be after the last,
-    /// the last must be within the complete length, and numbers must fit `Int64`. The `*/length` of
-    /// a 416 names no part: see ``unsatisfiedLength(_:)``.
+    /// The field must be one line with the unit `bytes`. Its first byte must not be after its last
+    /// byte, the last byte must be within the complete length, and numbers must fit `Int64`. A
+    /// 416's `*/length` describes no part: see ``unsatisfiedLength(_:)``.
     public init?(_ fields: HTTPFields) {
         let parsed = Self.withOnlyLine(of: fields) { scanner -> ContentRange? in
             guard let first = scanner.exactNumber(), scanner.current == UInt8(ascii: "-") else { return nil }
@@ -42,8 +43,8 @@ public struct ContentRange: Sendable, Hashable {
         self = parsed
     }
 
-    /// The representation's length as a 416 states it, `bytes */1234`; `nil` if there is no valid
-    /// one. RFC 9110 §15.5.17
+    /// Returns the representation's length as a 416 states it (`bytes */1234`), or `nil` if it is
+    /// absent or invalid. RFC 9110 §15.5.17
     public static func unsatisfiedLength(_ fields: HTTPFields) -> StatedLength? {
         withOnlyLine(of: fields) { scanner -> StatedLength? in
             guard scanner.current == UInt8(ascii: "*") else { return nil }
@@ -60,11 +61,11 @@ public struct ContentRange: Sendable, Hashable {
         return "bytes \(range.lowerBound)-\(last)/\(completeLength.map(\.description) ?? "*")"
     }
 
-    /// The value for a 416: `bytes */1234`.
+    /// Returns the value for a 416: `bytes */1234`.
     public static func unsatisfied(completeLength: StatedLength) -> String { "bytes */\(completeLength)" }
 
-    /// Reads the text after `bytes ` in the only line; also `nil` if `body` leaves something
-    /// unread.
+    /// Reads the text after `bytes ` in the only line. Returns `nil` also if `body` leaves unread
+    /// bytes.
     private static func withOnlyLine<Result>(
         of fields: HTTPFields,
         _ body: (inout ByteScanner) -> Result?
@@ -84,8 +85,8 @@ public struct ContentRange: Sendable, Hashable {
 }
 
 extension StoredResponseHead {
-    /// The bytes that a stored partial response (status 206) holds; `nil` for a complete one, and
-    /// for a 206 without a valid `Content-Range`.
+    /// The bytes that a stored partial response (status 206) contains; `nil` for a complete
+    /// response and for a 206 without a valid `Content-Range`.
     public var partialRange: ContentRange? {
         status.code == 206 ? ContentRange(fields) : nil
     }

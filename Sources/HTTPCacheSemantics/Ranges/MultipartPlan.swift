@@ -1,13 +1,13 @@
 public import HTTPTypes
 
-/// A `multipart/byteranges` body as literal bytes and slices of the stored body, in order. RFC 9110
-/// §14.6
+/// A `multipart/byteranges` body as a sequence of literal bytes and slices of the stored body. RFC
+/// 9110 §14.6
 public struct MultipartPlan: Sendable, Hashable {
-    /// A stretch of the body.
+    /// A section of the body.
     public enum Piece: Sendable, Hashable {
-        /// These bytes.
+        /// Literal bytes.
         case literal([UInt8])
-        /// These bytes of the stored body, by their offsets in it (not in the representation).
+        /// A slice of the stored body, by offsets in that body (not in the representation).
         case body(Range<StatedLength>)
     }
     /// The pieces to send, in order.
@@ -15,7 +15,7 @@ public struct MultipartPlan: Sendable, Hashable {
     /// The length of the body in bytes: the response's `Content-Length`.
     public var length: StatedLength
 
-    /// Makes the plan of a response in several parts.
+    /// Creates the plan for a response with several parts.
     ///
     /// - Parameters:
     ///   - ranges: offsets in the representation, each within the stored part.
@@ -59,10 +59,10 @@ public struct MultipartPlan: Sendable, Hashable {
 
     private mutating func add(_ count: StatedLength) { length = length.adding(count) ?? .maximum }
 
-    /// The boundary as it is sent: the letters, digits, `-` and `_` of the text, at most 70 of them
-    /// (RFC 2046 §5.1.1), or `holdfast` if none is left.
+    /// Returns the boundary to send: up to 70 letters, digits, `-` and `_` from the text (RFC 2046
+    /// §5.1.1), or `holdfast` if none is left.
     ///
-    /// So it needs no quotes and cannot break the framing.
+    /// Such a boundary needs no quotes and cannot break the framing.
     public static func boundary(_ text: String) -> String {
         let bytes = text.utf8.filter { byte in
             byte.isAlpha || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")

@@ -2,28 +2,29 @@
 ///
 /// Ranges are offsets in the representation, even if only a part of it is stored.
 public enum StoredSelection: Sendable, Hashable {
-    /// The whole representation, with the stored status (200 if a stored partial response holds all
-    /// of it).
+    /// The whole representation, with the stored status (200 if a stored partial response contains
+    /// all of it).
     case complete
     /// One part: 206 with `Content-Range`.
     case range(Range<StatedLength>, completeLength: StatedLength?)
     /// Several parts: 206 as `multipart/byteranges`, in this order.
     case ranges([Range<StatedLength>], completeLength: StatedLength)
-    /// The request names no byte of the representation: 416 with `Content-Range: bytes */n`.
+    /// The requested ranges contain no byte of the representation: 416 with `Content-Range: bytes
+    /// */n`.
     case unsatisfiable(completeLength: StatedLength)
-    /// A stored partial response lacks bytes that the request names.
+    /// The stored partial response lacks requested bytes.
     case missing(MissingPart)
 }
 
 /// The part that a stored partial response lacks to serve a request.
 public struct MissingPart: Sendable, Hashable {
-    /// The range from the first to the last requested byte that is not stored; `nil` if it is
-    /// unknown, because the representation's length is unknown or the stored response is damaged.
+    /// The range from the first to the last requested byte that is not stored. It is `nil` if the
+    /// representation's length is unknown or the stored response is damaged.
     public var range: Range<StatedLength>?
     /// The representation's length, if known.
     public var completeLength: StatedLength?
 
-    /// Makes a description.
+    /// Creates a description.
     public init(range: Range<StatedLength>?, completeLength: StatedLength?) {
         self.range = range
         self.completeLength = completeLength

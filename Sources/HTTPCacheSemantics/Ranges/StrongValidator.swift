@@ -1,20 +1,21 @@
 internal import HTTPTypes
 
-/// A validator that changes whenever the bytes do, so that parts may be combined. RFC 9110 §8.8.1
+/// A validator that changes whenever the bytes change, so that parts may be combined. RFC 9110
+/// §8.8.1
 enum StrongValidator: Sendable, Hashable {
     case tag(EntityTag)
     /// A `Last-Modified` that is known to be strong.
     case date(Timestamp)
 
-    /// How much earlier than `Date` a strong `Last-Modified` must be, in milliseconds.
+    /// The time, in milliseconds, by which a strong `Last-Modified` must precede `Date`.
     ///
     /// RFC 9110 §8.8.2.2 requires one second if both use the same clock, and more if they may not;
-    /// files and servers often have different clocks. A minute is the value of RFC 7232.
+    /// files and servers often have different clocks. One minute is the value in RFC 7232.
     static let dateDistance: Int64 = 60_000
 
-    /// The strong validator of a response; `nil` if it has none.
+    /// Reads the strong validator of a response. Returns `nil` if it has none.
     ///
-    /// A response with a weak or malformed `ETag` has none: its date would be no better.
+    /// A response with a weak or malformed `ETag` has none, because its date would be no better.
     init?(_ fields: HTTPFields, received: Timestamp) {
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields), !tag.isWeak else { return nil }
@@ -25,7 +26,8 @@ enum StrongValidator: Sendable, Hashable {
         }
     }
 
-    /// `Last-Modified`, if it is so long before `Date` that no second change can hide in it.
+    /// Returns `Last-Modified` if it precedes `Date` by so much that it cannot hide a second
+    /// change.
     static func strongDate(_ fields: HTTPFields, received: Timestamp) -> Timestamp? {
         guard let lastModified = date(.lastModified, fields, received: received),
             let date = date(.date, fields, received: received),
@@ -34,7 +36,7 @@ enum StrongValidator: Sendable, Hashable {
         return lastModified
     }
 
-    /// The first line's instant.
+    /// Returns the instant in the first line.
     static func date(_ name: HTTPField.Name, _ fields: HTTPFields, received: Timestamp) -> Timestamp? {
         guard let field = fields.first(where: { $0.name == name }) else { return nil }
         return field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }

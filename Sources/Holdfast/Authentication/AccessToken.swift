@@ -1,10 +1,12 @@
 public import HTTPCacheSemantics
 
-/// A token that authenticates a request. Its value appears in no description, log or mirror.
+/// A token that authenticates a request. Its value does not appear in descriptions, logs or
+/// mirrors.
 public struct AccessToken: Sendable, Hashable {
-    /// The value as it is sent.
+    /// The value that is sent.
     public var value: String
-    /// When the origin stops accepting it; `nil` if unknown. It is replaced some time before.
+    /// When the origin stops accepting the token; `nil` if unknown. The token is replaced before
+    /// that time.
     public var expiresAt: Timestamp?
 
     /// Creates a token.
@@ -15,10 +17,10 @@ public struct AccessToken: Sendable, Hashable {
 }
 
 extension AccessToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the value.
+    /// A description without the value.
     public var description: String { "AccessToken(\(Redaction.placeholder))" }
-    /// Without the value.
+    /// A description without the value.
     public var debugDescription: String { description }
-    /// Without the value.
+    /// A mirror without the value.
     public var customMirror: Mirror { Mirror(self, children: ["expiresAt": expiresAt as Any]) }
 }

@@ -3,31 +3,32 @@ import HTTPCacheSemantics
 public import HTTPTypes
 
 extension Authenticator {
-    /// How and where tokens are sent, and when they are replaced.
+    /// Configures how and where tokens are sent, and when they are replaced.
     public struct Configuration: Sendable, Hashable {
-        /// The origins that receive tokens: URLs, of which scheme, host and port are used, or host
-        /// names, which mean `https` on its default port.
+        /// The origins that receive tokens. Each is a URL, whose scheme, host and port are used, or
+        /// a host name, which means `https` on its default port.
         ///
-        /// If none is named, the origin of the client's ``ServerEnvironment/baseURL`` receives
-        /// them; without an environment, the origins of all endpoints of the client. So name them
-        /// if endpoints of one client have different origins.
+        /// If the list is empty, the origin of the client's ``ServerEnvironment/baseURL`` receives
+        /// tokens; without an environment, the origins of all of the client's endpoints do. So list
+        /// the origins if the client's endpoints have different origins.
         public var origins: [String]
-        /// The field of the token. `Authorization` by default.
+        /// The field that carries the token. `Authorization` by default.
         public var field: HTTPField.Name
-        /// The text before the token. `Bearer ` by default; RFC 6750 §2.1
+        /// The text before the token. `Bearer ` by default. RFC 6750 §2.1
         public var prefix: String
-        /// A token is replaced this long before it expires, or after three quarters of its lifetime
-        /// if that is later. One minute by default.
+        /// The time before its expiry at which a token is replaced. A token with a short lifetime
+        /// is replaced after three quarters of its lifetime, if that is later. One minute by
+        /// default.
         public var leeway: Duration
-        /// How long to wait for the source. 30 seconds by default.
+        /// The time limit for the source. 30 seconds by default.
         public var timeout: Duration
-        /// How long a source is not called after it failed. It doubles with each further failure.
-        /// One second by default.
+        /// The pause after a failure of the source, during which it is not called. It doubles with
+        /// each consecutive failure. One second by default.
         public var pause: Duration
-        /// The longest pause. One minute by default.
+        /// The maximum pause. One minute by default.
         public var maximumPause: Duration
 
-        /// Creates a configuration; see the properties.
+        /// Creates a configuration: see the properties.
         public init(
             origins: [String] = [],
             field: HTTPField.Name = .authorization,
@@ -67,7 +68,7 @@ extension Authenticator {
         }
     }
 
-    /// Whether a request's origin may receive tokens.
+    /// Returns whether a request's origin may receive tokens.
     func mayReceiveToken(_ head: HTTPRequest, _ call: CallInfo) -> Bool {
         guard let origin = TargetURI(request: head)?.origin else { return false }
         if !origins.isEmpty { return origins.contains(origin) }

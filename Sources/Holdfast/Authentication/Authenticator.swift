@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 public import HTTPTypes
 import Synchronization
 
-/// Sends requests with a token from a ``TokenSource``, and names their principal.
+/// Sends requests with a token from a ``TokenSource``, and sets their principal.
 ///
 /// ```swift
 /// let authenticator = try Authenticator(
@@ -14,20 +14,20 @@ import Synchronization
 /// )
 /// ```
 ///
-/// * **Once**: however many requests need a token at the same time, the source is called once for
-///   all of them. A caller that is cancelled ends only its own waiting.
-/// * **In time**: a token is replaced before it expires, while it is still sent. After a 401 it is
-///   replaced once, and the request is sent again. A request that was rejected with an older token
-///   than the current one is just sent again.
-/// * **No storm**: a source that failed is not called for a while, longer each time. Until then all
-///   requests that need a token fail with the source's error. No request waits for the source
-///   longer than ``Configuration/timeout``.
-/// * **Stored responses survive**: they belong to the ``principal`` and not to a token. Reading the
-///   store never waits for a token, so stored responses are served with an expired token, or none.
-///   If the source is unreachable, stored responses are used as for an unreachable origin; see
-///   ``SingleValueStrategy``.
-/// * **For these origins only**: a token is sent to ``Configuration/origins`` only, and is in no
-///   log, error or description. A request that has the field already is not changed.
+/// - **One call for all**: no matter how many concurrent requests need a token, the source is
+///   called once. A cancelled caller ends only its own wait.
+/// - **Early renewal**: a token is replaced before it expires, while it is still in use. After a
+///   401 it is replaced once, and the request is retried. A request that was rejected with an older
+///   token than the current token is retried without calling the source.
+/// - **No request storms**: a source that failed is not called again until a pause is over, and the
+///   pauses get longer. During the pause, all requests that need a token fail with the source's
+///   error. No request waits for the source longer than ``Configuration/timeout``.
+/// - **Stored responses survive**: they belong to the ``principal`` and not to a token. Reading the
+///   store never waits for a token, so stored responses are served even with an expired token or no
+///   token. If the source is unreachable, stored responses are used just as for an unreachable
+///   origin: see ``SingleValueStrategy``.
+/// - **Only for your origins**: a token is sent only to ``Configuration/origins``, and never
+///   appears in a log, error or description. A request that already has the field is not changed.
 ///
 /// It throws ``HoldfastError`` with code `loginRequired` if the source can provide no more tokens,
 /// `originUnreachable` if the source was unreachable, and `authenticationFailed` otherwise.
@@ -37,7 +37,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         var principal: String?
         var waiters: [Int: CheckedContinuation<AccessToken, any Error>] = [:]
         var nextWaiter = 0
-        /// The call of the source, and the timer that ends it.
+        /// The current call to the source, and the timer that ends it.
         var running: [Task<Void, Never>] = []
     }
 
@@ -51,25 +51,25 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     private let onLoginRequired: @Sendable (HoldfastError) -> Void
     private let state: Mutex<State>
 
-    /// The authenticator whose source the current task calls. Requests of that source are not
-    /// authenticated, because they would wait for themselves.
+    /// The authenticator whose source the current task is calling. Requests from that source are
+    /// not authenticated, because they would wait for themselves.
     @TaskLocal private static var activeAuthenticator: ObjectIdentifier?
 
-    /// Creates an authenticator of one principal.
+    /// Creates an authenticator for one principal.
     ///
     /// - Parameters:
     ///   - source: the source of tokens.
-    ///   - token: the first token. Without one, the source is called when the first request needs a
-    ///     token.
-    ///   - principal: the principal of requests for which neither endpoint nor client names one. It
-    ///     is a name that stays when tokens change, and that no other user has.
-    ///   - clock: the clock for the expiry of tokens.
+    ///   - token: the first token. If it is `nil`, the source is called when the first request
+    ///     needs a token.
+    ///   - principal: the principal of requests, unless the endpoint or the client sets one. The
+    ///     name must stay the same when tokens change, and must not belong to any other user.
+    ///   - clock: the clock for token expiry.
     ///   - sleeper: the clock for the timeout and pauses.
     ///   - jitter: returns a number from 0 to 1 for each pause, so that many processes do not call
-    ///     at the same time.
-    ///   - onLoginRequired: called each time the source can provide no more tokens. See
+    ///     the source at the same time.
+    ///   - onLoginRequired: called whenever the source can provide no more tokens. See
     ///     ``signIn(_:as:)``.
-    /// - Throws: ``HoldfastError`` with code `invalidURL` if an origin is not valid.
+    /// - Throws: ``HoldfastError`` with code `invalidURL` if an origin is invalid.
     public init(
         _ source: any TokenSource,
         token: AccessToken? = nil,
@@ -99,8 +99,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// The principal of authenticated requests; `nil` after ``signOut()``.
     public var principal: String? { state.withLock { $0.principal } }
 
-    /// Call it when the user has logged in. From now on all requests use this token, including
-    /// those that wait.
+    /// Sets the token and the principal. Call this when the user has logged in. From now on, all
+    /// requests use this token, including waiting requests.
     public func signIn(_ token: AccessToken, as principal: String) {
         settle { state, now in
             state.principal = principal
@@ -109,8 +109,9 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// Call it when the user has logged out. Requests fail with code `loginRequired` until
-    /// ``signIn(_:as:)``. Stored responses stay, and are not visible without their principal.
+    /// Removes the token and the principal. Call this when the user has logged out. Requests fail
+    /// with code `loginRequired` until ``signIn(_:as:)`` is called. Stored responses are kept, but
+    /// are not visible without their principal.
     public func signOut() {
         settle { state, now in
             state.principal = nil
@@ -119,11 +120,11 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// Returns a token that is valid as far as known, for requests outside of the client.
+    /// Returns a token that is valid as far as is known, for requests outside of the client.
     ///
     /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is cancelled.
     public func token() async throws -> AccessToken {
-        // The usual case: there is a token.
+        // The fast path for the usual case: there is a token.
         if case .go(let token, false) = state.withLock({ $0.tokens.decide(at: now()) }) { return token }
         let id = state.withLock { state in
             state.nextWaiter += 1
@@ -160,7 +161,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         let token: AccessToken
         switch call.purpose {
         case .lookup:
-            // Even an invalid token will do, because it does not leave the process.
+            // Even an invalid token is acceptable, because it does not leave the process.
             guard let known = state.withLock({ $0.tokens.known }) else { return }
             token = known
         case .network: token = try await self.token()
@@ -178,7 +179,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         return state.withLock { $0.tokens.reject(token, at: now()) }
     }
 
-    /// The field of the token.
+    /// The field that carries the token.
     public var secrets: Secrets { Secrets(fields: [configuration.field]) }
 
     /// Whether there is a token to send.
@@ -186,8 +187,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 
     private func now() -> TokenState.Instant { TokenState.Instant(date: clock.now(), uptime: uptime()) }
 
-    /// Calls the source, unless a call is under way. It uses a task of its own, because the token
-    /// is for all callers.
+    /// Calls the source, unless a call is in progress. The call runs in its own task, because the
+    /// token is for all callers.
     private func callSource(_ state: inout State) {
         guard let generation = state.tokens.beginFetch() else { return }
         let old = state.tokens.known
@@ -211,7 +212,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         state.running = [fetch, timer]
     }
 
-    /// Handles the end of a call of the source: a token, a failure or the timeout. Later results
+    /// Handles the end of a call to the source: a token, a failure or the timeout. Later results
     /// are ignored.
     private func finish(_ result: Result<AccessToken, any Error>, _ generation: Int) {
         var loginError: HoldfastError?
@@ -232,19 +233,19 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 
     /// Changes the state, and resumes all waiting callers.
     ///
-    /// - Parameter change: returns `false` if it has changed nothing.
+    /// - Parameter change: changes the state; returns `false` if nothing has changed.
     private func settle(_ change: (inout State, TokenState.Instant) -> Bool) {
         let settled: (waiters: [CheckedContinuation<AccessToken, any Error>], Result<AccessToken, any Error>)?
         settled = state.withLock { state in
             let now = now()
             guard change(&state, now) else { return nil }
-            // A call that is under way is obsolete.
+            // A call in progress is obsolete.
             for task in state.running { task.cancel() }
             state.running = []
             let result: Result<AccessToken, any Error>
             switch (state.tokens.decide(at: now), state.tokens.failure) {
             case (.go(let token, _), _): result = .success(token)
-            // Without a pause the next request calls the source again, but the waiting callers
+            // Without a pause, the next request calls the source again, but the waiting callers
             // receive the error.
             case (.fail(let error), _), (.wait, let error?): result = .failure(error)
             case (.wait, nil):
@@ -260,8 +261,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 }
 
 extension Authenticator: CustomStringConvertible, CustomReflectable {
-    /// The type's name, without any state.
+    /// The type's name without any state.
     public var description: String { "Authenticator" }
-    /// Empty, without any state.
+    /// An empty mirror without any state.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

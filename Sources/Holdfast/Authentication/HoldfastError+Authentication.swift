@@ -12,8 +12,8 @@ extension HoldfastError {
         )
     }
 
-    /// Converts a token source's failure to an error of the waiting requests. The source's own text
-    /// stays in the cause, because it may contain anything.
+    /// Converts a token source's failure to an error for the waiting requests. The source's own
+    /// text stays in the cause, because it may contain anything.
     init(ofSource error: any Error) {
         switch error {
         case is LoginRequired: self = .loginRequired(error)
@@ -40,8 +40,8 @@ extension HoldfastError {
         }
     }
 
-    /// Whether a call fails with this authentication error, whatever is stored: the source or the
-    /// origin rejected it.
+    /// Whether the call fails with this authentication error regardless of stored responses,
+    /// because the source or the origin rejected the credentials.
     var isAuthenticationRejection: Bool { code == .loginRequired || code == .authenticationFailed }
 }
 

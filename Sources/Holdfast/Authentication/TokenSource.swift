@@ -1,4 +1,4 @@
-/// A source of tokens: an authorization server, a file, another process.
+/// A source of tokens, such as an authorization server, a file or another process.
 ///
 /// ```swift
 /// struct RefreshTokens: TokenSource {
@@ -16,22 +16,23 @@
 /// }
 /// ```
 ///
-/// It may send requests through the client that it authenticates. Its own requests are not
+/// It may send requests through the client that it authenticates. These requests are not
 /// authenticated.
 public protocol TokenSource: Sendable {
-    /// Returns a valid token. It is called once at a time, for all waiting requests.
+    /// Returns a valid token. There is only one call at a time, which serves all waiting requests.
     ///
-    /// - Parameter old: the token that expires or was rejected; `nil` if there was none.
+    /// - Parameter old: the token that is expiring or was rejected; `nil` if there was none.
     /// - Throws: ``LoginRequired`` if no token can be obtained without the user. After any other
-    ///   error it is called again later. ``HoldfastError``, `ExchangeError` and `TransportError`
-    ///   show whether the network is unreachable, so that stored responses may be used. Its errors
-    ///   become causes of errors that the caller sees, so they should hold no tokens.
+    ///   error, the source is called again later. ``HoldfastError``, `ExchangeError` and
+    ///   `TransportError` indicate whether the network is unreachable, in which case stored
+    ///   responses may be used. The source's errors become causes of errors that the caller sees,
+    ///   so they should not contain tokens.
     func token(replacing old: AccessToken?) async throws -> AccessToken
 }
 
-/// A ``TokenSource`` has no token, and will have none before the user has logged in.
+/// An error that means that a ``TokenSource`` cannot provide a token until the user logs in.
 public struct LoginRequired: Error, Sendable, Hashable {
-    /// The reason in the application's words. It holds no token.
+    /// The reason in the application's words. It must not contain a token.
     public var reason: String
 
     /// Creates the error.
@@ -45,8 +46,8 @@ struct ClosureTokenSource: TokenSource {
 }
 
 extension Authenticator {
-    /// Creates an authenticator of one principal with a closure as its source; see the other
-    /// initialiser.
+    /// Creates an authenticator for one principal with a closure as its source: see the other
+    /// initializer.
     ///
     /// - Parameter refresh: see ``TokenSource/token(replacing:)``.
     public convenience init(

@@ -2,52 +2,51 @@ import HTTPCacheSemantics
 
 /// The state of an ``Authenticator``. It receives events and returns decisions.
 ///
-/// Dates come from the wall clock; pauses are measured by a clock that does not jump.
+/// Dates come from the wall clock; pauses are measured with a monotonic clock.
 struct TokenState: Sendable {
-    /// When tokens are replaced, and how often a source is called.
+    /// The limits that determine when tokens are replaced and how often a source is called.
     struct Limits: Sendable, Hashable {
-        /// A token is replaced this long before it expires, or a quarter of its lifetime if that is
-        /// shorter.
+        /// The time before its expiry at which a token is replaced, or a quarter of its lifetime if
+        /// that is shorter.
         var leeway: Duration
-        /// The pause after a failure; it doubles with each further one.
+        /// The pause after a failure. It doubles with each consecutive failure.
         var pause: Duration
-        /// The longest pause.
+        /// The maximum pause.
         var maximumPause: Duration
     }
 
-    /// Both times, read once for each decision.
+    /// The times of both clocks, read once for each decision.
     struct Instant: Sendable {
         var date: Timestamp
         var uptime: Duration
     }
 
-    /// How a request that needs a token proceeds.
+    /// The action for a request that needs a token.
     enum Decision: Sendable {
-        /// It is sent with this token. If `isRenewed`, a replacement is fetched at the same time.
+        /// Send the request with this token. If `isRenewed`, fetch a replacement at the same time.
         case go(AccessToken, isRenewed: Bool)
-        /// It waits for a token, which is fetched unless that is under way already.
+        /// Wait for a token. Fetch it, unless a fetch is in progress.
         case wait
-        /// It fails, and the source is not called.
+        /// Fail without calling the source.
         case fail(HoldfastError)
     }
 
     private let limits: Limits
     private var token: AccessToken?
-    /// Counts the calls of the source. The result of a call from before a login or logout is
-    /// ignored.
+    /// Counts the calls to the source. A result from before a login or logout is ignored.
     private var generation = 0
     private var isFetching = false
     private var replacedAt: Timestamp?
     private var receivedAt: Duration?
-    /// The origin rejected the token, so it must not be sent again.
+    /// Whether the origin rejected the token, so that it must not be sent again.
     private var isRejected = false
-    /// The error of all requests until the pause is over. It is final if a login is required.
+    /// The error for all requests until the pause is over. It is final if a login is required.
     private(set) var failure: HoldfastError?
     private var pauseEnd = Duration.zero
     private var failures = 0
-    /// How many tokens in a row were rejected as soon as they came.
+    /// The number of consecutive tokens that were rejected right after they were received.
     private var rejections = 0
-    /// Former token values, the newest last. Requests under way may still be rejected because of
+    /// Previous token values, newest last. Requests in flight may still be rejected because of
     /// them.
     private var earlier: [String] = []
 
@@ -56,7 +55,7 @@ struct TokenState: Sendable {
     init(_ token: AccessToken?, _ limits: Limits, at now: Instant) {
         self.limits = limits
         set(token, at: now)
-        // Its age is unknown. If it is rejected, it is replaced at once.
+        // Its age is unknown. If it is rejected, it is replaced immediately.
         receivedAt = nil
     }
 
@@ -66,7 +65,7 @@ struct TokenState: Sendable {
         set(token, at: now)
     }
 
-    /// Forgets the token. There is none until the application provides another.
+    /// Discards the token. There is no token until the application provides another.
     mutating func signOut(_ error: HoldfastError, at now: Instant) {
         reset()
         set(nil, at: now)
@@ -74,13 +73,13 @@ struct TokenState: Sendable {
         failure = error
     }
 
-    /// The token whether valid or not, for uses within the process.
+    /// The token, valid or not, for use within the process.
     var known: AccessToken? { token }
 
-    /// Whether a request can be sent without waiting.
+    /// Returns whether a request can be sent without waiting.
     func isReady(at now: Instant) -> Bool { usable(at: now) != nil }
 
-    /// Decides how a request that needs a token proceeds.
+    /// Returns the action for a request that needs a token.
     func decide(at now: Instant) -> Decision {
         let isPausing = failure.map { $0.code == .loginRequired || now.uptime < pauseEnd } ?? false
         if let token = usable(at: now) {
@@ -91,15 +90,15 @@ struct TokenState: Sendable {
         return .wait
     }
 
-    /// Begins a call of the source, unless one is under way. Its result must be reported with this
-    /// number.
+    /// Starts a call to the source, unless one is in progress. The result must be reported with the
+    /// returned number.
     mutating func beginFetch() -> Int? {
         guard !isFetching else { return nil }
         isFetching = true
         return generation
     }
 
-    /// Handles a new token. Returns `false` if it is obsolete.
+    /// Handles a new token. Returns `false` if the result is obsolete.
     mutating func accept(_ new: AccessToken, _ generation: Int, at now: Instant, pause: Duration) -> Bool {
         guard endFetch(generation) else { return false }
         if isRejected, new.value == token?.value {
@@ -113,7 +112,7 @@ struct TokenState: Sendable {
         return true
     }
 
-    /// Handles a failure of the source. Returns `false` if it is obsolete.
+    /// Handles a failure of the source. Returns `false` if the result is obsolete.
     mutating func recordFailure(_ error: HoldfastError, _ generation: Int, at now: Instant, pause: Duration) -> Bool {
         guard endFetch(generation) else { return false }
         fail(error, at: now, pause: pause)
@@ -123,16 +122,17 @@ struct TokenState: Sendable {
     /// The pause after the next failure.
     var nextPause: Duration { pause(after: failures) }
 
-    /// Handles the rejection of this token by the origin. Returns whether the request should be
-    /// sent again, with another token.
+    /// Handles the origin's rejection of this token. Returns whether the request should be retried
+    /// with another token.
     ///
-    /// A rejected token is replaced once. Tokens that are rejected as soon as they come are
-    /// replaced more and more rarely, because the origin then has another reason to reject.
+    /// A rejected token is replaced once. Tokens that are rejected right after they are received
+    /// are replaced less and less often, because the origin must then have another reason to reject
+    /// them.
     mutating func reject(_ value: String, at now: Instant) -> Bool {
         guard let token, token.value == value else { return token != nil && earlier.contains(value) }
         guard !isRejected else { return true }
-        // Its replacement is being fetched, and may be the reason why the origin rejects this one.
-        // Waiting for it costs no further call.
+        // A replacement is being fetched, and the replacement may be the reason that the origin
+        // rejects this token. Waiting for it needs no additional call.
         if isFetching {
             isRejected = true
             return true

@@ -2,7 +2,7 @@ public import HoldfastConfiguration
 public import OfflineStore
 
 extension CacheManager.Configuration {
-    /// Takes the store's settings from a configuration file. Settings that the file omits have
+    /// Creates the store's settings from a configuration file. Settings that the file omits keep
     /// their defaults.
     public init(_ store: HoldfastConfiguration.Configuration.Store) {
         self.init()

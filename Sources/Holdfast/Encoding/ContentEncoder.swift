@@ -4,10 +4,12 @@
     public import Foundation
 #endif
 
-/// Encodes an `Encodable` value as content. Equal values have equal bytes, in every process.
+/// Encodes an `Encodable` value as content. Equal values encode to equal bytes in every process.
 public protocol ContentEncoder: Sendable {
-    /// The media type of the content; sent as `Content-Type` if none is set.
+    /// The media type of the content, sent as `Content-Type` if no other is set.
     var contentType: String { get }
+    /// Encodes a value as content.
+    ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed`, or the encoder's own error.
     func encode(_ value: any Encodable) throws -> Data
 }
@@ -26,8 +28,8 @@ public struct JSONContentEncoder: ContentEncoder {
         self.init(encoder, contentType: contentType)
     }
 
-    /// Creates an encoder with the current strategies of another one. Keys are always sorted,
-    /// because a value's content is part of its cache key.
+    /// Creates an encoder with a copy of another encoder's current strategies. Keys are always
+    /// sorted, because a value's content is part of its cache key.
     public init(_ encoder: JSONEncoder, contentType: String = "application/json") {
         let own = JSONEncoder()
         own.outputFormatting = encoder.outputFormatting.union(.sortedKeys)
@@ -40,8 +42,10 @@ public struct JSONContentEncoder: ContentEncoder {
         self.contentType = contentType
     }
 
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` for the value's own error, or a
-    ///   number that is not finite.
+    /// Encodes a value as JSON.
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if the value throws an error or
+    ///   contains a number that is not finite.
     public func encode(_ value: any Encodable) throws -> Data {
         do {
             return try encoder.encode(value)
@@ -57,25 +61,28 @@ public struct JSONContentEncoder: ContentEncoder {
     }
 }
 
-/// Encodes values as a form (`application/x-www-form-urlencoded`), by the conventions of a
+/// Encodes values as a form (`application/x-www-form-urlencoded`), following the conventions of a
 /// ``URLParameterEncoder``.
 ///
-/// Numbers beyond 64 bits that no `Double` represents lose digits; use strings for them.
+/// Numbers beyond 64 bits that a `Double` cannot represent exactly lose digits; use strings for
+/// them.
 public struct FormContentEncoder: ContentEncoder, Hashable {
     /// The conventions for arrays, nesting, booleans and spaces.
     public var conventions: URLParameterEncoder
 
-    /// Creates an encoder. By default it writes `+` for spaces, and uses the defaults of
-    /// ``URLParameterEncoder`` otherwise.
+    /// Creates an encoder. By default, it writes `+` for spaces and otherwise uses the defaults of
+    /// ``URLParameterEncoder``.
     public init(_ conventions: URLParameterEncoder = URLParameterEncoder(spaces: .plus)) {
         self.conventions = conventions
     }
 
-    /// `application/x-www-form-urlencoded`
+    /// The media type of a form, `application/x-www-form-urlencoded`.
     public var contentType: String { conventions.contentType }
 
+    /// Encodes a value as a form.
+    ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` for values that
-    ///   ``JSONContentEncoder`` or ``URLParameterEncoder`` reject, and for a value that is not an
+    ///   ``JSONContentEncoder`` or ``URLParameterEncoder`` rejects, and for a value that is not an
     ///   object.
     public func encode(_ value: any Encodable) throws -> Data {
         guard case .object(let parameters) = try ParameterValue(encoding: value) else {
@@ -89,8 +96,8 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
 }
 
 extension Error {
-    /// The path where encoding failed, for a message. It never contains the value, which may be a
-    /// secret.
+    /// The path at which encoding failed, for a message. It never includes the value, which may be
+    /// a secret.
     fileprivate var place: String {
         guard case EncodingError.invalidValue(_, let context)? = self as? EncodingError, !context.codingPath.isEmpty
         else { return "" }

@@ -8,11 +8,11 @@ import NIOCore
     import Darwin
 #endif
 
-/// Searches for bytes in content that passes in chunks, also across their edges. It keeps fewer
-/// bytes than it searches for.
+/// Searches for bytes in content that arrives in chunks, including matches that span chunks. It
+/// buffers fewer bytes than it searches for.
 struct ContentSearch {
     private let wanted: [UInt8]
-    /// The end of the content so far, which may begin the wanted bytes.
+    /// The end of the content so far, which may be the start of a match.
     private var tail: [UInt8] = []
 
     /// - Parameter wanted: the bytes to find. An empty sequence is never found.
@@ -20,7 +20,7 @@ struct ContentSearch {
         self.wanted = wanted
     }
 
-    /// Whether the chunk contains or completes the wanted bytes.
+    /// Returns whether the chunk contains or completes the bytes.
     mutating func finds(in chunk: ByteBuffer) -> Bool {
         guard !wanted.isEmpty else { return false }
         let kept = wanted.count - 1
@@ -32,7 +32,7 @@ struct ContentSearch {
     }
 }
 
-/// Whether bytes occur in others.
+/// Returns whether the bytes contain the wanted bytes.
 private func holds(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {
     guard let first = wanted.first, let base = bytes.baseAddress, bytes.count >= wanted.count else { return false }
     var offset = 0

@@ -11,18 +11,19 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A file that is sent: its length when the request was made, and its bytes as they are read, 256
-/// KiB at a time.
+/// A file to send. Its length is determined when the request is built, and its bytes are read in
+/// blocks of 256 KiB while it is sent.
 ///
-/// The request sends exactly the announced content, or breaks off before its last bytes. If the
-/// file's length or modification time has changed, it is not what the caller meant.
+/// The request either sends exactly the announced content or breaks off before its last bytes. If
+/// the file's length or modification time has changed, the content is no longer the content that
+/// the caller meant to send.
 struct FileContent: Sendable, Hashable {
     static let chunkSize = 256 << 10
 
     let path: String
     let state: State
 
-    /// The properties that reveal a change of the file.
+    /// The properties that reveal a change to the file.
     struct State: Sendable, Hashable {
         var length: Int64
         var modifiedSeconds: Int64
@@ -31,7 +32,7 @@ struct FileContent: Sendable, Hashable {
 
     /// Reads the file's properties without opening it.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` if the file does not exist, or is not
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if the file does not exist or is not
     ///   a regular file.
     init(path: String) throws {
         var information = stat()
@@ -43,11 +44,11 @@ struct FileContent: Sendable, Hashable {
         state = State(information)
     }
 
-    /// Returns the bytes. The file is opened again each time they are read from the start, so that
-    /// a request can be sent again.
+    /// Returns the bytes as a stream. The file is opened again for each read from the start, so
+    /// that a request can be retried.
     ///
     /// - Parameter excluded: bytes that must not occur in the file. The stream fails before it
-    ///   returns the bytes that would complete them.
+    ///   returns bytes that complete a match.
     func body(excluding excluded: [UInt8] = []) -> BodyStream {
         let (path, state) = (path, state)
         return BodyStream(length: StatedLength(clamping: state.length)) {
@@ -96,8 +97,8 @@ extension FileContent.State {
     }
 }
 
-/// An open file in a known state. It is read on NIO's thread pool, so neither event loops nor
-/// cooperative threads wait for a disk.
+/// An open file in a known state. It is read on NIO's thread pool, so that neither event loops nor
+/// cooperative threads wait for the disk.
 private final class OpenFile: Sendable {
     private let descriptor: Int32
     private let path: String
@@ -120,8 +121,8 @@ private final class OpenFile: Sendable {
         }
     }
 
-    /// Returns at least one byte from an offset on. It returns the last bytes only if the file is
-    /// unchanged.
+    /// Returns at least one byte, starting at an offset. It returns the last bytes only if the file
+    /// has not changed.
     func read(at offset: Int64) async throws -> ByteBuffer {
         try await NIOThreadPool.singleton.runIfActive { [self] in
             let wanted = Int(min(Int64(FileContent.chunkSize), state.length - offset))
@@ -155,8 +156,8 @@ private final class OpenFile: Sendable {
     }
 }
 
-/// Opens a file for reading, and does not pass it to child processes. If a pipe replaced the file,
-/// it does not wait for a writer.
+/// Opens a file for reading, and does not pass the descriptor to child processes. If the file was
+/// replaced by a pipe, it does not wait for a writer.
 private func openForReading(_ path: String) -> Int32 {
     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

@@ -1,5 +1,5 @@
-/// The media types of files by extension, for the types that APIs usually accept. For other types
-/// the caller names the media type.
+/// Media types by file extension, for the types that APIs commonly accept. For other types, the
+/// caller specifies the media type.
 enum FileMediaTypes {
     private static let types = [
         "avif": "image/avif", "bmp": "image/bmp", "css": "text/css", "csv": "text/csv", "gif": "image/gif",
@@ -13,8 +13,8 @@ enum FileMediaTypes {
         "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
     ]
 
-    /// Returns the type of a file by its name or path; `application/octet-stream` if the extension
-    /// is unknown. RFC 2046 §4.5.1
+    /// Returns the media type of a file based on its name or path; `application/octet-stream` if
+    /// the extension is unknown. RFC 2046 §4.5.1
     static func type(of name: String) -> String {
         let file = name.utf8.split(separator: UInt8(ascii: "/")).last ?? name.utf8[...]
         guard let dot = file.lastIndex(of: UInt8(ascii: ".")) else { return "application/octet-stream" }

@@ -10,11 +10,12 @@ import NIOCore
 #endif
 
 extension Multipart {
-    /// Encodes the parts as content, and returns it with its media type.
+    /// Encodes the parts as content, and returns the content and its media type.
     ///
-    /// - Throws: ``HoldfastError`` with code `parametersMissing` if there are no parts;
-    ///   `encodingFailed` if a file cannot be read, if a media type has a control character, or if
-    ///   a boundary is invalid or occurs in a part.
+    /// - Throws: ``HoldfastError`` with one of these codes:
+    ///   - `parametersMissing` if there are no parts
+    ///   - `encodingFailed` if a file cannot be read, a media type contains a control character, or
+    ///     a boundary is invalid or occurs in a part
     func encoded() throws -> (body: RequestBody, contentType: String) {
         guard !parts.isEmpty else {
             throw HoldfastError(
@@ -24,8 +25,8 @@ extension Multipart {
         }
         let pieces = try parts.map(Piece.init)
         let boundary = try self.boundary.map { try checked($0, pieces) } ?? unusedBoundary(pieces)
-        // Without the line break before it, because a file may end with one. So every text that
-        // could be read as a delimiter is found.
+        // The search omits the line break before the delimiter, because a file may end with one. So
+        // it finds every text that could be read as a delimiter.
         let delimiter = Array("--\(boundary)".utf8)
         var body: [BodyStream.Part] = []
         var text: [UInt8] = []
@@ -48,14 +49,14 @@ extension Multipart {
         return (.stream(.concatenating(body, length: StatedLength(clamping: length + Int64(text.count)))), contentType)
     }
 
-    /// A part in encoded form.
+    /// An encoded part.
     private struct Piece {
         enum Content {
             case data(Data)
             case file(FileContent)
         }
 
-        /// The part's fields, and the empty line after them.
+        /// The part's fields, and the empty line that follows them.
         let head: [UInt8]
         let content: Content
 
@@ -106,8 +107,8 @@ extension Multipart {
         return boundary
     }
 
-    /// A hash of the parts that does not occur in them. For a file it uses the length, and not the
-    /// bytes.
+    /// Returns a hash of the parts that does not occur in them. For a file, the hash covers the
+    /// length but not the bytes.
     private func unusedBoundary(_ pieces: [Piece]) -> String {
         var hash = SHA256()
         for piece in pieces {
@@ -122,15 +123,16 @@ extension Multipart {
         while true {
             let boundary = "holdfast-\(Array(hash.finalize().prefix(16)).hexadecimal)"
             if !pieces.contains(where: { $0.holds(Array("--\(boundary)".utf8)) }) { return boundary }
-            // The author of a part predicted this boundary. The next one depends on it too.
+            // The part contains this boundary, so its author may have predicted it. Make the next
+            // boundary depend on it too.
             hash.update(data: Array(boundary.utf8))
         }
     }
 }
 
 extension String {
-    /// Escapes names of fields and files as browsers do: UTF-8, with the bytes percent-encoded that
-    /// would end the quotes or the line. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
+    /// The name of a field or file, escaped as browsers do it: UTF-8, with percent-encoding of the
+    /// bytes that would end the quotes or the line. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
     fileprivate var escapedForDisposition: String {
         var result = ""
         for scalar in unicodeScalars {
@@ -144,7 +146,7 @@ extension String {
         return result
     }
 
-    /// Whether it can be a parameter's value without quotes. RFC 9110 §5.6.2
+    /// Whether the text can be a parameter's value without quotes. RFC 9110 §5.6.2
     fileprivate var isToken: Bool {
         utf8.allSatisfy { $0.isLetterOrDigit || "'+_-.".utf8.contains($0) }
     }
@@ -152,7 +154,7 @@ extension String {
 
 extension UInt8 {
     fileprivate var isLetterOrDigit: Bool { (self | 0x20) &- 0x61 < 26 || self &- 0x30 < 10 }
-    /// `bcharsnospace`, because a space must not be at the end and is of little use elsewhere. RFC
-    /// 2046 §5.1.1
+    /// Whether this is a `bcharsnospace`. Spaces are excluded, because a boundary must not end with
+    /// one. RFC 2046 §5.1.1
     fileprivate var isBoundaryByte: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
 }

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// Fields and files in one content, as `multipart/form-data`. RFC 7578
+/// Fields and files combined into one content, as `multipart/form-data`. RFC 7578
 ///
 /// ```swift
 /// .multipart([
@@ -13,18 +13,18 @@
 /// ])
 /// ```
 ///
-/// Parts are sent in order. Content with all parts in memory is built in memory. Content with a
-/// file is read from disk while it is sent, 256 KiB at a time, and its length is known in advance.
-/// If a file changes meanwhile, the request breaks off.
+/// Parts are sent in order. If all parts are in memory, the content is built in memory. If a part
+/// is a file, the content is read from disk in blocks of 256 KiB while it is sent, and its length
+/// is known in advance. If a file changes in the meantime, the request breaks off.
 public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
-    /// One field or file.
+    /// A field or a file.
     public struct Part: Sendable, Hashable {
-        /// The place of the bytes.
+        /// The source of the bytes.
         public enum Content: Sendable, Hashable {
-            /// In memory.
+            /// Bytes in memory.
             case data(Data)
-            /// In the file with this path. Its length is read when the request is made, and its
-            /// bytes while it is sent.
+            /// The file at this path. Its length is read when the request is built, and its bytes
+            /// while the request is sent.
             case file(String)
         }
 
@@ -34,7 +34,7 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
         public var fileName: String?
         /// The media type; `nil` for plain text.
         public var contentType: String?
-        /// See ``Content``.
+        /// The content.
         public var content: Content
 
         /// Creates a part.
@@ -50,7 +50,7 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
             Part(name: name, content: .data(Data(text.utf8)))
         }
 
-        /// Creates a file from bytes. The default media type follows from the file name's
+        /// Creates a file part from bytes. The default media type is based on the file name's
         /// extension.
         public static func data(_ data: Data, name: String, fileName: String, contentType: String? = nil) -> Part {
             Part(
@@ -62,7 +62,7 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
         }
 
         /// Creates a part from a file on disk. The default file name is the path's last component,
-        /// and the default media type follows from its extension.
+        /// and the default media type is based on its extension.
         public static func file(
             _ path: String,
             name: String,
@@ -79,23 +79,25 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// The parts in the order in which they are sent; at least one.
+    /// The parts in the order in which they are sent. There must be at least one.
     public var parts: [Part]
-    /// The boundary between the parts: 1 to 70 letters, digits and `'()+_,-./:=?`. With `nil` it is
-    /// a hash of the parts that does not occur in memory content, so equal parts are equal content.
+    /// The boundary between the parts: 1 to 70 letters, digits and `'()+_,-./:=?`. If it is `nil`,
+    /// the boundary is a hash of the parts that does not occur in the content in memory, so equal
+    /// parts produce equal content.
     ///
-    /// It must occur in no part. A given boundary that does is an error. If it occurs in a file,
-    /// the request breaks off before the bytes that complete it, so the file's author cannot end
-    /// the part and begin another. RFC 2046 §5.1.1
+    /// The boundary must not occur in any part. If you specify a boundary that occurs in a part,
+    /// encoding fails. If the boundary occurs in a file, the request breaks off before the bytes
+    /// that complete the boundary, so the file's author cannot end the part and start another. RFC
+    /// 2046 §5.1.1
     public var boundary: String?
 
-    /// Creates content of parts, with a certain boundary if needed.
+    /// Creates content from parts, optionally with a given boundary.
     public init(_ parts: [Part], boundary: String? = nil) {
         self.parts = parts
         self.boundary = boundary
     }
 
-    /// Creates content of parts.
+    /// Creates content from parts.
     public init(arrayLiteral elements: Part...) {
         self.init(elements)
     }

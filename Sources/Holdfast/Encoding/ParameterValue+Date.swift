@@ -5,9 +5,9 @@
 #endif
 
 extension ParameterValue {
-    /// The form of a date. Each API has its own convention.
+    /// The format of a date. Each API has its own convention.
     public enum Dates: Sendable, Hashable {
-        /// `2026-02-03T04:05:06Z`: UTC, whole seconds.
+        /// UTC in whole seconds, such as `2026-02-03T04:05:06Z`.
         case iso8601
         /// Whole seconds since 1970, UTC.
         case secondsSince1970
@@ -15,8 +15,8 @@ extension ParameterValue {
         case millisecondsSince1970
     }
 
-    /// Creates a date in a convention's form, rounded down to whole units. A date beyond 64 bits of
-    /// milliseconds becomes the nearest one in range.
+    /// Creates a date in the format of a convention, rounded down to whole units. A date outside
+    /// the range of 64-bit milliseconds is clamped to that range.
     public static func date(_ date: Date, as convention: Dates = .iso8601) -> ParameterValue {
         switch convention {
         case .iso8601:
@@ -36,7 +36,7 @@ extension Encodable where Self == ParameterValue {
 }
 
 extension Int64 {
-    /// The number rounded down, or the nearest value in range.
+    /// Rounds the number down and clamps it to the range.
     fileprivate init(clamping number: Double) {
         let whole = number.rounded(.down)
         self = Int64(exactly: whole) ?? (whole < 0 ? .min : .max)

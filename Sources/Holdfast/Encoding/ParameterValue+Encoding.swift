@@ -7,11 +7,11 @@
 extension ParameterValue {
     /// Creates the value that an `Encodable` value has in JSON.
     ///
-    /// Dates are ISO 8601 in UTC with whole seconds; ``date(_:as:)`` writes other forms. A
-    /// `Decimal` with more digits than a `Double` keeps becomes a string of its digits.
+    /// Dates become ISO 8601 in UTC with whole seconds; use ``date(_:as:)`` for other formats. A
+    /// `Decimal` with more digits than a `Double` can represent becomes a string of digits.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` for the value's own error, or for a
-    ///   number in it that is not finite.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if the value throws an error or
+    ///   contains a number that is not finite.
     public init(encoding value: any Encodable) throws {
         switch value {
         case let value as String: self = .string(value)
@@ -43,10 +43,10 @@ extension ParameterValue {
     }
 }
 
-// These let a literal of `Parameters` contain `.null` and `.object([…])`. They are disfavored, so
-// that `ParameterValue`'s own cases are used where one is expected.
+// These members allow `.null` and `.object([…])` in a literal of `Parameters`. They are disfavored,
+// so that `ParameterValue`'s own cases are used where a `ParameterValue` is expected.
 extension Encodable where Self == ParameterValue {
-    /// JSON's `null`. A query leaves it out.
+    /// JSON's `null`. A query omits it.
     @_disfavoredOverload
     public static var null: ParameterValue { .null }
     /// A boolean.
@@ -67,7 +67,7 @@ extension Encodable where Self == ParameterValue {
     /// An array of values of different types.
     @_disfavoredOverload
     public static func array(_ values: [ParameterValue]) -> ParameterValue { .array(values) }
-    /// Members of different types.
+    /// An object whose members can have different types.
     @_disfavoredOverload
     public static func object(_ parameters: Parameters) -> ParameterValue { .object(parameters) }
 }

@@ -1,4 +1,4 @@
-/// The value of a parameter. Numbers keep all their digits.
+/// The value of a parameter. Numbers keep all of their digits.
 public indirect enum ParameterValue: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -9,7 +9,7 @@ public indirect enum ParameterValue: Sendable, Hashable {
     case array([ParameterValue])
     case object(Parameters)
 
-    /// Creates a value from an integer of any width. One beyond 64 bits becomes a string of its
+    /// Creates a value from an integer of any width. An integer beyond 64 bits becomes a string of
     /// digits.
     public init(_ integer: some BinaryInteger) {
         if let value = Int64(exactly: integer) {

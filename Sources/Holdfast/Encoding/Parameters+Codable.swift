@@ -1,6 +1,5 @@
 extension Parameters: Codable {
-    /// Decodes a keyed container. If a name occurs twice, the decoder determines which value is
-    /// used.
+    /// Decodes a keyed container. If a name occurs twice, the decoder decides which value is used.
     public init(from decoder: any Decoder) throws {
         values = try [String: ParameterValue](from: decoder)
     }
@@ -15,7 +14,7 @@ extension Parameters: Codable {
 }
 
 extension ParameterValue: Codable {
-    /// Decodes a JSON value. Integers of 64 bits are exact; other numbers are `Double`.
+    /// Decodes a JSON value. Integers of up to 64 bits are exact; other numbers become `Double`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {

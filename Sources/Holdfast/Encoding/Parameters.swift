@@ -1,20 +1,19 @@
-/// Named parameters of a request.
+/// The named parameters of a request.
 ///
 /// ```swift
 /// let parameters: Parameters = ["page": page, "q": text, "on": flag, "filter": filter]
 /// ```
 ///
-/// A value is any `Encodable` one. A `nil` leaves its parameter out; ``ParameterValue/null`` is
+/// A value can be any `Encodable` value. `nil` omits the parameter; ``ParameterValue/null`` is
 /// JSON's `null`. Members of different types form an object: `.object(["author": id, "on": flag])`.
-/// A value that cannot be encoded is an error of the request, with code `encodingFailed`.
+/// If a value cannot be encoded, the request fails with code `encodingFailed`.
 ///
-/// Parameters have no order. Encoders write them sorted, nested ones too, so equal parameters have
-/// equal bytes, and the same cache key, in every process.
+/// Parameters have no order. Encoders sort them, including nested parameters, so equal parameters
+/// have equal bytes and the same cache key in every process.
 public struct Parameters: Sendable, Hashable {
-    /// The values by name.
+    /// The values, keyed by name.
     public var values: [String: ParameterValue]
-    /// The errors of values that could not be encoded, by name. The name `nil` means all
-    /// parameters.
+    /// The encoding errors, keyed by name. The key `nil` is for all parameters together.
     private var faults: [String?: String] = [:]
 
     /// Creates parameters from a dictionary.
@@ -28,7 +27,7 @@ public struct Parameters: Sendable, Hashable {
     /// let operation = GraphQLOperation(document, variables: Parameters(input))
     /// ```
     ///
-    /// A value without names (an array, a number) is an error of the request, with code
+    /// If the value has no names (an array, a number), the request fails with code
     /// `encodingFailed`.
     public init(_ value: some Encodable) {
         values = [:]
@@ -43,13 +42,13 @@ public struct Parameters: Sendable, Hashable {
         }
     }
 
-    /// The value of a name; `nil` if there is none.
+    /// The value for a name; `nil` if there is none.
     public subscript(name: String) -> ParameterValue? {
         get { values[name] }
         set { set(name, to: newValue) }
     }
 
-    /// Sets a name to any `Encodable` value; `nil` leaves the parameter out.
+    /// Sets a name to any `Encodable` value; `nil` omits the parameter.
     ///
     /// ```swift
     /// parameters["page"] = page
@@ -60,7 +59,7 @@ public struct Parameters: Sendable, Hashable {
         set { set(name, to: newValue) }
     }
 
-    /// Returns both. If a name is in both, `other`'s value is used.
+    /// Returns the parameters of both. If a name is in both, `other`'s value is used.
     public func merging(_ other: Parameters) -> Parameters {
         if other.isEmpty { return self }
         var merged = Parameters(values.merging(other.values) { $1 })
@@ -69,9 +68,11 @@ public struct Parameters: Sendable, Hashable {
         return merged
     }
 
-    /// Whether nothing was given, not even a value that could not be encoded.
+    /// Whether there are no parameters, not even parameters that could not be encoded.
     var isEmpty: Bool { values.isEmpty && faults.isEmpty }
 
+    /// Checks that all values could be encoded.
+    ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if a value could not be encoded.
     func check() throws {
         if faults.isEmpty { return }
@@ -80,8 +81,8 @@ public struct Parameters: Sendable, Hashable {
         throw HoldfastError(code: .encodingFailed, message: message)
     }
 
-    /// Returns the values in the order in which they are written: by the UTF-8 bytes of their
-    /// names.
+    /// Returns the values in the order in which they are written, which is by the UTF-8 bytes of
+    /// their names.
     ///
     /// - Throws: the errors of ``check()``.
     func sorted() throws -> [(name: String, value: ParameterValue)] {
@@ -107,7 +108,7 @@ extension Parameters: ExpressibleByDictionaryLiteral {
         for (name, value) in elements { set(name, to: value) }
     }
 
-    /// Unavailable: the values of a dictionary of `Any` have no known encoding.
+    /// Unavailable, because the values of an `Any` dictionary have no known encoding.
     @available(*, unavailable, message: "Write the values in a literal, [\"page\": page], or pass an Encodable value.")
     public init(_ values: [String: Any]) { fatalError("Unavailable.") }
 }

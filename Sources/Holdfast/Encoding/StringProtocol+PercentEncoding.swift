@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// Returns the text with all bytes percent-encoded, except unreserved ones. RFC 3986 §2.3
+    /// Returns the text with all bytes percent-encoded except unreserved characters. RFC 3986 §2.3
     func percentEncoded(spaces: URLParameterEncoder.Spaces = .percent) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)

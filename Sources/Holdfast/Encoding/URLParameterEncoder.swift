@@ -7,59 +7,63 @@
 /// Encodes parameters as `name=value&…`, for the query of a URL or as a form in the content
 /// (`application/x-www-form-urlencoded`).
 ///
-/// Parameters are sorted by the UTF-8 bytes of their names, nested ones too. Every character except
-/// RFC 3986's unreserved ones is percent-encoded as UTF-8, unnormalised. `null` and empty arrays
-/// are left out. Separators (`&`, `=`, the comma of ``Arrays/commaJoined``) are always escaped in
-/// values. Names at the top level are used as they are, so you can write `filter[author]` yourself.
-/// A nested name that contains the nesting's own characters is an error, because it could be read
-/// as a deeper name.
+/// The encoding follows these rules:
+/// - Parameters are sorted by the UTF-8 bytes of their names, including nested parameters.
+/// - Every character except RFC 3986's unreserved characters is percent-encoded as UTF-8, without
+///   normalization.
+/// - `null` and empty arrays are omitted.
+/// - Separators (`&`, `=`, the comma of ``Arrays/commaJoined``) are always escaped in values.
+/// - Names at the top level are used unchanged, so you can write `filter[author]` yourself.
+/// - A nested name that contains the nesting's own characters is an error, because it could be read
+///   as a deeper name.
 public struct URLParameterEncoder: ParameterEncoder, Hashable {
-    /// The form of an array's elements.
+    /// The format of an array.
     public enum Arrays: Sendable, Hashable {
-        /// `id=1&id=2`
+        /// `id=1&id=2`.
         case repeated
-        /// `id[]=1&id[]=2`
+        /// `id[]=1&id[]=2`.
         case brackets
-        /// `id[0]=1&id[1]=2`
+        /// `id[0]=1&id[1]=2`.
         case indexed
-        /// `id=1,2`, for single values only. A comma within a value is `%2C`.
+        /// `id=1,2`, for single values only. A comma in a value becomes `%2C`.
         case commaJoined
     }
 
-    /// The form of names within an object.
+    /// The format of nested names.
     public enum Nesting: Sendable, Hashable {
-        /// `filter[author]=7`
+        /// `filter[author]=7`.
         case brackets
-        /// `filter.author=7`
+        /// `filter.author=7`.
         case dots
     }
 
-    /// The form of a boolean.
+    /// The format of a boolean.
     public enum Booleans: Sendable, Hashable {
-        /// `true`, `false`
+        /// `true` and `false`.
         case words
-        /// `1`, `0`
+        /// `1` and `0`.
         case digits
     }
 
-    /// The form of a space. A literal `+` is always `%2B`.
+    /// The format of a space. A literal `+` always becomes `%2B`.
     public enum Spaces: Sendable, Hashable {
         /// `%20`, which every server accepts.
         case percent
-        /// `+`, as browsers send forms.
+        /// `+`, which browsers use in forms.
         case plus
     }
 
-    /// See ``Arrays``.
+    /// The format of arrays.
     public var arrays: Arrays
-    /// See ``Nesting``.
+    /// The format of nested names.
     public var nesting: Nesting
-    /// See ``Booleans``.
+    /// The format of booleans.
     public var booleans: Booleans
-    /// See ``Spaces``.
+    /// The format of spaces.
     public var spaces: Spaces
 
-    /// Creates an encoder. By default it repeats names, and writes brackets, words and `%20`.
+    /// Creates an encoder. By default, it repeats names for arrays, and writes brackets, words and
+    /// `%20`.
     public init(
         arrays: Arrays = .repeated,
         nesting: Nesting = .brackets,
@@ -72,19 +76,21 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         self.spaces = spaces
     }
 
-    /// `application/x-www-form-urlencoded`
+    /// The media type of a form, `application/x-www-form-urlencoded`.
     public var contentType: String { "application/x-www-form-urlencoded" }
 
-    /// Encodes the parameters as a form. See ``query(_:)``.
+    /// Encodes the parameters as a form: see ``query(_:)``.
     public func encode(_ parameters: Parameters) throws -> Data {
         Data(try query(parameters).utf8)
     }
 
-    /// Encodes the parameters as a query, without `?`. It is empty if there are none.
+    /// Encodes the parameters as a query without `?`. The query is empty if there are no
+    /// parameters.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` for a number that is not finite, for
-    ///   an array or object in an array whose elements are joined by commas, and for a nested name
-    ///   with the brackets or dots of the nesting.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` in these cases:
+    ///   - a number is not finite
+    ///   - an array whose elements are joined by commas contains an array or object
+    ///   - a nested name contains the brackets or dots of the nesting
     public func query(_ parameters: Parameters) throws -> String {
         if parameters.isEmpty { return "" }
         var pairs: [String] = []
@@ -121,7 +127,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         }
     }
 
-    /// Encodes a single value, escaped.
+    /// Encodes and escapes a single value.
     private func single(_ value: ParameterValue, of name: String) throws -> String {
         switch value {
         case .boolean(let value): return booleans == .words ? (value ? "true" : "false") : (value ? "1" : "0")
@@ -131,7 +137,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
             guard value.isFinite else {
                 throw Self.failure("The parameter '\(name)' is \(value); a query accepts only finite numbers.")
             }
-            // The '+' of an exponent would be read as a space.
+            // A server would read the `+` of an exponent as a space.
             return escaped("\(value)")
         case .string(let value): return escaped(value)
         case .null, .array, .object:

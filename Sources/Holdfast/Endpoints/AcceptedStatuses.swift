@@ -1,7 +1,7 @@
 public import HTTPTypes
 
-/// The statuses that an endpoint accepts as a success. Any other status is an error that carries
-/// status and content.
+/// The statuses that an endpoint accepts as a success. Any other status is an error that includes
+/// the status and the content.
 public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
     private var ranges: [ClosedRange<Int>]
 
@@ -29,10 +29,11 @@ public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
         return both
     }
 
-    /// Whether all successes are accepted, so that none has to be rejected before it is stored.
+    /// Whether all success statuses are accepted, so that no status must be rejected before the
+    /// response is stored.
     var acceptsSuccess: Bool { ranges.contains { $0.lowerBound <= 200 && $0.upperBound >= 299 } }
 
-    /// Whether a status is accepted.
+    /// Returns whether a status is accepted.
     public func contains(_ status: HTTPResponse.Status) -> Bool {
         ranges.contains { $0.contains(status.code) }
     }

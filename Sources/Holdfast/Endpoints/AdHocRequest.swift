@@ -2,7 +2,7 @@ public import HTTPCache
 public import HTTPTypes
 public import HoldfastConfiguration
 
-/// A request without an endpoint type: a URL, and the type that its response decodes to.
+/// A request without an endpoint type: a URL, and the type that the response decodes to.
 ///
 /// ```swift
 /// var search = AdHocRequest<[Movie]>("https://api.example.com/search", query: ["q": "holdfast"])
@@ -10,10 +10,10 @@ public import HoldfastConfiguration
 /// for try await emission in client.startWith(search) { print(emission.value.count) }
 /// ```
 ///
-/// It is an ``Endpoint`` like any other: it shares its stored response with a declared endpoint
-/// that makes the same request. An invalid URL makes the call fail with code `invalidURL`.
+/// It is an ``Endpoint`` like any other: it shares stored responses with a declared endpoint that
+/// makes the same request. An invalid URL makes the call fail with code `invalidURL`.
 ///
-/// If an API is requested in more than a few places, declare a type: see ``Endpoint``.
+/// If you request an API in more than a few places, declare a type: see ``Endpoint``.
 public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     /// See ``Endpoint/baseURL``.
     public var baseURL: String
@@ -55,7 +55,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public var retry: RetryPolicy?
 
     private var namedMethod: HTTPRequest.Method?
-    /// The given method. Otherwise POST if the task has content, and GET if not.
+    /// The given method. If there is none, POST if the task has content, and otherwise GET.
     public var method: HTTPRequest.Method {
         get { namedMethod ?? task.impliedMethod }
         set { namedMethod = newValue }
@@ -66,11 +66,11 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     /// - Parameters:
     ///   - url: an absolute `http` or `https` URL, or a path below the client's environment
     ///     (``CachingClient/Configuration/environment``). It must be percent-encoded where
-    ///     necessary, and may have a query. Pass user input in `query`, which encodes it. If a
-    ///     segment of the path reads as `.` or `..`, the call fails with code `invalidURL`.
-    ///   - method: the method; if `nil`, it follows from the task.
-    ///   - task: parameters and content. None by default.
-    ///   - headers: fields of this request.
+    ///     necessary, and may have a query. Pass user input in `query`, which encodes it. If a path
+    ///     segment reads as `.` or `..`, the call fails with code `invalidURL`.
+    ///   - method: the method; if it is `nil`, the task determines the method.
+    ///   - task: the parameters and content. None by default.
+    ///   - headers: the fields of this request.
     public init(
         _ url: String,
         as type: Response.Type = Response.self,
@@ -78,8 +78,8 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
         task: HTTPTask = .plain,
         headers: HTTPFields = [:]
     ) {
-        // A relative path has no colon in its first segment (RFC 3986 §4.2), so a URL with one is
-        // absolute. If its scheme cannot be used, the error names it.
+        // The first segment of a relative path cannot contain a colon (RFC 3986 §4.2), so a URL
+        // with a colon there is absolute. If its scheme is not supported, the error names it.
         let isAbsolute = url.prefix { !"/?#".contains($0) }.contains(":")
         baseURL = isAbsolute ? url : ""
         path = isAbsolute ? "" : url
@@ -88,7 +88,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
         namedMethod = method
     }
 
-    /// Creates a request with parameters in its query, encoded.
+    /// Creates a request with parameters, which are encoded in its query.
     public init(
         _ url: String,
         as type: Response.Type = Response.self,

@@ -8,9 +8,9 @@ public import HoldfastConfiguration
     public import Foundation
 #endif
 
-/// An endpoint of any type, for lists and functions that take endpoints of several APIs. It makes
-/// the request of the endpoint that it holds, and returns bytes. A call names the type to decode
-/// with `as:`.
+/// An endpoint of any type, for lists and functions that accept endpoints of several APIs. It makes
+/// the wrapped endpoint's request and returns bytes. To decode them, a call specifies the type with
+/// `as:`.
 ///
 /// ```swift
 /// for endpoint in [AnyEndpoint(GitHub.user("ada")), AnyEndpoint(Weather.today)] {
@@ -18,10 +18,10 @@ public import HoldfastConfiguration
 /// }
 /// ```
 public struct AnyEndpoint: Endpoint {
-    /// The content as it is.
+    /// The undecoded content.
     public typealias Response = Data
 
-    /// The endpoint itself.
+    /// The wrapped endpoint.
     public let base: any Endpoint
 
     /// Wraps an endpoint of any type. An endpoint that is already wrapped is not wrapped again.
@@ -29,7 +29,8 @@ public struct AnyEndpoint: Endpoint {
         self.base = (base as? AnyEndpoint)?.base ?? base
     }
 
-    /// The base URL of the wrapped endpoint. All properties below are the wrapped endpoint's too.
+    /// The base URL of the wrapped endpoint. All properties below also come from the wrapped
+    /// endpoint.
     public var baseURL: String { base.baseURL }
     /// See ``Endpoint/baseURL(in:)``.
     public func baseURL(in environment: ServerEnvironment?) -> String { base.baseURL(in: environment) }
@@ -80,7 +81,7 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/sampleResponse``.
     public var sampleResponse: SampleResponse? { base.sampleResponse.asOptional }
 
-    /// The endpoint's own fields, of any type.
+    /// The wrapped endpoint's fields, of any type.
     public struct Headers: HTTPFieldsConvertible {
         fileprivate let base: any HTTPFieldsConvertible
 

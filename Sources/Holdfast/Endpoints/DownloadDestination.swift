@@ -2,8 +2,8 @@
 public struct DownloadDestination: Sendable, Hashable {
     /// The file's path.
     public var path: String
-    /// Whether an existing file is replaced, in one step, when the download is complete. If
-    /// `false`, an existing file is an error. `false` by default.
+    /// Whether an existing file is replaced, atomically, when the download is complete. If `false`,
+    /// an existing file is an error. `false` by default.
     public var overwrites: Bool
     /// Whether missing folders are created. `true` by default.
     public var createsFolders: Bool

@@ -2,18 +2,18 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// An encoded task: the query, fields and content, and whether its response may be stored.
+/// An encoded task: the query, fields and content, and whether the response may be stored.
 struct EncodedTask {
-    /// The query without `?`; empty if there is none.
+    /// The query without `?`; empty if there is no query.
     var query: String
-    /// Fields that the task needs. An endpoint's own fields take precedence.
+    /// The fields that the task needs. An endpoint's own fields take precedence.
     var fields: HTTPFields = [:]
     var content: RequestBody?
-    /// The content's media type, if neither endpoint nor client sets another.
+    /// The content's media type, unless the endpoint or the client sets another.
     var contentType: String?
-    /// Whether this media type replaces any other, because the content cannot be read without it.
+    /// Whether this media type replaces any other, because the content is unreadable without it.
     var needsContentType = false
-    /// The accepted media types, if neither endpoint nor client sets others.
+    /// The accepted media types, unless the endpoint or the client sets others.
     var accept: String?
     /// Whether the response may be stored at all.
     var isStorable = true
@@ -22,8 +22,8 @@ struct EncodedTask {
 extension HTTPTask {
     /// Encodes the task for a method.
     ///
-    /// - Parameter defaults: parameters for the query. The task's own parameters of the same name
-    ///   replace them.
+    /// - Parameter defaults: the client's parameters for the query. The task's parameters of the
+    ///   same name replace them.
     /// - Throws: ``HoldfastError`` with code `encodingFailed` or `parametersMissing`.
     func encoded(for method: HTTPRequest.Method, defaults: Parameters) throws -> EncodedTask {
         func query(_ own: Parameters = [:], _ encoder: URLParameterEncoder = URLParameterEncoder()) throws -> String {

@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Endpoint {
-    /// Makes the request of this endpoint.
+    /// Builds the request of this endpoint.
     ///
     /// - Parameters:
-    ///   - environment: the client's environment, for endpoints without a base URL of their own.
+    ///   - environment: the client's environment, for endpoints without their own base URL.
     ///   - defaults: the client's additions to every request. The endpoint's own fields and
     ///     parameters take precedence.
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
@@ -18,10 +18,10 @@ extension Endpoint {
         try request(task, by: method, environment, defaults)
     }
 
-    /// Makes the request that registers this endpoint's persisted query with a server that did not
+    /// Builds the request that registers this endpoint's persisted query with a server that did not
     /// know it. Returns `nil` if the endpoint's task is not a persisted query.
     ///
-    /// The response to it is not stored. Use it after a response with
+    /// The response is not stored. Use this after a response with
     /// ``GraphQLErrors/isPersistedQueryUnknown``.
     package func registeringRequest(
         environment: ServerEnvironment? = nil,
@@ -47,7 +47,7 @@ extension Endpoint {
         if let types = encoded.accept, !fields.contains(.accept) { fields[.accept] = types }
         let target = try target(in: environment, query: encoded.query)
         var isStorable = encoded.isStorable
-        // Content that can be read only once is not part of a key.
+        // Content that can be read only once cannot be part of a key.
         if case .stream? = encoded.content { isStorable = false }
         var keysContent = false
         if isStorable, case .expiring = storage { keysContent = method == .post }
@@ -71,7 +71,7 @@ extension Endpoint {
         return request
     }
 
-    /// An endpoint's tags have the same limits as a rule's.
+    /// Checks an endpoint's tags, which have the same limits as a rule's tags.
     private func checked(_ tags: [String]) throws -> [String] {
         let fault: String? =
             if tags.count > 32 {
@@ -96,11 +96,11 @@ extension Endpoint {
         }
         let path = path.urlPath
         try path.check(of: typeName)
-        // A complete URL is a base URL, and may contain data too.
+        // A complete URL is a base URL, and may also contain data.
         if text.mayHaveDotSegments { try URLPath(raw: text.afterAuthority).check(of: typeName) }
         if parameters.isEmpty, let target = plainTarget(below: text, path.text) { return target }
         let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is not a URL")
-        // A path has no fragment: a '#' in it is part of a name.
+        // A path has no fragment, so a `#` in it is part of a name.
         let relative = path.text.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
         let parts = relative.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var whole = "\(base.scheme)://\(base.authority)\(base.path.joinedPath(parts.first ?? ""))"
@@ -110,11 +110,11 @@ extension Endpoint {
         return try TargetURI(whole, inMessages: "The base URL and the path of '\(typeName)' do not form a URL")
     }
 
-    /// Returns the target if base URL and path only need to be joined, because neither has a query
-    /// or a fragment. Returns `nil` also if they are invalid.
+    /// Returns the target if the base URL and the path only need to be joined, because neither has
+    /// a query or a fragment. Also returns `nil` if they are invalid.
     private func plainTarget(below base: String, _ path: String) -> TargetURI? {
         let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
-        // The URL has a host, so the path cannot be mistaken for one.
+        // The URL has a host, so the path cannot be mistaken for a host.
         guard scheme > 0, base.utf8.dropFirst(scheme).first.map({ $0 != UInt8(ascii: "/") }) == true,
             !base.hasQueryOrFragment, !path.hasQueryOrFragment
         else { return nil }
@@ -128,7 +128,7 @@ extension Endpoint {
 }
 
 extension HTTPFields {
-    /// Replaces fields of the same names by other fields, in their order.
+    /// Removes fields with the same names, and adds the new fields in order.
     fileprivate mutating func replace(with others: HTTPFields) {
         guard !others.isEmpty else { return }
         let names = Set(others.map(\.name))
@@ -140,7 +140,8 @@ extension HTTPFields {
 extension String {
     fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
 
-    /// Whether the URL has a dot, or a byte that may encode one, after its authority.
+    /// Whether the part of the URL after its authority contains a dot, or a byte that may encode a
+    /// dot.
     fileprivate var mayHaveDotSegments: Bool {
         utf8[pathStart...].contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }
     }
@@ -157,7 +158,7 @@ extension String {
         return utf8[authority...].firstIndex { ends.contains($0) } ?? endIndex
     }
 
-    /// Appends a path to this one, with exactly one slash between them.
+    /// Returns this path and another path joined by exactly one slash.
     fileprivate func joinedPath(_ other: some StringProtocol) -> String {
         if other.isEmpty { return self }
         let slash = UInt8(ascii: "/")
@@ -168,7 +169,7 @@ extension String {
 
 extension TargetURI {
     /// - Parameter what: the start of an error's message. The rest of the message omits the query,
-    ///   because an endpoint's author may not have declared which of its values are secrets.
+    ///   because the endpoint's author may not have declared all secrets in it.
     fileprivate init(_ text: String, inMessages what: String) throws {
         do {
             self = try TargetURI(text)

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A type for ``Endpoint/headers``: `HTTPFields`, or `[String: String]`.
+/// A type for ``Endpoint/headers``: `HTTPFields` or `[String: String]`.
 ///
 /// ```swift
 /// var headers: HTTPFields { [.accept: "text/html"] }
@@ -17,7 +17,7 @@ extension HTTPFields: HTTPFieldsConvertible {
     /// The fields themselves.
     public func httpFields() -> HTTPFields { self }
 
-    /// Creates fields with names as strings, in the order of their names.
+    /// Creates fields from names as strings, sorted by name.
     ///
     /// ```swift
     /// configuration.defaults.fields = try HTTPFields(named: ["x-app-platform": "iOS"])

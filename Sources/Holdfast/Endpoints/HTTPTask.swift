@@ -8,13 +8,13 @@ public import HTTPTypes
 
 /// The content and parameters of a request, and the destination of its response.
 ///
-/// Each task chooses its encoders. They set `Content-Type` if neither endpoint nor client does. The
-/// client's default parameters go into the query, whatever the task.
+/// Each task chooses its encoders. They set `Content-Type` unless the endpoint or the client does.
+/// The client's default parameters always go into the query.
 public enum HTTPTask: Sendable {
     /// No parameters and no content.
     case plain
-    /// Parameters in the query, in the content, or both, with fields that only they need. With
-    /// neither it is the same as ``plain``.
+    /// Parameters in the query, in the content, or both, with the fields that they need. Without
+    /// either, this is the same as ``plain``.
     case parameters(
         url: Parameters = [:],
         body: Parameters? = nil,
@@ -29,17 +29,18 @@ public enum HTTPTask: Sendable {
         encoder: URLParameterEncoder = URLParameterEncoder(),
         destination: ParameterDestination = .methodDependent
     )
-    /// A value as content: JSON with sorted keys by default.
+    /// A value as content, by default as JSON with sorted keys.
     case encodable(any Encodable & Sendable, encoder: any ContentEncoder = JSONContentEncoder())
-    /// Bytes as they are.
+    /// Unchanged bytes as content.
     case data(Data, contentType: String)
-    /// A file as content, read from disk while it is sent, whatever its size. The default media
-    /// type follows from its extension.
+    /// A file of any size as content, read from disk while it is sent. The default media type is
+    /// based on its extension.
     case file(String, contentType: String? = nil, parameters: Parameters = [:])
     /// Fields and files as `multipart/form-data`, with parameters in the query.
     case multipart(Multipart, parameters: Parameters = [:])
-    /// Writes the response's content to a file, by ``CachingClient/download(_:to:onProgress:)``.
-    /// Other calls ignore the destination. Parameters go into the query.
+    /// Writes the response's content to a file, if the call is
+    /// ``CachingClient/download(_:to:onProgress:)``. Other calls ignore the destination. Parameters
+    /// go into the query.
     case download(DownloadDestination, parameters: Parameters = [:])
     /// A GraphQL operation.
     case graphQL(GraphQLOperation)
@@ -55,16 +56,16 @@ public enum HTTPTask: Sendable {
     }
 }
 
-/// The place of encoded parameters.
+/// The destination of encoded parameters.
 public enum ParameterDestination: Sendable, Hashable {
-    /// The query for GET, HEAD and DELETE, the content for all other methods.
+    /// The query for GET, HEAD and DELETE, and the content for all other methods.
     case methodDependent
     /// The query.
     case query
     /// The content.
     case content
 
-    /// Whether parameters go into the query of a request with this method.
+    /// Returns whether the parameters of a request with this method go into the query.
     func isQuery(of method: HTTPRequest.Method) -> Bool {
         switch self {
         case .methodDependent: [.get, .head, .delete].contains(method)
@@ -75,7 +76,7 @@ public enum ParameterDestination: Sendable, Hashable {
 }
 
 extension HTTPTask {
-    /// Whether only a query has to be encoded, whatever the method.
+    /// Whether only a query must be encoded, regardless of the method.
     var isWithoutContent: Bool {
         switch self {
         case .plain, .download: true
@@ -96,8 +97,8 @@ extension HTTPTask {
         }
     }
 
-    /// The method of an endpoint that names none: POST if there is content, otherwise GET. RFC 9110
-    /// §9.3.1 gives the content of a GET no meaning.
+    /// The default method of an endpoint: POST if there is content, and otherwise GET, because RFC
+    /// 9110 §9.3.1 gives the content of a GET no meaning.
     var impliedMethod: HTTPRequest.Method {
         switch self {
         case .plain, .download: .get

@@ -1,16 +1,16 @@
 public import HoldfastConfiguration
 
-/// A type for an optional requirement of ``Endpoint``: the value's own type, or an optional of it.
+/// A type for an optional requirement of ``Endpoint``: the value's own type or an optional of it.
 ///
 /// ```swift
 /// let principal: String
 /// var principal: String? { session?.userID }
 /// ```
 ///
-/// A property of the plain type would otherwise compile and be ignored, because the requirement's
+/// Without it, a property of the plain type would compile but be ignored, because the requirement's
 /// default satisfies the protocol.
 ///
-/// Code that reads such a requirement of an endpoint that it does not know uses ``asOptional``.
+/// To read such a requirement of an unknown endpoint type, use ``asOptional``.
 public protocol OptionalConvertible<OptionalWrapped> {
     /// The type of the value, if there is one.
     associatedtype OptionalWrapped

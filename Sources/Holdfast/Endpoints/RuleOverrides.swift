@@ -1,10 +1,10 @@
 import HoldfastConfiguration
 import Synchronization
 
-/// Checks the rules of endpoints once, not for every request.
+/// Checks each endpoint's rules once instead of for every request.
 final class RuleOverrides: Sendable {
-    /// Rules are written in source code, so there are few. Beyond this limit they are checked each
-    /// time.
+    /// Rules are defined in source code, so there are few. Rules beyond this limit are checked on
+    /// every request.
     private static let limit = 256
 
     private let known = Mutex<[RuleSettings: RuleOverride]>([:])

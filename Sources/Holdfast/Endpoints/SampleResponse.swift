@@ -7,7 +7,7 @@ public import HTTPTypes
 #endif
 
 /// The response to an endpoint in tests and previews. The scripted transport of `HoldfastTesting`
-/// takes it from the endpoint.
+/// uses it.
 public struct SampleResponse: Sendable, Hashable {
     /// The status. 200 by default.
     public var status: HTTPResponse.Status
@@ -16,14 +16,14 @@ public struct SampleResponse: Sendable, Hashable {
     /// The content.
     public var content: Data
 
-    /// Creates a sample of bytes.
+    /// Creates a sample from bytes.
     public init(status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], content: Data = Data()) {
         self.status = status
         self.fields = fields
         self.content = content
     }
 
-    /// Creates a sample of JSON, or of any text, with its media type.
+    /// Creates a sample from JSON or any other text, with its media type.
     public init(status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], json: String) {
         var fields = fields
         if !fields.contains(.contentType) { fields[.contentType] = "application/json" }

@@ -1,4 +1,4 @@
-/// The addresses of a set of servers: production, staging, a developer's machine.
+/// The addresses of a group of servers, such as production, staging or a developer's machine.
 ///
 /// ```swift
 /// extension ServerEnvironment {
@@ -6,15 +6,15 @@
 /// }
 /// ```
 ///
-/// A client has one (``CachingClient/Configuration/environment``). Endpoints without a base URL of
-/// their own use it.
+/// A client has at most one environment (``CachingClient/Configuration/environment``). Endpoints
+/// without their own base URL use it.
 public struct ServerEnvironment: Sendable, Hashable {
-    /// Its name, for logs and comparisons.
+    /// The environment's name, for logs and comparisons.
     public var name: String
-    /// An absolute `http` or `https` URL. Its path, if any, precedes an endpoint's.
+    /// An absolute `http` or `https` URL. If it has a path, the path precedes an endpoint's path.
     public var baseURL: String
-    /// Base URLs of further services by name, such as `images`, for endpoints that choose one in
-    /// ``Endpoint/baseURL(in:)``.
+    /// The base URLs of additional services by name, such as `images`, for endpoints that choose
+    /// one in ``Endpoint/baseURL(in:)``.
     public var services: [String: String]
 
     /// Creates an environment.

@@ -6,7 +6,7 @@ import HTTPCacheSemantics
     public import Foundation
 #endif
 
-/// A path whose interpolated values are data: each stays within one segment.
+/// A path whose interpolated values are data: each value stays within one segment.
 ///
 /// ```swift
 /// enum GitHub: Endpoint {
@@ -19,30 +19,29 @@ import HTTPCacheSemantics
 /// }
 /// ```
 ///
-/// Every byte of a value is percent-encoded, except RFC 3986's unreserved ones: `a/b?c` is
-/// `a%2Fb%3Fc`. Two kinds of values cannot be encoded, and make the call fail with code
+/// Every byte of a value is percent-encoded, except RFC 3986's unreserved characters: `a/b?c`
+/// becomes `a%2Fb%3Fc`. Two kinds of values cannot be encoded, and make the call fail with code
 /// `invalidURL`:
 ///
-/// * An empty value, because the path would name another resource (`/users/`).
-/// * A value that makes a segment read as `.` or `..`, because servers resolve these, encoded or
-///   not.
+/// - An empty value, because the path would name another resource (`/users/`).
+/// - A value that makes a segment read as `.` or `..`, because servers resolve these segments even
+///   if they are encoded.
 ///
 /// RFC 3986 §3.3
 public struct URLPath: Sendable, Hashable, CustomStringConvertible {
-    /// The path, with its values percent-encoded.
+    /// The path with its values percent-encoded.
     public let text: String
-    /// Whether a value of the path is empty.
+    /// Whether a value in the path is empty.
     private let lacksValue: Bool
 
-    /// Creates a path from text that is taken as it is: its author is responsible for it. A `?`
-    /// begins a query.
+    /// Creates a path from text that is used unchanged, so its author is responsible for it. A `?`
+    /// starts a query.
     public init(raw text: String) {
         self.text = text
         lacksValue = false
     }
 
-    /// Creates the path of these segments, each of which is a value. No segments make an empty
-    /// path.
+    /// Creates a path from segments, each of which is a value. Without segments, the path is empty.
     ///
     /// ```swift
     /// URLPath(segments: ["files"] + folders + [name])
@@ -52,10 +51,10 @@ public struct URLPath: Sendable, Hashable, CustomStringConvertible {
         lacksValue = segments.contains("")
     }
 
-    /// See ``text``.
+    /// The same as ``text``.
     public var description: String { text }
 
-    /// - Parameter owner: the path's owner, for an error's message.
+    /// - Parameter owner: the path's owner, for an error message.
     /// - Throws: ``HoldfastError`` with code `invalidURL`.
     func check(of owner: @autoclosure () -> String) throws {
         guard lacksValue || PathNormalForm.hasDotSegment(text) else { return }
@@ -73,13 +72,13 @@ extension URLPath: ExpressibleByStringInterpolation {
     /// Creates a path from a literal.
     public init(stringLiteral text: String) { self.init(raw: text) }
 
-    /// Creates a path with values in it.
+    /// Creates a path from an interpolated string.
     public init(stringInterpolation interpolation: Interpolation) {
         text = interpolation.text
         lacksValue = interpolation.lacksValue
     }
 
-    /// Encodes the values of a path.
+    /// Encodes the values in a path.
     public struct Interpolation: StringInterpolationProtocol {
         fileprivate var text = ""
         fileprivate var lacksValue = false
@@ -90,20 +89,20 @@ extension URLPath: ExpressibleByStringInterpolation {
             text.reserveCapacity(literalCapacity + 16 * interpolationCount)
         }
 
-        /// Appends text as it is.
+        /// Appends text unchanged.
         public mutating func appendLiteral(_ literal: String) {
             if literal.utf8.contains(UInt8(ascii: "?")) { isInQuery = true }
             text += literal
         }
 
-        /// Appends a value: a string, a number, a boolean.
+        /// Appends a value, such as a string, a number or a boolean.
         public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
             let value = String(value)
             if value.isEmpty, !isInQuery { lacksValue = true }
             text += value.percentEncoded()
         }
 
-        /// Appends the raw value of an enum's case, for example.
+        /// Appends a raw value, for example the raw value of an enum case.
         public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
         where Value.RawValue: LosslessStringConvertible {
             appendInterpolation(value.rawValue)
@@ -114,12 +113,12 @@ extension URLPath: ExpressibleByStringInterpolation {
             appendInterpolation(value.uuidString)
         }
 
-        /// Appends text as it is: its author is responsible for it.
+        /// Appends text unchanged, so its author is responsible for it.
         public mutating func appendInterpolation(raw text: String) {
             appendLiteral(text)
         }
 
-        /// Unavailable: there is no path without the value.
+        /// Unavailable, because there is no path without the value.
         @available(*, unavailable, message: "A path cannot contain nil. Unwrap the value first.")
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
     }
@@ -137,6 +136,6 @@ extension URLPath: URLPathConvertible {
 }
 
 extension String: URLPathConvertible {
-    /// The text as it is; see ``URLPath/init(raw:)``.
+    /// The text, unchanged: see ``URLPath/init(raw:)``.
     public var urlPath: URLPath { URLPath(raw: self) }
 }

@@ -5,18 +5,18 @@ package import HoldfastConfiguration
 import RedisTier
 import Synchronization
 
-/// Looks at the engine of a fleet without a store: for operators' commands.
+/// Inspects the engine of a fleet without a store, for operators' commands.
 ///
-/// It joins no log, and is no node of the fleet.
+/// It joins no log and is not a node of the fleet.
 package struct FleetInspection: Sendable {
-    /// An error in a sentence for an operator.
+    /// An error message for the operator.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// How long the log may take to be reached.
+    /// The time limit for reaching the log.
     private static let limit = Duration.seconds(10)
-    /// Between two looks at whether it was.
+    /// The interval between checks of the connection.
     private static let pause = Duration.milliseconds(5)
 
     private let parts: FleetParts
@@ -26,12 +26,12 @@ package struct FleetInspection: Sendable {
 
     /// The fleet's name on the engine.
     package var namespace: FleetNamespace { parts.namespace }
-    /// The node that the configuration describes.
+    /// The node described by the configuration.
     package var node: NodeName { parts.node }
 
-    /// - Parameter environment: the variables that may hold secrets.
+    /// - Parameter environment: the environment variables, which may hold secrets.
     /// - Returns: `nil` if the configuration shares nothing.
-    /// - Throws: as ``FleetMember/check(_:environment:)``.
+    /// - Throws: see ``FleetMember/check(_:environment:)``.
     package init?(_ file: HoldfastConfiguration.Configuration, environment: [String: String]) throws {
         guard let parts = try FleetParts(file, environment: environment) else { return nil }
         self.parts = parts
@@ -46,7 +46,7 @@ package struct FleetInspection: Sendable {
         self.expected = expected
     }
 
-    /// Examines the engine, and leaves nothing there. It does not fail: that is a finding.
+    /// Examines the engine, and leaves no data on it. It never throws: a failure is a finding.
     package func check() async -> [EngineFinding] {
         let sealer = sealer
         return await RedisExaminer(
@@ -58,12 +58,12 @@ package struct FleetInspection: Sendable {
         ).examine()
     }
 
-    /// Opens a purge of the log.
+    /// Decrypts a purge from the log.
     package func open(_ sealed: [UInt8]) throws(SealFault) -> PurgeRecord { try sealer.open(sealed) }
 
-    /// Connects to the log, and reads it.
+    /// Connects to the log and reads it.
     ///
-    /// - Throws: ``Failure`` if it cannot be reached; errors of `body`.
+    /// - Throws: ``Failure`` if the log cannot be reached, or the error of `body`.
     package func withLog<Value: Sendable>(
         _ body: (any FleetLog) async throws -> Value
     ) async throws -> Value {

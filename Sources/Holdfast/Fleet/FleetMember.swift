@@ -6,29 +6,31 @@ package import OfflineStore
 import RedisTier
 import Synchronization
 
-/// A store's membership in a fleet: what its configuration's `fleet` describes, put together.
+/// A store's membership in a fleet, assembled from the `fleet` section of its configuration.
 ///
-/// The engine needs not be there: everything that is shared comes later then.
+/// The engine need not be reachable at startup. In that case, sharing starts later.
 package final class FleetMember: SharingOperations {
     private let log: RedisLog
     private let sharing: InvalidationSharing
     private let values: RedisValues?
     private let responses: ResponseSharing?
-    /// The level for which a purge waits that names none.
+    /// The level to wait for if a purge does not specify one.
     package let acknowledgedLevel: PurgeLevel
 
-    /// The responses of other nodes, for the engine; `nil` if only invalidations are shared.
+    /// The responses of other nodes, which the cache engine uses; `nil` if only invalidations are
+    /// shared.
     package var fleetResponses: (any FleetResponses)? { responses }
-    /// The results of looks and offers; `nil` if only invalidations are shared.
+    /// The results of peer lookups and offers; `nil` if only invalidations are shared.
     package var valueCounts: FleetValueCounts? { responses?.counts }
 
-    /// From when on, and for how long the engine may serve what is fresh.
+    /// Controls when, and for how long, the cache engine may serve fresh responses without
+    /// validation.
     package let contact: ContactLease
 
-    /// The state, for metrics and health.
+    /// The state, for metrics and health checks.
     package var status: SharingStatus { sharing.status }
 
-    /// The state for health reports.
+    /// The state, for health reports.
     package var condition: FleetCondition {
         var condition = status.condition
         condition.isStarting = contact.isStarting
@@ -36,11 +38,11 @@ package final class FleetMember: SharingOperations {
     }
 
     /// - Parameters:
-    ///   - environment: the variables that may hold secrets.
-    ///   - version: the program's, for other nodes to see.
+    ///   - environment: the environment variables, which may hold secrets.
+    ///   - version: the program's version, which other nodes can see.
     /// - Returns: `nil` if nothing is shared.
-    /// - Throws: `ConfigurationError`: a secret is missing or too short, the address is not valid,
-    ///   or a file of TLS cannot be used. Nothing was connected.
+    /// - Throws: `ConfigurationError` if a secret is missing or too short, the address is invalid,
+    ///   or a TLS file cannot be used. Nothing is connected in this case.
     package init?(
         _ file: HoldfastConfiguration.Configuration,
         store: CacheManager,
@@ -52,7 +54,7 @@ package final class FleetMember: SharingOperations {
         let (namespace, node) = (parts.namespace, parts.node)
         acknowledgedLevel = file.fleet.acknowledge
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
-        // A node hears of purges within a second after its server has returned.
+        // A node receives purges within a second after its server is back.
         var policy = SupervisorPolicy()
         policy.longestPause = .milliseconds(500)
         let news = FailureNews(logger)
@@ -66,7 +68,7 @@ package final class FleetMember: SharingOperations {
             random: { Double.random(in: 0..<1) },
             onFailure: { error in
                 news.report(error)
-                // A node that starts does not wait for a server that is not there.
+                // Startup does not wait for an unavailable server.
                 contact.endStart()
             }
         )
@@ -135,20 +137,20 @@ package final class FleetMember: SharingOperations {
         }
     }
 
-    /// Ends the membership in order. Call it before the store is closed.
+    /// Ends the membership cleanly. Call it before the store is closed.
     package func end() async { await sharing.end() }
 
-    /// Waits until what was purged here has come as far as a level.
+    /// Waits until the purges requested here have reached a level.
     package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
         await sharing.reach(level, within: limit)
     }
 
-    /// This node and the others.
+    /// Returns this node and the other nodes.
     package func fleet() async -> FleetState { await sharing.fleet() }
 
-    /// Reads what a membership needs, and connects to nothing.
+    /// Reads the files and settings that a membership needs, without connecting.
     ///
-    /// - Throws: as ``init(_:store:environment:version:logger:)``.
+    /// - Throws: see ``init(_:store:environment:version:logger:)``.
     package static func check(
         _ file: HoldfastConfiguration.Configuration,
         environment: [String: String]
@@ -157,8 +159,8 @@ package final class FleetMember: SharingOperations {
     }
 }
 
-/// Logs why the server cannot be reached, each reason once: attempts continue until one succeeds,
-/// and mostly fail for one reason.
+/// Logs the reasons that the server cannot be reached, each reason once. Attempts continue until
+/// one succeeds, and usually fail for the same reason.
 private final class FailureNews: Sendable {
     private let last = Mutex<String?>(nil)
     private let logger: Logger

@@ -11,7 +11,7 @@ import RedisTier
     import Foundation
 #endif
 
-/// The parts of a membership in a fleet, as the configuration says them.
+/// The parts of a fleet membership, as configured.
 struct FleetParts: Sendable {
     var namespace: FleetNamespace
     var node: NodeName
@@ -58,25 +58,25 @@ struct FleetParts: Sendable {
         }
     }
 
-    /// Makes connections to the server. Nothing is connected before it is asked to.
+    /// Creates a connector to the server. It does not connect yet.
     ///
     /// - Parameters:
-    ///   - name: in the server's list of clients.
-    ///   - connectTime: to connect, and once more for TLS and the handshake.
-    /// - Throws: `ConfigurationError` for an address that does not go with the other settings.
+    ///   - name: the name in the server's client list.
+    ///   - connectTime: the time limit for connecting, and separately for TLS and the handshake.
+    /// - Throws: `ConfigurationError` if the address does not match the other settings.
     func makeConnector(
         _ file: HoldfastConfiguration.Configuration,
         as name: String,
         within connectTime: TimeAmount? = nil
     ) throws -> RedisConnector {
-        // The address replaces the place of the server.
+        // The address replaces this endpoint.
         var settings = RedisConnectionSettings(endpoint: .tcp(host: "localhost", port: 6379))
         settings.clientName = name
         settings.tls = tls
         if let connectTime { settings.connectTimeout = connectTime }
         do {
-            // Threads of its own: a connection that is being made when the program ends must find
-            // its loop alive.
+            // The connector has its own threads, because a connection attempt that is in progress
+            // when the program ends needs a running event loop.
             return try RedisConnector(
                 address,
                 settings: settings,
@@ -97,7 +97,7 @@ struct FleetParts: Sendable {
         return ConfigurationError([.init(file: file.file, line: line, setting: setting, message: message)])
     }
 
-    /// The host's name, with the characters that a node's name can have.
+    /// The host name, reduced to the characters that are allowed in a node's name.
     private static var hostName: String {
         let name = ProcessInfo.processInfo.hostName.map { character in
             character.isASCII && (character.isLetter || character.isNumber || "-._".contains(character))

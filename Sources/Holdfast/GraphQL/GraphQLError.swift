@@ -1,24 +1,24 @@
-/// One error of a GraphQL response. GraphQL §7.1.2
+/// An error in a GraphQL response. GraphQL §7.1.2
 public struct GraphQLError: Sendable, Hashable, Decodable {
-    /// A place in the document.
+    /// A location in the document.
     public struct Location: Sendable, Hashable, Decodable {
-        /// The line, from 1 on.
+        /// The line, starting at 1.
         public var line: Int
-        /// The column, from 1 on.
+        /// The column, starting at 1.
         public var column: Int
     }
 
     /// The server's message; empty if there is none.
     public var message: String
-    /// The field of the response that has the error; `nil` if the whole request has it.
+    /// The field of the response that the error is about; `nil` if it is about the whole request.
     public var path: ValuePath?
-    /// Places in the document, often none.
+    /// The locations in the document, often empty.
     public var locations: [Location]
-    /// Further data of the server, in its own form.
+    /// The server's additional data, in its own format.
     public var extensions: Parameters
 
-    /// `extensions.code`, by which most servers distinguish errors: `UNAUTHENTICATED`,
-    /// `PERSISTED_QUERY_NOT_FOUND`.
+    /// The value of `extensions.code`, which most servers use to distinguish errors:
+    /// `UNAUTHENTICATED`, `PERSISTED_QUERY_NOT_FOUND`.
     public var code: String? {
         if case .string(let code)? = extensions["code"] { code } else { nil }
     }
@@ -52,7 +52,7 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
 }
 
 extension ValuePath {
-    /// Creates a path of names and indexes; `nil` if there is anything else among them.
+    /// Creates a path from names and indexes; returns `nil` if a step is neither.
     fileprivate init?(graphQL steps: [ParameterValue]) {
         var path: [Step] = []
         for step in steps {

@@ -4,21 +4,21 @@
     public import Foundation
 #endif
 
-/// The errors of a GraphQL response, with the data that it has nevertheless. GraphQL §7.1
+/// The errors of a GraphQL response, along with any data that it has. GraphQL §7.1
 ///
 /// It is the `cause` of a ``HoldfastError`` with code `graphQL`, and the value of its
 /// ``HoldfastError/graphQLErrors``.
 public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The errors as the server lists them.
+    /// The errors in the server's order.
     public var errors: [GraphQLError]
     /// The content of the whole response.
     public var content: Data
-    /// Whether the response has `data` that is not `null`. Then some fields have values; those with
-    /// an error in their path do not.
+    /// Whether the response has `data` that is not `null`. If it has, some fields have values;
+    /// fields named in an error's path do not.
     public var hasData: Bool
 
-    /// Whether the server does not know a persisted query by its hash, or does not support them.
-    /// Then send ``GraphQLOperation/registering``.
+    /// Whether the server does not know a persisted query by its hash, or does not support
+    /// persisted queries. If so, send ``GraphQLOperation/registering``.
     public var isPersistedQueryUnknown: Bool {
         errors.contains {
             ["PersistedQueryNotFound", "PersistedQueryNotSupported"].contains($0.message)
@@ -26,8 +26,8 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// The number of errors, with the first one's code and path. Messages are the server's own
-    /// words, and may repeat values; see ``errors``.
+    /// The number of errors, and the code and path of the first error. The description omits
+    /// messages, because the server writes them and may repeat values: see ``errors``.
     public var description: String {
         let first = errors.first.map {
             "\($0.code.map { " '\($0)'" } ?? "")\($0.path.map { " at '\($0.text)'" } ?? "")"
@@ -36,22 +36,22 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
             "\(errors.count) GraphQL error\(errors.count == 1 ? "" : "s")\(first.map { $0.isEmpty ? "" : ":\($0)" } ?? "")"
     }
 
-    /// Decodes the data that the response has.
+    /// Decodes the response's data.
     ///
     /// - Returns: `nil` if `data` is `null` or missing.
-    /// - Throws: the decoder's error. Fields with errors are `null`, so a type needs optionals for
-    ///   them.
+    /// - Throws: the decoder's error. Fields with errors are `null`, so the type needs optionals
+    ///   for them.
     public func data<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) throws -> Value? {
         try decoder.decode(TypedContent<Value>.self, from: content).data
     }
 
     /// Checks that a response is complete: it has `data` and no `errors`.
     ///
-    /// It runs before a response is stored, so that errors, and incomplete data, do not replace
-    /// good data.
+    /// This check runs before a response is stored, so that errors and incomplete data never
+    /// replace good data.
     ///
-    /// - Throws: ``HoldfastError`` with code `graphQL` if there are errors, whatever the status;
-    ///   `dataFormat` if the content is not a GraphQL response.
+    /// - Throws: ``HoldfastError`` with code `graphQL` if there are errors, regardless of the
+    ///   status; `dataFormat` if the content is not a GraphQL response.
     public static func check(_ content: Data) throws {
         let summary: Summary
         do {
@@ -85,7 +85,7 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
 /// The parts of a response that show whether it is complete.
 private struct Summary: Decodable {
     let errors: [GraphQLError]
-    /// Whether there is `data` at all, and whether it is not `null`.
+    /// Whether `data` is present, and whether it is not `null`.
     let hasData: Bool
     let hasValue: Bool
 
@@ -112,7 +112,7 @@ private struct TypedContent<Value: Decodable>: Decodable {
 }
 
 extension ValuePath {
-    /// The path in the form of ``init(stringLiteral:)``, for messages.
+    /// The path in the format of ``init(stringLiteral:)``, for messages.
     fileprivate var text: String {
         var text = ""
         for step in steps {

@@ -7,16 +7,16 @@ import HTTPTypes
 #endif
 
 extension GraphQLOperation {
-    /// `application/json`
+    /// The media type of the content, `application/json`.
     static let contentType = "application/json"
-    /// The accepted types by default: GraphQL's media type, and that of older servers. GraphQL over
-    /// HTTP §5
+    /// The media types that are accepted by default: GraphQL's own type, and the type that older
+    /// servers send. GraphQL over HTTP §5
     static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
 
-    /// Whether its response may be stored, and a stored one used.
+    /// Whether the response may be stored and reused.
     var isStorable: Bool { kind == .query && form != .registering }
 
-    /// Encodes the operation as the content of a POST. GraphQL over HTTP §6.3
+    /// Encodes the operation as the content of a POST request. GraphQL over HTTP §6.3
     func content() throws -> Data {
         try check()
         var members = Parameters()
@@ -27,10 +27,10 @@ extension GraphQLOperation {
         return try JSONContentEncoder().encode(members)
     }
 
-    /// Encodes the operation as the query of a GET. GraphQL over HTTP §6.2
+    /// Encodes the operation as the query of a GET request. GraphQL over HTTP §6.2
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` if it is not a query; safe methods
-    ///   run nothing else. GraphQL over HTTP §6.2.1
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if the operation is not a query,
+    ///   because safe methods can run only queries. GraphQL over HTTP §6.2.1
     func parameters() throws -> Parameters {
         try check()
         guard kind == .query else {
@@ -48,7 +48,7 @@ extension GraphQLOperation {
         return parameters
     }
 
-    /// Apollo's persisted queries, version 1.
+    /// The fields for Apollo's persisted queries, version 1.
     /// <https://www.apollographql.com/docs/apollo-server/performance/apq>
     private var extensions: Parameters? {
         form == .document ? nil : ["persistedQuery": .object(["version": 1, "sha256Hash": documentHash])]

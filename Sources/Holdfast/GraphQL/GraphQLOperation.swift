@@ -2,7 +2,7 @@ import Crypto
 import HTTPCache
 import HTTPTypes
 
-/// A GraphQL operation: its document, and the values of its variables.
+/// A GraphQL operation: a document, and the values of its variables.
 ///
 /// ```swift
 /// GraphQLOperation(
@@ -11,44 +11,46 @@ import HTTPTypes
 /// )
 /// ```
 ///
-/// Queries change nothing. They are collapsed, sent again and, if the endpoint's storage is
-/// `CacheRequest.Storage.expiring`, stored under a key with their content. Every other operation is
-/// a mutation, whatever the endpoint's storage. GraphQL over HTTP §6
+/// Queries change nothing. They are collapsed, retried, and stored under a key that includes their
+/// content if the endpoint's storage is `CacheRequest.Storage.expiring`. Every other operation is a
+/// mutation, regardless of the endpoint's storage. GraphQL over HTTP §6
 ///
-/// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). These are all
-/// stored queries of the API, unless its endpoint overrides it: ``Endpoint/invalidatesTarget``.
+/// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). Because an
+/// API has one URL, these are all stored queries of the API. An endpoint can override this: see
+/// ``Endpoint/invalidatesTarget``.
 public struct GraphQLOperation: Sendable, Hashable {
     /// The type of an operation. GraphQL §2.3
     public enum Kind: Sendable, Hashable {
-        /// It reads.
+        /// The operation reads data.
         case query
-        /// It writes.
+        /// The operation changes data.
         case mutation
-        /// It subscribes to events, which a finite request cannot deliver.
+        /// The operation subscribes to events, which a finite request cannot deliver.
         case subscription
     }
 
-    /// The form in which the document is sent. The method determines the place: the content (POST),
-    /// or the query (GET, for queries only).
+    /// The form in which the document is sent. The method determines the location: the content for
+    /// POST, or the query for GET, which is possible only for queries.
     public enum Form: Sendable, Hashable {
-        /// The document itself. Sent by POST by default.
+        /// The document itself, sent by POST by default.
         case document
-        /// The SHA-256 of the document instead of the document, for servers that know it already
+        /// The SHA-256 digest instead of the document, for servers that already know the document
         /// (Apollo's persisted queries, version 1). Queries are sent by GET by default, so that
-        /// caches on the path can store their responses.
+        /// caches on the path can store the responses.
         case persisted
-        /// Both, to register the document with a server that did not know its hash. Sent by POST.
-        /// The response is not stored, because no later request has this form.
+        /// The document and its digest, to register the document with a server that did not know
+        /// the digest. Sent by POST. The response is not stored, because no later request has this
+        /// form.
         case registering
     }
 
     /// The document.
     public let query: String
-    /// The name of the operation to run; `nil` if the document has only one.
+    /// The name of the operation to run; `nil` if the document has only one operation.
     public let operationName: String?
-    /// Values of the document's variables.
+    /// The values of the document's variables.
     public var variables: Parameters
-    /// See ``Form``.
+    /// The form in which the document is sent.
     public var form: Form
 
     /// Creates an operation.
@@ -64,13 +66,13 @@ public struct GraphQLOperation: Sendable, Hashable {
         self.form = form
     }
 
-    /// The type of the operation. `nil` if the document is ambiguous, or has no such operation.
-    /// Then it is treated as a mutation.
+    /// The type of the operation; `nil` if the document is ambiguous or does not contain the
+    /// operation. An operation of unknown type is treated as a mutation.
     ///
     /// Each access parses the document.
     public var kind: Kind? { GraphQLDocument.operation(in: query, named: operationName).map(Kind.init) }
 
-    /// The same operation in the form for a server that responded with
+    /// The same operation, in the form to send to a server that responded with
     /// ``GraphQLErrors/isPersistedQueryUnknown``.
     public var registering: GraphQLOperation {
         var operation = self
@@ -78,10 +80,11 @@ public struct GraphQLOperation: Sendable, Hashable {
         return operation
     }
 
-    /// SHA-256 of the document's bytes, in hexadecimal digits: its name as a persisted query.
+    /// The SHA-256 digest of the document's bytes in hexadecimal, which is its name as a persisted
+    /// query.
     public var documentHash: String { SHA256.hash(data: Array(query.utf8)).hexadecimal }
 
-    /// GET for persisted queries, otherwise POST.
+    /// The default method: GET for persisted queries, otherwise POST.
     var impliedMethod: HTTPRequest.Method { form == .persisted && kind == .query ? .get : .post }
 }
 

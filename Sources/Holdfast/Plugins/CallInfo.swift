@@ -2,15 +2,16 @@ public import HTTPCache
 
 /// Facts about a call, for the plugins that take part in it.
 public struct CallInfo: Sendable {
-    /// The purpose for which a request is prepared.
+    /// The purpose of preparing a request.
     public enum Purpose: Sendable, Hashable {
-        /// To read the store only. Also for every request while the mode is `offline`.
+        /// The request only reads the store. This is also the purpose of every request in `offline`
+        /// mode.
         case lookup
-        /// To be sent, unless the store serves it.
+        /// The request is sent, unless the store serves it.
         case network
     }
 
-    /// The number of the call within its client. It relates the events of one call.
+    /// The call's number within its client, which links the events of one call.
     public var number: UInt64
     /// The endpoint of the call.
     public var endpoint: any Endpoint
@@ -18,10 +19,12 @@ public struct CallInfo: Sendable {
     public var environment: ServerEnvironment?
     /// The secrets of the client, the endpoint and the plugins.
     public var secrets: Secrets
-    /// How much of the network may be used: the client's mode, or less if a rule limits it.
+    /// The extent to which the network may be used: the client's mode, or a more restrictive mode
+    /// if a rule sets one.
     public var mode: OfflineMode
-    /// See ``Purpose``.
+    /// The purpose of preparing the request.
     public var purpose: Purpose
-    /// 0, plus one each time the request is prepared anew because a plugin recovered it.
+    /// The number of times that the request was prepared again because a plugin recovered it,
+    /// starting at 0.
     public var attempt: Int
 }

@@ -2,7 +2,8 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Counts content while it passes, and reports its end once, even if no caller reads it to the end.
+/// Counts content as it passes through, and reports its end once, even if no caller reads it to the
+/// end.
 final class ContentWatch: Sendable {
     private struct State {
         var beginning: [UInt8] = []
@@ -16,8 +17,8 @@ final class ContentWatch: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: bytes that are kept for the report.
-    ///   - elapsed: the time since the request was sent.
+    ///   - limit: the number of bytes to keep for the report.
+    ///   - elapsed: returns the time since the request was sent.
     init(
         limit: Int,
         elapsed: @escaping @Sendable () -> Duration,
@@ -30,7 +31,7 @@ final class ContentWatch: Sendable {
 
     deinit { end(.abandoned) }
 
-    /// Returns the body, watched for as long as it exists.
+    /// Returns the body, which is watched as long as it exists.
     func watch(_ body: BodyStream) -> BodyStream {
         BodyStream(length: body.length) { [self] in
             var iterator = body.makeAsyncIterator()

@@ -1,7 +1,7 @@
 public import HTTPCache
 public import HTTPTypes
 
-/// Adds fields to requests: a user agent, languages, a request id.
+/// Adds fields to requests, such as a user agent, languages or a request ID.
 ///
 /// ```swift
 /// let plugins: [any Plugin] = [
@@ -10,16 +10,17 @@ public import HTTPTypes
 /// ]
 /// ```
 ///
-/// A field that responses vary by (`Vary`) separates stored responses. A field with a new value
-/// each time, such as a request id, should not be one of them.
+/// Fields named in `Vary` separate stored responses. So a field with a new value on every request,
+/// such as a request ID, should not be named there.
 public struct FieldsPlugin: PreparingPlugin {
-    /// How fields of the same name are treated.
+    /// The treatment of existing fields with the same name.
     public enum Placement: Sendable, Hashable {
-        /// Existing fields stay, and these are not added: endpoint and client take precedence.
+        /// Existing fields stay, and the plugin's fields are not added. Fields of the endpoint and
+        /// the client take precedence.
         case whereMissing
         /// Existing fields are removed.
         case replacing
-        /// Existing fields stay, and these follow them.
+        /// Existing fields stay, and the plugin's fields follow them.
         case appending
     }
 
@@ -28,20 +29,20 @@ public struct FieldsPlugin: PreparingPlugin {
     private let placement: Placement
     private let fields: @Sendable (CallInfo) throws -> HTTPFields
 
-    /// Adds the same fields to each request.
+    /// Adds the same fields to every request.
     ///
     /// - Parameters:
-    ///   - placement: how fields of the same name are treated. By default existing ones stay.
-    ///   - secrets: the fields whose values must not occur in logs, errors and the store, and that
-    ///     separate stored responses. Fields such as `Authorization` need not be named.
+    ///   - placement: the treatment of existing fields with the same name. By default, they stay.
+    ///   - secrets: the fields whose values must not appear in logs, errors or the store, and that
+    ///     separate stored responses. You need not list fields such as `Authorization`.
     public init(_ fields: HTTPFields, _ placement: Placement = .whereMissing, secrets: Set<HTTPField.Name> = []) {
         self.init(placement, secrets: secrets) { _ in fields }
     }
 
-    /// Adds fields that are made for each request.
+    /// Adds fields that are created for each request.
     ///
-    /// - Parameter fields: called for each lookup and for each request to the network; it must be
-    ///   quick. An error that it throws ends the call.
+    /// - Parameter fields: called for each lookup and each network request. It must be quick. If it
+    ///   throws an error, the call fails with that error.
     public init(
         _ placement: Placement = .whereMissing,
         secrets: Set<HTTPField.Name> = [],
@@ -64,6 +65,6 @@ public struct FieldsPlugin: PreparingPlugin {
         }
     }
 
-    /// `true`: it never waits.
+    /// Always `true`, because the plugin never waits.
     public var isReady: Bool { true }
 }

@@ -4,45 +4,49 @@ public import HTTPTypes
 public import Logging
 import NIOCore
 
-/// Logs the requests and responses of the network, without secrets.
+/// Logs network requests and their responses, without secrets.
 ///
 /// ```swift
 /// let configuration = CachingClient.Configuration(plugins: [NetworkLogger(logger)])
 /// ```
 ///
-/// A request that the store serves is not sent and not logged. Method, target, status, duration and
-/// sizes are logged; fields and content only if ``Options`` enable them. `REDACTED` replaces user
-/// information, fields such as `Authorization` and `Cookie`, parameters with telling names, and the
-/// ``Secrets`` of client, endpoint and plugins. It also replaces the request's secrets if a
-/// response repeats them. Content may hold secrets that no name reveals, so do not log it in
-/// production.
+/// A request that the store serves is not sent and not logged. The method, target, status, duration
+/// and sizes are logged; fields and content only if ``Options`` enables them. `REDACTED` replaces
+/// all of these:
+/// - user information in URLs
+/// - fields such as `Authorization` and `Cookie`
+/// - parameters whose names suggest a secret
+/// - the ``Secrets`` of the client, the endpoint and the plugins
+/// - the request's secrets, if a response repeats them
+///
+/// Content may hold secrets that no name reveals, so do not log it in production.
 public struct NetworkLogger: ObservingPlugin {
-    /// How requests and responses are written.
+    /// The format of log entries.
     public enum Form: Sendable, Hashable {
         /// Constant messages with metadata, for machines.
         case metadata
-        /// One readable line each.
+        /// One readable line per event.
         case text
-        /// Requests as `curl` commands that send them again, once the secrets are filled in.
-        /// Everything else as ``text``.
+        /// Requests as `curl` commands that send them again once you fill in the secrets. All other
+        /// events as ``text``.
         case curl
     }
 
-    /// Logging options. Fields and content are not logged by default.
+    /// The logging options. Fields and content are not logged by default.
     public struct Options: Sendable, Hashable {
-        /// See ``Form``. ``Form/metadata`` by default.
+        /// The format of log entries. ``Form/metadata`` by default.
         public var form: Form
         /// The log level. `debug` by default.
         public var level: Logger.Level
-        /// Whether fields are shown.
+        /// Whether fields are logged.
         public var showsFields: Bool
-        /// Bytes of content that are shown of each request and response, before secrets are
-        /// replaced. 0 shows none.
+        /// The maximum number of content bytes logged for each request and response, before secrets
+        /// are replaced. 0 logs no content.
         ///
-        /// JSON, forms and text are shown. Multipart forms and compressed content are not.
+        /// JSON, forms and text are logged. Multipart forms and compressed content are not.
         public var contentLimit: Int
 
-        /// Creates options; see the properties.
+        /// Creates options: see the properties.
         public init(
             form: Form = .metadata,
             level: Logger.Level = .debug,
@@ -101,7 +105,7 @@ public struct NetworkLogger: ObservingPlugin {
             facts.add("http.status", "\(response.status.code)")
             facts.add("http.response.body.size", response.headerFields[.contentLength])
             if options.showsFields {
-                // An origin may repeat what it received.
+                // An origin may repeat the secrets that it received.
                 let secrets = redaction.values(in: request.head)
                 facts.add("http.response.fields", fields: redaction.fields(response.headerFields), hiding: secrets)
             }
@@ -150,7 +154,7 @@ public struct NetworkLogger: ObservingPlugin {
     }
 }
 
-/// The facts of one event, in order.
+/// The facts about one event, in order.
 private struct Facts {
     private let start: String
     private var facts: [(name: String, value: Logger.MetadataValue)]
@@ -183,7 +187,7 @@ private struct Facts {
 }
 
 extension SentRequest {
-    /// Bytes of content, if known.
+    /// The length of the content in bytes, if known.
     fileprivate var bytes: StatedLength? {
         switch body {
         case .buffer(let buffer): StatedLength(clamping: buffer.readableBytes)
@@ -210,7 +214,7 @@ extension SentRequest {
 }
 
 extension Error {
-    /// The failure in words without secrets. Errors of unknown origin might hold some.
+    /// The failure in words without secrets. Errors of unknown origin might contain secrets.
     fileprivate var fault: String {
         switch self {
         case let error as TransportError: "\(error.code): \(Redaction.uriText(error.message))"
@@ -221,6 +225,6 @@ extension Error {
 }
 
 extension Duration {
-    /// In milliseconds, to a tenth.
+    /// The duration in milliseconds, rounded to a tenth.
     fileprivate var milliseconds: String { "\(((self / .milliseconds(1)) * 10).rounded() / 10)" }
 }

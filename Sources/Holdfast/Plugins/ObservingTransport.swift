@@ -1,10 +1,10 @@
 import HTTPCache
 import HTTPTypes
 
-/// Calls the observing plugins of a call for each request and response.
+/// Calls a call's observing plugins for each request and response.
 struct ObservingTransport: Transport {
     let base: any Transport
-    /// The clock for durations.
+    /// The clock that measures durations.
     let clock: any Clock<Duration>
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -37,7 +37,7 @@ struct ObservingTransport: Transport {
 }
 
 extension ReceivedContent {
-    /// Cuts the content to the length that an observer requested.
+    /// Truncates the content to the length that an observer requested.
     fileprivate func cut(to limit: Int) -> ReceivedContent {
         guard beginning.count > limit else { return self }
         var content = self
@@ -47,7 +47,7 @@ extension ReceivedContent {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Returns a function that measures the time since now.
+    /// Returns a function that measures the time from now on.
     func stopwatch() -> @Sendable () -> Swift.Duration {
         let start = now
         return { start.duration(to: now) }

@@ -1,61 +1,62 @@
 public import HTTPCache
 public import HTTPTypes
 
-/// Takes part in every request of a client (``CachingClient/Configuration/plugins``), or of one
-/// call (``CallOptions/plugins``).
+/// Takes part in every request of a client (``CachingClient/Configuration/plugins``) or of one call
+/// (``CallOptions/plugins``).
 ///
-/// A plugin declares its abilities by the protocols that it conforms to, so plugins that change
-/// something are distinct from those that only observe:
+/// A plugin declares its abilities through the protocols that it conforms to, so plugins that
+/// change something are distinct from plugins that only observe:
 ///
 /// | Protocol | Hook | When |
 /// |---|---|---|
 /// | ``PreparingPlugin`` | `prepare` changes the request | before lookup and sending |
-/// | ``ObservingPlugin`` | `willSend`, `didReceive`, `didEnd` observe | each network request |
-/// | ``RecoveringPlugin`` | `recover` has the request made anew | when the origin rejected it |
+/// | ``ObservingPlugin`` | `willSend`, `didReceive`, `didEnd` observe | on each network request |
+/// | ``RecoveringPlugin`` | `recover` decides about a retry | after the origin rejected it |
 /// | ``ProcessingPlugin`` | `process` changes the content | before validation and decoding |
 /// | ``SubstitutingPlugin`` | `substitute` supplies content or an error | after the call failed |
 ///
-/// Several plugins run in the order in which they are given. Those of a call run after the
-/// client's.
+/// Multiple plugins run in the order in which they are listed. A call's plugins run after the
+/// client's plugins.
 public protocol Plugin: Sendable {}
 
-/// Changes requests: fields, a principal, a token.
+/// Changes requests, for example by adding fields, a principal or a token.
 public protocol PreparingPlugin: Plugin {
-    /// Changes a request before it is looked up and sent. The key is made of the changed request.
+    /// Changes a request before it is looked up and sent. The cache key is derived from the changed
+    /// request.
     ///
-    /// It runs once for each lookup and for each request to the network. For
-    /// ``CallInfo/Purpose/lookup`` it must not wait for the network, because stored responses must
-    /// be available without it.
-    /// - Throws: any error that prevents the request. A ``HoldfastError`` with code `loginRequired`
-    ///   or `authenticationFailed` makes the call fail. After any other error the stored value is
-    ///   still used, if the strategy allows it.
+    /// It runs once for each lookup and for each network request. For ``CallInfo/Purpose/lookup``,
+    /// it must not wait for the network, because stored responses must be available without the
+    /// network.
+    /// - Throws: any error that prevents the request. With a ``HoldfastError`` with code
+    ///   `loginRequired` or `authenticationFailed`, the call fails. After any other error, the
+    ///   stored value is still used if the strategy allows it.
     func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws
 
-    /// The secrets among its additions. None by default.
+    /// The secrets that the plugin adds. None by default.
     var secrets: Secrets { get }
 
-    /// Whether it can prepare a request for the network without waiting. If not, the client reads
-    /// the store before it prepares the request, so that a fresh stored value does not wait.
+    /// Whether the plugin can prepare a network request without waiting. If it cannot, the client
+    /// reads the store before it prepares the request, so that a fresh stored value is not delayed.
     /// `false` by default.
     var isReady: Bool { get }
 }
 
 extension PreparingPlugin {
-    /// None.
+    /// No secrets.
     public var secrets: Secrets { Secrets() }
-    /// `false`: it may wait.
+    /// Always `false`, because the plugin may wait.
     public var isReady: Bool { false }
 }
 
-/// Observes requests to the network and their responses. It changes nothing, and does not see
-/// responses that the store serves.
+/// Observes network requests and their responses. It changes nothing, and does not see responses
+/// that the store serves.
 ///
-/// It is called while the request is under way, so it must be quick.
+/// Its methods are called while a request is in flight, so they must be quick.
 public protocol ObservingPlugin: Plugin {
-    /// Called before a request is sent, in its final form, with validators for example. Called
-    /// again when the request is sent again.
+    /// Called before a request is sent, in its final form, including validators. Called again if
+    /// the request is retried.
     func willSend(_ request: SentRequest, for call: CallInfo)
-    /// Called when the response's head came, or when the request failed.
+    /// Called when the response's head arrives, or when the request fails.
     ///
     /// - Parameter duration: the time since the request was sent.
     func didReceive(
@@ -64,12 +65,13 @@ public protocol ObservingPlugin: Plugin {
         for call: CallInfo,
         after duration: Duration
     )
-    /// Called once for each response, when its content ended, broke off or was abandoned.
+    /// Called once for each response, when its content has ended, broken off or been abandoned.
     ///
-    /// The engine abandons content if it needs only the head, as for a 304 that freshens.
+    /// The engine abandons content if it needs only the head, for example for a 304 that freshens a
+    /// stored response.
     func didEnd(_ content: ReceivedContent, of response: HTTPResponse, to request: SentRequest, for call: CallInfo)
-    /// Bytes from the start of the content that ``didEnd(_:of:to:for:)`` receives. They are kept in
-    /// memory for it. 0 by default.
+    /// The maximum number of bytes from the start of the content that ``didEnd(_:of:to:for:)``
+    /// receives. The bytes are kept in memory until then. 0 by default.
     var contentLimit: Int { get }
 }
 
@@ -90,32 +92,32 @@ extension ObservingPlugin {
         to request: SentRequest,
         for call: CallInfo
     ) {}
-    /// None.
+    /// Always 0.
     public var contentLimit: Int { 0 }
 }
 
 /// Changes responses before they are validated and decoded.
 public protocol ProcessingPlugin: Plugin {
-    /// Rewrites status, fields or content. The stored response stays as it came. It is processed
-    /// each time it is read, and once more if it is validated before it is stored.
+    /// Rewrites the status, fields or content. The stored response does not change. The plugin
+    /// processes it on every read, and once more if it is validated before it is stored.
     func process(_ content: inout ResponseContent, for call: CallInfo) throws
 }
 
-/// Recovers requests that the origin rejected, for example with another token.
+/// Recovers requests that the origin rejected, for example by using another token.
 public protocol RecoveringPlugin: Plugin {
-    /// Called when the origin rejected a request.
+    /// Called when the origin has rejected a request.
     ///
     /// - Parameters:
     ///   - response: the head of the response.
-    ///   - request: the request as it was prepared.
-    /// - Returns: whether the request should be prepared and sent once more. It is called once for
-    ///   each call.
+    ///   - request: the request as prepared.
+    /// - Returns: whether the request should be prepared and sent once more. The method is called
+    ///   at most once per call.
     func recover(from response: HTTPResponse, to request: CacheRequest, for call: CallInfo) async throws -> Bool
 }
 
-/// A request as it is sent.
+/// A request in the form in which it is sent.
 public struct SentRequest: Sendable {
-    /// Method, target and fields.
+    /// The method, target and fields.
     public var head: HTTPRequest
     /// The content; `nil` if there is none. Do not read a stream here.
     public var body: RequestBody?

@@ -1,4 +1,4 @@
-/// Plugins sorted by protocol, once and not for every request.
+/// Plugins sorted by protocol, once instead of for every request.
 struct PluginList: Sendable {
     private(set) var preparing: [any PreparingPlugin]
     private(set) var observing: [any ObservingPlugin]
@@ -17,7 +17,7 @@ struct PluginList: Sendable {
     /// Whether no plugin takes part in a call that ends with a response.
     var isEmpty: Bool { preparing.isEmpty && observing.isEmpty && recovering.isEmpty && processing.isEmpty }
 
-    /// Returns these plugins, followed by a call's own.
+    /// Returns these plugins followed by a call's own plugins.
     func and(_ plugins: [any Plugin]) -> PluginList {
         guard !plugins.isEmpty else { return self }
         let others = PluginList(plugins)

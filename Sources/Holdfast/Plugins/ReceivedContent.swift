@@ -1,20 +1,20 @@
-/// The content of a response, as observing plugins see it.
+/// The content of a response, as passed to observing plugins.
 public struct ReceivedContent: Sendable {
-    /// How it ended.
+    /// The way the content ended.
     public enum Ending: Sendable {
-        /// All of it came.
+        /// All content arrived.
         case complete
-        /// The reader stopped: the rest was not needed, or the caller was cancelled.
+        /// The reader stopped, because it did not need the rest or the caller was cancelled.
         case abandoned
-        /// It broke off.
+        /// The content broke off with this error.
         case brokenOff(any Error)
     }
 
-    /// Its first bytes as they came, as many as ``ObservingPlugin/contentLimit`` requests.
+    /// The first bytes as received, up to ``ObservingPlugin/contentLimit``.
     public var beginning: [UInt8]
-    /// The number of bytes that came.
+    /// The number of bytes that arrived.
     public var bytes: Int64
-    /// See ``Ending``.
+    /// The way the content ended.
     public var ending: Ending
     /// The time since the request was sent.
     public var duration: Duration

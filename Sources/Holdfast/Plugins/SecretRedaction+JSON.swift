@@ -2,9 +2,9 @@ import HTTPCacheSemantics
 
 extension SecretRedaction {
     /// Replaces the values of secret names in JSON, including whole objects and arrays. Everything
-    /// else stays as it came.
+    /// else is unchanged.
     ///
-    /// The text may end anywhere, or not be JSON at all.
+    /// The text may be truncated, and need not be JSON.
     func json(_ bytes: [UInt8]) -> [UInt8] {
         var scanner = JSONScanner(rest: bytes[...])
         var result: [UInt8] = []
@@ -33,7 +33,7 @@ extension SecretRedaction {
 private struct JSONScanner {
     var rest: ArraySlice<UInt8>
 
-    /// Reads a string with its quotation marks, or as much of it as there is.
+    /// Reads a string with its quotation marks, or the part of it that is available.
     mutating func string() -> ArraySlice<UInt8> {
         let start = rest.startIndex
         var index = start + 1
@@ -61,7 +61,7 @@ private struct JSONScanner {
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of the object or array around the value.
+                // This is the end of the object or array around the value.
                 if depth == 0 { return }
                 depth -= 1
                 if depth == 0 {
@@ -75,7 +75,7 @@ private struct JSONScanner {
         }
     }
 
-    /// Returns a string's content without escapes, because a name may have some.
+    /// Returns a string's content without escapes, because a name may contain escapes.
     static func unescaped(_ string: ArraySlice<UInt8>) -> [UInt8] {
         var rest = string.dropFirst()
         if rest.last == UInt8(ascii: "\"") { rest = rest.dropLast() }

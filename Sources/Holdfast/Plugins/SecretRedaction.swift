@@ -1,11 +1,12 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Removes secrets from requests and responses that are shown to people: those that ``Redaction``
-/// knows by name, and those that the ``Secrets`` of client and endpoint name.
+/// Removes secrets from requests and responses that are shown to people. Secrets are the values
+/// that ``Redaction`` recognizes by name, and the values named in the ``Secrets`` of the client and
+/// the endpoint.
 ///
-/// If in doubt it redacts. Names are compared regardless of case and percent-encoding, and each
-/// part of a nested name (`auth[token]`) is compared too.
+/// When in doubt, it redacts. Names are compared regardless of case and percent-encoding, and each
+/// part of a nested name (`auth[token]`) is also compared.
 struct SecretRedaction: Sendable {
     private let parameterNames: Set<String>
     private let fieldNames: Set<HTTPField.Name>
@@ -18,30 +19,30 @@ struct SecretRedaction: Sendable {
     /// Returns the target of a request, on one line.
     func target(of head: HTTPRequest) -> String {
         let text = "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
-        // It is made for every call, and most have nothing to hide.
+        // This runs for every call, and most calls have nothing to redact.
         return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#@".utf8.contains($0) } ? text : uri(text)
     }
 
-    /// Returns a URI, or text that may be one, without user information, values of secret
+    /// Returns a URI, or text that may be a URI, without user information, values of secret
     /// parameters and control characters.
     func uri(_ text: String) -> String {
         Redaction.uriText(parameters(in: text))
     }
 
-    /// Returns fields with the values of secret ones replaced.
+    /// Returns the fields with the values of secret fields replaced.
     func fields(_ fields: HTTPFields) -> HTTPFields {
         HTTPFields(
             Redaction.fields(fields).map { field in
                 var field = field
-                // A field may hold a URI or a form, with parameters.
+                // A field may contain a URI or a form with parameters.
                 field.value = fieldNames.contains(field.name) ? Redaction.placeholder : parameters(in: field.value)
                 return field
             }
         )
     }
 
-    /// Replaces the values of secret names in any text that may hold `name=value`: a query, a form,
-    /// a URI.
+    /// Replaces the values of secret names in any text that may contain `name=value`, such as a
+    /// query, a form or a URI.
     func parameters(in text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         var result: [UInt8] = []
@@ -62,9 +63,9 @@ struct SecretRedaction: Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether the value of a parameter of this name is a secret.
+    /// Returns whether the value of a parameter with this name is a secret.
     ///
-    /// - Parameter name: a name as written in a query, or a member's name in JSON.
+    /// - Parameter name: a name as written in a query, or the name of a JSON member.
     func isSecret(name: some Collection<UInt8>) -> Bool {
         let decoded = name.percentDecoded
         let text = String(decoding: decoded, as: UTF8.self).lowercased().trimmingSpaces
@@ -74,19 +75,21 @@ struct SecretRedaction: Sendable {
         {
             return true
         }
-        // The only list of telling names is behind this function, which takes a query.
+        // The only list of names that suggest a secret is behind this function, which expects a
+        // query.
         let plain = String(decoding: decoded.filter { !"&;?#=%".utf8.contains($0) }, as: UTF8.self)
         return Redaction.query("\(plain)=x") != "\(plain)=x"
     }
 
-    /// The secrets of a request, as written and decoded, to find them where no name reveals them.
+    /// Returns the secrets of a request, both as written and decoded, so that they can be found
+    /// where no name reveals them.
     ///
-    /// Short ones are left out, because they would be found everywhere.
+    /// Short secrets are omitted, because they would match everywhere.
     func values(in head: HTTPRequest) -> [[UInt8]] {
         var values: [[UInt8]] = []
         for (field, shown) in zip(head.headerFields, fields(head.headerFields)) where field.value != shown.value {
             values.append(Array(field.value.utf8))
-            // 'Bearer token', 'name=cookie; …'
+            // For example `Bearer token` or `name=cookie; …`.
             values += field.value.utf8.split { " ;=,\"".utf8.contains($0) }.map(Array.init)
         }
         for pair in (head.path ?? "").utf8.split(whereSeparator: { "&;?#".utf8.contains($0) }) {
@@ -108,7 +111,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    /// Decodes `%` and two digits to the byte that they encode.
+    /// The bytes with each percent-encoded byte decoded.
     fileprivate var percentDecoded: [UInt8] {
         var result: [UInt8] = []
         var rest = Array(self)[...]

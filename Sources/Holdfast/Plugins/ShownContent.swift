@@ -1,23 +1,24 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Content as a log shows it: limited, and without secrets that names or the request's own secrets
-/// reveal.
+/// Content in the form that a log shows: limited in length, and without secrets that are known from
+/// names or from the request.
 enum ShownContent: Sendable, Hashable {
-    /// Readable and whole.
+    /// Readable and complete.
     case text(String)
-    /// Readable; only the start.
+    /// Readable, but only the start.
     case beginning(String)
-    /// Not readable; whole.
+    /// Not readable, but complete.
     case bytes([UInt8])
-    /// Not shown: too long, of a type in which secrets cannot be found, or not requested.
+    /// Omitted, because it is too long, has a type in which secrets cannot be found, or was not
+    /// requested.
     case leftOut
 
     /// - Parameters:
-    ///   - bytes: the content, or its start.
-    ///   - isWhole: whether the bytes are the whole content.
-    ///   - fields: the fields of the message that has this content.
-    ///   - secrets: values that are hidden wherever they occur.
+    ///   - bytes: the content or its start.
+    ///   - isWhole: whether the bytes are the complete content.
+    ///   - fields: the fields of the message that contains the content.
+    ///   - secrets: values to redact wherever they occur.
     init(
         _ bytes: [UInt8],
         isWhole: Bool,
@@ -26,7 +27,7 @@ enum ShownContent: Sendable, Hashable {
         secrets: [[UInt8]]
     ) {
         let type = (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-        // Multipart forms have secrets under names that are not searched, and compressed content
+        // Multipart forms contain secrets under names that are not searched, and compressed content
         // cannot be searched.
         let isOpaque = type.hasPrefix("multipart/") || fields[.contentEncoding].map { $0 != "identity" } ?? false
         if isOpaque {
@@ -43,7 +44,8 @@ enum ShownContent: Sendable, Hashable {
         }
         shown = shown.hiding(secrets)
         if !isWhole {
-            // The limit may have cut a secret in two, so an ending that could begin one is removed.
+            // The limit may have cut a secret in two, so remove an ending that may be the start of
+            // a secret.
             shown = shown.droppingBeginnings(of: secrets)
         }
         let text = String(validating: shown, as: UTF8.self)
@@ -58,7 +60,7 @@ enum ShownContent: Sendable, Hashable {
         }
     }
 
-    /// The text for a line of a log; `nil` if nothing is shown.
+    /// The text for a log line; `nil` if no content is shown.
     var line: String? {
         switch self {
         case .text(let text): text.withoutControls
@@ -70,8 +72,8 @@ enum ShownContent: Sendable, Hashable {
 }
 
 extension String {
-    /// The text on one line, with control characters escaped, so that content cannot fake lines of
-    /// the log, or control a terminal.
+    /// The text on one line with control characters escaped, so that content cannot fake log lines
+    /// or control a terminal.
     var withoutControls: String {
         var result = ""
         for scalar in unicodeScalars {

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Supplies content, or another error, in place of a missing response.
+/// Supplies content or a different error when there is no response.
 ///
 /// ```swift
 /// struct EmptyWhenOffline: SubstitutingPlugin {
@@ -14,33 +14,35 @@ import HTTPCacheSemantics
 /// }
 /// ```
 ///
-/// * **When**: after all retries, and only if no stored value may be used. A stored value is used
-///   for an unreachable origin without calling a plugin. Each failed call calls the plugin once,
-///   even if thirty callers share a fetch.
-/// * **For which failures**: all without a complete response (`originUnreachable`, `timeout`,
-///   `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, and so on). For a
-///   response with a rejected status or undecodable content, use a ``ProcessingPlugin``. The plugin
-///   is not called for a request that could not be made (`urlMissing`, for example), a closed
-///   client or a cancellation.
-/// * **How it is read**: like a response. The other plugins process the content; validations,
-///   envelope and decoding apply. It is never stored, and it invalidates nothing.
-/// * **Mark**: the emission's source is `substitute`, its outcome has the detail
+/// - **When**: after all retries, and only if no stored value may be used. If the origin is
+///   unreachable and a stored value may be used, the stored value is served and no plugin is
+///   called. Each failed call calls the plugin once, even if thirty callers share one fetch.
+/// - **For which failures**: all failures without a complete response (`originUnreachable`,
+///   `timeout`, `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, and so
+///   on). For a response with a rejected status or undecodable content, use a ``ProcessingPlugin``.
+///   The plugin is not called for a request that could not be built (`urlMissing`, for example), a
+///   closed client or a cancellation.
+/// - **How it is read**: like a response. The other plugins process the content, and validations,
+///   the envelope and decoding apply. It is never stored, and it invalidates nothing.
+/// - **How it is marked**: the emission's source is `substitute`, its outcome has the detail
 ///   `CacheOutcome.Detail.substitute`, and it is stale.
-/// * **After a stored value**: a stream does not replace an emitted stored value by a substitute.
+/// - **After a stored value**: a stream does not replace an emitted stored value with a substitute.
 ///   The plugins are still called, because they may throw another error. They are not called if the
 ///   stream ends quietly (``NetworkFailure/endingQuietly``).
 ///
-/// Downloads and ``ObjectBatch`` call no plugin. A call's `timeout` does not limit it.
+/// Downloads and ``ObjectBatch`` do not call this plugin. A call's `timeout` does not apply to the
+/// plugin.
 public protocol SubstitutingPlugin: Plugin {
     /// Supplies content for a call that failed.
     ///
     /// - Parameters:
-    ///   - failure: the error that the caller would receive, or that the plugin before this one put
-    ///     in its place.
-    ///   - call: ``CallInfo/purpose`` and ``CallInfo/attempt`` have no meaning here.
-    /// - Returns: the content; `nil` leaves the failure to the next plugin, or to the caller.
-    /// - Throws: the error that replaces the failure. An error that is no ``HoldfastError`` becomes
-    ///   the cause of an error with the failure's code and message.
+    ///   - failure: the error that the caller would receive, or the error that the previous plugin
+    ///     replaced it with.
+    ///   - call: facts about the call. ``CallInfo/purpose`` and ``CallInfo/attempt`` have no
+    ///     meaning here.
+    /// - Returns: the content; `nil` passes the failure on to the next plugin or to the caller.
+    /// - Throws: the error that replaces the failure. An error that is not a ``HoldfastError``
+    ///   becomes the cause of an error with the failure's code and message.
     func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent?
 }
 
@@ -50,7 +52,7 @@ extension CacheOutcome.Detail {
 }
 
 extension HoldfastError {
-    /// Whether there was no complete response, and the request itself is valid.
+    /// Whether there was no complete response although the request itself was valid.
     var isWithoutResponse: Bool {
         guard status == nil else { return false }
         return switch code {

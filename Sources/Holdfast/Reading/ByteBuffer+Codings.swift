@@ -2,14 +2,14 @@ import HTTPTypes
 import NIOCore
 
 extension ByteBuffer {
-    /// Returns the content without its content codings. RFC 9110 §8.4
+    /// Returns the content with its content codings removed. RFC 9110 §8.4
     ///
     /// - Parameters:
-    ///   - fields: the response's fields. Without `Content-Encoding` nothing is copied.
-    ///   - limit: the number of bytes that each coding may produce.
+    ///   - fields: the response's fields. If there is no `Content-Encoding`, no bytes are copied.
+    ///   - limit: the maximum number of bytes that each coding may produce.
     ///   - target: the name of the request, for messages.
-    /// - Throws: ``HoldfastError`` with code `bodyTooLarge`, or `decodingFailed` if a coding is
-    ///   unknown, or if the content is damaged or ends too early.
+    /// - Throws: ``HoldfastError`` with code `bodyTooLarge` if the limit is exceeded, or
+    ///   `decodingFailed` if a coding is unknown or the content is damaged or truncated.
     func decoded(codings fields: HTTPFields, upTo limit: Int, of target: MessageTarget) throws -> ByteBuffer {
         guard fields.contains(.contentEncoding), readableBytes > 0 else { return self }
         var content = self

@@ -6,7 +6,7 @@ import HTTPTypes
     public import Foundation
 #endif
 
-/// The content of a response. Values are read from it one by one, without a model.
+/// The content of a response. You can read individual values from it without a model.
 ///
 /// ```swift
 /// let content = try await client.fetch(endpoint, as: Content.self).value
@@ -14,10 +14,12 @@ import HTTPTypes
 /// let title = try content.value(at: "moments[0].title", as: String?.self)
 /// ```
 ///
-/// A path starts at the endpoint's value: at the envelope's model if there is an envelope, at the
-/// endpoint's ``Endpoint/valuePath`` below it, or at the top level.
+/// A path starts at the endpoint's value, which is one of these:
+/// - the value at the endpoint's ``Endpoint/valuePath``, if it has one
+/// - otherwise the envelope's model, if there is an envelope
+/// - otherwise the top level
 public struct Content: Sendable {
-    /// The bytes.
+    /// The bytes of the content.
     public let data: Data
     private let decoding: ContentDecoding
     private let status: HTTPResponse.Status
@@ -33,8 +35,8 @@ public struct Content: Sendable {
     /// Creates content from another source.
     ///
     /// - Parameters:
-    ///   - decoder: JSON with ISO 8601 dates by default.
-    ///   - envelope: none by default.
+    ///   - decoder: the decoder; by default, JSON with ISO 8601 dates.
+    ///   - envelope: the envelope; none by default.
     public init(
         _ data: Data,
         decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder,
@@ -51,9 +53,9 @@ public struct Content: Sendable {
 
     /// Returns the value at a path.
     ///
-    /// A missing or null value is `nil` for an optional, and an error for other types.
-    /// - Throws: ``HoldfastError`` with code `envelope`, `noData` or `decodingFailed`, which names
-    ///   the place in ``HoldfastError/codingPath``.
+    /// A missing or null value becomes `nil` for an optional, and an error for other types.
+    /// - Throws: ``HoldfastError`` with code `envelope`, `noData` or `decodingFailed`.
+    ///   ``HoldfastError/codingPath`` holds the location of the error.
     public func value<Value: Decodable>(
         at path: ValuePath = ValuePath(),
         as type: Value.Type = Value.self
@@ -65,7 +67,8 @@ public struct Content: Sendable {
 }
 
 extension Content: Decodable {
-    /// - Throws: `DecodingError`, always: `Content` is the whole content, and not a value in it.
+    /// - Throws: `DecodingError`, always, because `Content` is the whole content and cannot be a
+    ///   value inside it.
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
             DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "'Content' is the whole content.")
@@ -74,6 +77,6 @@ extension Content: Decodable {
 }
 
 extension Content: Equatable {
-    /// Whether the bytes are equal.
+    /// Returns whether the bytes are equal.
     public static func == (first: Content, second: Content) -> Bool { first.data == second.data }
 }

@@ -1,24 +1,24 @@
 import HTTPTypes
 
-/// A coding of content. RFC 9110 §8.4.1
+/// A content coding. RFC 9110 §8.4.1
 enum ContentCoding: Sendable, Hashable {
-    /// RFC 1952; `x-gzip` is the same.
+    /// RFC 1952; also known as `x-gzip`.
     case gzip
-    /// RFC 1950. Some servers omit the zlib format around it, and send a bare stream of RFC 1951.
+    /// RFC 1950. Some servers omit the surrounding zlib format and send a raw RFC 1951 stream.
     case deflate
 
-    /// The number of codings that may be applied to one content: each may make its input a thousand
-    /// times larger.
+    /// The maximum number of codings on one content. Each coding can expand its input a
+    /// thousandfold.
     static let maximumCount = 2
 
-    /// The codings that a request accepts if the endpoint sets none.
+    /// The codings that a request accepts by default.
     static let accepted = "gzip, deflate"
 
-    /// Returns the codings of `Content-Encoding`, in the order in which they were applied.
+    /// Returns the codings in `Content-Encoding`, in the order in which they were applied.
     /// `identity` is not a coding.
     ///
-    /// - Throws: ``HoldfastError`` with code `decodingFailed` if a coding is unknown, or if there
-    ///   are too many.
+    /// - Throws: ``HoldfastError`` with code `decodingFailed` if a coding is unknown or there are
+    ///   too many codings.
     static func list(_ fields: HTTPFields, of target: MessageTarget) throws -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for member in fields[values: .contentEncoding].joined(separator: ",").split(separator: ",") {
@@ -47,7 +47,7 @@ enum ContentCoding: Sendable, Hashable {
 }
 
 extension Substring {
-    /// Without white space at the ends. RFC 9110 §5.6.3
+    /// The text without leading and trailing white space. RFC 9110 §5.6.3
     fileprivate var trimmed: Substring {
         var rest = self
         while rest.first == " " || rest.first == "\t" { rest.removeFirst() }

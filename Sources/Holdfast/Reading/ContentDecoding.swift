@@ -6,21 +6,23 @@ import HTTPTypes
     import Foundation
 #endif
 
-/// Decodes a value from the content of a response, with the settings of client, endpoint and call.
+/// Decodes a value from a response's content, with the settings of the client, the endpoint and the
+/// call.
 struct ContentDecoding: Sendable {
     var decoder: any ResponseDecoder
     var envelope: Envelope?
-    /// The path of the value, below the envelope's model if there is an envelope.
+    /// The path of the value. If there is an envelope, the path starts at its model.
     var path: ValuePath
     var emptyContent: EmptyContent
 
-    /// Returns the value.
+    /// Returns the decoded value.
     ///
-    /// `Data` and ``Content`` are the content itself. So is `String` if there is neither an
-    /// envelope nor a path. ``EnvelopeResult``, ``Enveloped`` and other ``EnvelopedContent`` report
-    /// a failure in their value; for other types a failed envelope is an error.
+    /// `Data` and ``Content`` are the content itself, and so is `String` if there is neither an
+    /// envelope nor a path. ``EnvelopeResult``, ``Enveloped`` and other ``EnvelopedContent`` types
+    /// report a failure in their value. For all other types, an envelope that reports a failure is
+    /// an error.
     /// - Throws: ``HoldfastError`` with code `envelope`, `noData`, `decodingFailed` or
-    ///   `dataFormat`. It keeps the bytes.
+    ///   `dataFormat`. The error includes the content's bytes.
     func decode<Value: Decodable>(
         _ type: Value.Type,
         from data: Data,
@@ -53,8 +55,8 @@ struct ContentDecoding: Sendable {
         }
     }
 
-    /// Checks that the envelope, if one is expected, reports success. Content that is not an
-    /// envelope is an error too. Empty content is not.
+    /// Checks that the envelope reports success, if an envelope is expected. Content that is not an
+    /// envelope is an error; empty content is not.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
     func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
@@ -72,12 +74,13 @@ struct ContentDecoding: Sendable {
     }
 
     /// Rejects content that is an envelope and reports a failure. Plain bytes may or may not be in
-    /// an envelope. They pass if they have no status, because they may be an image.
+    /// an envelope. They are accepted if they have no status, because they may be an image, for
+    /// example.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope`.
     func rejectFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
-        // Content without a status must not be taken for an envelope.
+        // Content without a status must not be mistaken for an envelope.
         var unfilled = envelope
         unfilled.missingCode = .null
         let result = try? DecodingLocation.$current.withValue(DecodingLocation(envelope: unfilled)) {
@@ -87,7 +90,8 @@ struct ContentDecoding: Sendable {
         throw HoldfastError(failed: result, in: Input(data: data, status: status, target: target))
     }
 
-    /// Whether a type takes the content as bytes, so that decoding cannot detect bad content.
+    /// Returns whether a type accepts the content as bytes, in which case decoding cannot detect
+    /// bad content.
     func takesBytes(_ type: any Decodable.Type) -> Bool {
         if type == String.self { return envelope == nil && path.isEmpty }
         return type == Data.self || type == Content.self || type == NoContent.self
@@ -95,7 +99,7 @@ struct ContentDecoding: Sendable {
 }
 
 extension ContentDecoding {
-    /// A response's content, with its source for errors.
+    /// A response's content, with its source for error messages.
     struct Input {
         var data: Data
         var status: HTTPResponse.Status
@@ -103,7 +107,7 @@ extension ContentDecoding {
     }
 
     private func located<Value: Decodable>(_ type: Value.Type, in input: Input) throws -> Value {
-        // The common case, without detours: the content is the value.
+        // The fast path for the common case: the content is the value.
         if envelope == nil, path.isEmpty { return try decoder.decode(type, from: input.data) }
         if type is any ClientsEnvelope.Type {
             return try DecodingLocation.$current.withValue(DecodingLocation(envelope: envelope, path: path)) {
@@ -152,7 +156,7 @@ extension ContentDecoding {
     }
 }
 
-/// A type that reads the envelope of client or endpoint.
+/// A type that reads the envelope of the client or the endpoint.
 protocol ClientsEnvelope {}
 extension EnvelopeResult: ClientsEnvelope {}
 extension Enveloped: ClientsEnvelope {}

@@ -8,17 +8,17 @@ import NIOCore
     import Foundation
 #endif
 
-/// The content of one response, for the steps that make a value of it. It belongs to one reading of
-/// the response.
+/// The content of one response, for the steps that turn it into a value. Each read of the response
+/// has its own reader.
 final class ContentReader {
     let head: HTTPResponse
-    /// The content as it came.
+    /// The content as received.
     let bytes: ByteBuffer
-    /// Values that were made earlier of the same stored content.
+    /// Values that were previously derived from the same stored content.
     private let kept: DerivedValues?
     private let reading: ContentReading
     private var processed: ResponseContent?
-    /// Whether a decoded value is kept, even if no values are kept beside the content.
+    /// Whether a decoded value is remembered even if the stored content keeps no values.
     var remembersValue = false
     private var remembered: (type: Any.Type, value: any Sendable)?
 
@@ -30,10 +30,10 @@ final class ContentReader {
     }
 
     var target: MessageTarget { reading.target }
-    /// The content for errors: decompressed if that has been done, otherwise as it came.
+    /// The content for error messages: decompressed if that is already done, otherwise as received.
     var bytesForErrors: [UInt8] { processed.map { Array($0.data) } ?? Array(bytes.readableBytesView) }
 
-    /// Returns the decoded content. A value that was decoded before is not decoded again.
+    /// Returns the decoded content. A value that was already decoded is not decoded again.
     func value<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
         guard let kept, let identity = reading.identity else { return try decoded(type) }
         if let value = kept.value(type, madeBy: identity) { return value }
@@ -66,7 +66,7 @@ final class ContentReader {
         return content
     }
 
-    /// Validates status and content by the call's checks.
+    /// Runs the call's checks on the status and the content.
     func runChecks() throws {
         let content = try content()
         guard reading.acceptedStatuses.contains(content.head.status) else {
@@ -79,8 +79,8 @@ final class ContentReader {
         for check in reading.checks { try step("A validation") { try check(content) } }
     }
 
-    /// Rejects content that reports a failure which its value does not show: an envelope by its own
-    /// type, or bytes that are the client's envelope.
+    /// Rejects content that reports a failure that its value does not show: content whose type is
+    /// an envelope, or bytes in the client's envelope.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
     func rejectFailure<Decoded: Decodable & Sendable>(_ type: Decoded.Type) throws {
@@ -93,12 +93,12 @@ final class ContentReader {
         }
     }
 
-    /// Returns the value that a call makes of the content.
+    /// Returns the value that a call derives from the content.
     func interpreted<Value>(_ interpret: (ContentReader) throws -> Value) throws -> Value {
         try step("A step") { try interpret(self) }
     }
 
-    /// An error of the caller's code means that the content is malformed.
+    /// Runs the caller's code. An error from it means that the content is malformed.
     private func step<Value>(_ what: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

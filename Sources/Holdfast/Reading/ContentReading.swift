@@ -2,10 +2,10 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// How the content of one call's responses is read: the accepted statuses, the checks, and the
-/// decoding.
+/// The settings for reading the content of one call's responses: the accepted statuses, the checks
+/// and the decoding.
 ///
-/// It is a class, because it is large and passed on many times.
+/// A class, because it is large and is passed around often.
 final class ContentReading: Sendable {
     let decoding: ContentDecoding
     let acceptedStatuses: AcceptedStatuses
@@ -13,11 +13,11 @@ final class ContentReading: Sendable {
     let checks: [@Sendable (ResponseContent) throws -> Void]
     let processors: [any ProcessingPlugin]
     let info: CallInfo
-    /// Identifies the decoding. A value that it made of a stored response is kept for the same
-    /// decoding only. `nil`: the value is not kept.
+    /// Identifies the decoding. A value derived from a stored response is reused only for the same
+    /// decoding. If it is `nil`, the value is not kept.
     let identity: DecodingIdentity?
     let target: MessageTarget
-    /// Receives the progress of what comes from the network.
+    /// Receives progress for content from the network.
     let onProgress: TransferProgress.Handler?
 
     init(
@@ -44,19 +44,19 @@ final class ContentReading: Sendable {
 
     private static let errorBodyLimit = 1 << 20
 
-    /// Reads a response to its end and makes a value of it. It runs on the caller's thread, off
-    /// every actor.
+    /// Reads a response to the end and turns it into a value. It runs on the caller's thread,
+    /// outside all actors.
     ///
-    /// - Parameter judgement: the value that was made before the response was stored, if it was
-    ///   checked then.
+    /// - Parameter judgement: the result of the check, if the response was checked before it was
+    ///   stored.
     /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or the error of a step.
     func read<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret,
         _ judgement: Judgement<Value>? = nil
     ) async throws -> Delivery<Value> {
-        // Plugins may turn a rejected response into a success. Without them the head decides before
-        // the content comes.
+        // Plugins may turn a rejected response into a success. Without plugins, the head alone
+        // decides, before the content arrives.
         if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
             throw await rejection(of: response)
         }
@@ -68,7 +68,7 @@ final class ContentReading: Sendable {
         return try value(of: bytes, response, interpret)
     }
 
-    /// Returns as much of a response's content as ``read(_:_:)`` uses.
+    /// Returns the content of a response, up to the length that ``read(_:_:)`` uses.
     func content(of response: CacheResponse) async throws -> ByteBuffer {
         guard processors.isEmpty, !acceptedStatuses.contains(response.head.status) else {
             return try await response.body.collect(upTo: maximumBodyBytes)
@@ -76,8 +76,8 @@ final class ContentReading: Sendable {
         return await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
     }
 
-    /// The same for a response whose content is in memory already. Returns `nil` for others, and
-    /// for responses with a rejected status.
+    /// Reads a response whose content is already in memory, without suspending. Returns `nil` for
+    /// all other responses, and for responses with a rejected status.
     func readAtOnce<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret
@@ -93,7 +93,7 @@ final class ContentReading: Sendable {
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret
     ) throws -> Delivery<Value> {
-        // Decoded once, for as long as the stored response is in memory.
+        // The value is decoded once, and kept as long as the stored response is in memory.
         let resident = response.residentContent
         let reader = ContentReader(
             head: response.head,
@@ -105,11 +105,11 @@ final class ContentReading: Sendable {
         return delivery(Emission(try reader.interpreted(interpret), of: response), bytes, of: response)
     }
 
-    /// Whether a value that was made earlier equals the value that this reading would make.
+    /// Whether a previously derived value equals the value that this read would produce.
     var mayRecall: Bool { processors.isEmpty && checks.isEmpty && identity != nil }
 
-    /// Returns the value that was made earlier of a response in memory. Returns `nil` if there is
-    /// none, or if a plugin or check must see the content each time.
+    /// Returns the value that was previously derived from a response in memory. Returns `nil` if
+    /// there is none, or if a plugin or check must see the content on every read.
     func recallValue<Value: Sendable>(
         _ response: CacheResponse,
         _ recall: Call<Value>.Recall
@@ -137,8 +137,8 @@ final class ContentReading: Sendable {
         )
     }
 
-    /// Returns the error of a rejected response. It keeps as much of the content as a person would
-    /// read.
+    /// Returns the error for a rejected response. It includes the start of the content, enough for
+    /// a person to read.
     func rejection(of response: CacheResponse) async -> HoldfastError {
         let body = await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
         let content = try? body.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit, of: target)
@@ -151,7 +151,7 @@ final class ContentReading: Sendable {
 }
 
 extension BodyStream {
-    /// Returns the first bytes, up to the limit, or up to the point where the body broke off.
+    /// Returns the first bytes, up to the limit or to the point where the body broke off.
     fileprivate func beginning(upTo limit: Int) async -> ByteBuffer {
         var beginning = ByteBuffer()
         do {
@@ -160,14 +160,14 @@ extension BodyStream {
                 if beginning.readableBytes == limit { break }
             }
         } catch {
-            // The received bytes are still useful.
+            // The bytes received so far are still useful.
         }
         return beginning
     }
 }
 
 extension CacheResponse {
-    /// The content of the stored response that is served, if it is in memory.
+    /// The content of the served stored response, if it is in memory.
     fileprivate var residentContent: ResidentContent? { head.status == stored?.head.status ? stored?.content : nil }
 }
 
@@ -179,5 +179,5 @@ extension HTTPFields {
     }
 }
 
-/// Has no properties: only its identity matters.
+/// It has no properties; only its identity matters.
 final class DecodingIdentity: Sendable {}

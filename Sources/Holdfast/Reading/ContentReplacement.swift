@@ -4,14 +4,14 @@
     import Foundation
 #endif
 
-/// Replaces the value in content, so that the same decoding reads the new one.
+/// Replaces the value in content, so that the same decoding reads the new value.
 struct ContentReplacement {
     let decoding: ContentDecoding
     let encoder: any ContentEncoder
     /// The name of the request, for messages.
     let target: String
 
-    /// Returns the content with another value. The surrounding bytes are unchanged.
+    /// Returns the content with a different value. The surrounding bytes do not change.
     ///
     /// - Returns: `nil` if both values encode to the same bytes.
     /// - Throws: ``HoldfastError`` with code `encodingFailed`.
@@ -35,10 +35,10 @@ struct ContentReplacement {
         return whole
     }
 
-    /// Returns the path of a value of this type, from the top level on.
+    /// Returns the path of a value of this type from the top level.
     private func place(of type: any Decodable.Type) -> ValuePath {
         if type == Data.self { return ValuePath() }
-        // A type that is an envelope itself is in no other envelope.
+        // A type that is an envelope itself is never inside another envelope.
         let isEnvelope = type is any EnvelopedContent.Type && !(type is any ClientsEnvelope.Type)
         guard let envelope = decoding.envelope, !isEnvelope else { return decoding.path }
         return envelope.model.appending(decoding.path)
@@ -54,7 +54,7 @@ struct ContentReplacement {
         }
     }
 
-    /// Checks that the content can be read again. Otherwise it would be lost offline.
+    /// Checks that the content can be read again. Otherwise it would be lost for offline use.
     private func check(_ data: Data, is type: (some Decodable).Type) throws {
         do {
             _ = try decoding.decode(type, from: data, status: .ok, target: MessageTarget(target))

@@ -1,20 +1,21 @@
 import Synchronization
 
-/// Recognises equal decodings, so that values that were made of a stored response are found again.
+/// Recognizes equal decodings, so that values derived from a stored response can be reused.
 final class DecodingIdentities: Sendable {
-    /// The properties that distinguish decodings with the client's decoder.
+    /// The properties that distinguish decodings by the client's decoder.
     private struct Settings: Hashable {
         var envelope: Envelope?
         var path: ValuePath
         var emptyContent: EmptyContent
     }
 
-    /// Decodings are written in endpoints, so there are few. Values of further ones are not kept.
+    /// Decodings are defined by endpoints in code, so there are few. Values of decodings beyond
+    /// this limit are not kept.
     private static let limit = 256
 
     private let known = Mutex<[Settings: DecodingIdentity]>([:])
-    /// No envelope, at the top level: the decoding of most endpoints, without a lookup in the
-    /// table.
+    /// The decoding of most endpoints, which needs no lookup in the table: no envelope, value at
+    /// the top level.
     private let plain = DecodingIdentity()
 
     func identity(of decoding: ContentDecoding) -> DecodingIdentity? {

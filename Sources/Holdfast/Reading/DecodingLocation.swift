@@ -1,13 +1,13 @@
 /// The location in the content that the current decoding reads.
 ///
-/// A ``ResponseDecoder`` takes only a type and bytes, so the types below receive the location by a
-/// task-local value. Decoding is synchronous: the value ends with it.
+/// A ``ResponseDecoder`` accepts only a type and bytes, so the types below get the location from a
+/// task-local value. Decoding is synchronous, so the value does not outlive it.
 struct DecodingLocation: Sendable {
     var envelope: Envelope?
-    /// The path below the envelope's model, if there is an envelope.
+    /// The path to the value. If there is an envelope, it starts at the envelope's model.
     var path = ValuePath()
-    /// The envelope of client or endpoint, also for content with an envelope of its own type. That
-    /// type takes the defaults for a missing code or message from it.
+    /// The envelope of the client or the endpoint. It is also set for content whose type is itself
+    /// an envelope: that type uses its defaults for a missing code or message.
     var clientEnvelope: Envelope?
 
     @TaskLocal static var current = DecodingLocation()
@@ -24,10 +24,11 @@ struct Located<Value: Decodable>: Decodable {
     }
 }
 
-/// A value below the model of an envelope.
+/// A value inside an envelope's model.
 struct Unwrapped<Value: Decodable>: Decodable {
     let result: EnvelopeResult
-    /// The value, or its absence. `nil` in a failed envelope, whose value is not read.
+    /// The value, or the reason that there is none. `nil` if the envelope reports a failure, in
+    /// which case its value is not read.
     let found: Found<Value>?
 
     init(from decoder: any Decoder) throws {

@@ -1,4 +1,4 @@
-/// A property that may be missing in the content. If it is missing or null, it has its default.
+/// A property that may be missing in the content. If it is missing or null, it gets its default.
 ///
 /// ```swift
 /// struct Moment: Codable {
@@ -13,12 +13,12 @@
 /// }
 /// ```
 ///
-/// A value made in code sets all properties, except those with a default of their own in Swift (`=
-/// false`). A property of another type in the content is an error, and does not get the default: a
-/// model is complete, or decoding fails.
+/// A memberwise initializer requires all properties, except properties with a default in Swift (`=
+/// false`). A property with a value of another type in the content is an error and does not get the
+/// default: either a model is complete, or decoding fails.
 @propertyWrapper
 public struct Default<Source: DefaultProviding> {
-    /// The property's value, or the default.
+    /// The property's value or the default.
     public var wrappedValue: Source.Value
 
     /// Creates a property with a value.
@@ -27,9 +27,9 @@ public struct Default<Source: DefaultProviding> {
     }
 }
 
-/// Names a default for ``Default``. A type can provide its own.
+/// Provides a default for ``Default``. A type can provide its own default.
 public protocol DefaultProviding {
-    /// The property's type. The type itself by default.
+    /// The property's type; the conforming type itself by default.
     associatedtype Value: Decodable = Self
     /// The value of a missing property.
     static var defaultValue: Value { get }
@@ -37,40 +37,40 @@ public protocol DefaultProviding {
 
 /// Defaults for common types.
 public enum Fallback {
-    /// `false`
+    /// The default `false`.
     public enum False: DefaultProviding {
-        /// `false`
+        /// Always `false`.
         public static var defaultValue: Bool { false }
     }
-    /// `true`
+    /// The default `true`.
     public enum True: DefaultProviding {
-        /// `true`
+        /// Always `true`.
         public static var defaultValue: Bool { true }
     }
-    /// 0, of any type of number.
+    /// The default 0, for any numeric type.
     public enum Zero<Value: Numeric & Decodable>: DefaultProviding {
-        /// 0
+        /// Always 0.
         public static var defaultValue: Value { .zero }
     }
-    /// The empty string.
+    /// The default of an empty string.
     public enum EmptyString: DefaultProviding {
-        /// The empty string.
+        /// Always the empty string.
         public static var defaultValue: String { "" }
     }
-    /// An empty array or set.
+    /// The default of an empty array or set.
     public enum Empty<Value: ExpressibleByArrayLiteral & Decodable>: DefaultProviding {
-        /// Empty.
+        /// Always empty.
         public static var defaultValue: Value { [] }
     }
-    /// An empty dictionary.
+    /// The default of an empty dictionary.
     public enum EmptyDictionary<Value: ExpressibleByDictionaryLiteral & Decodable>: DefaultProviding {
-        /// Empty.
+        /// Always empty.
         public static var defaultValue: Value { [:] }
     }
 }
 
 extension Default: Decodable {
-    /// Decodes the value; null is the default.
+    /// Decodes the value; null becomes the default.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         wrappedValue = container.decodeNil() ? Source.defaultValue : try container.decode(Source.Value.self)
@@ -86,7 +86,7 @@ extension Default: Encodable where Source.Value: Encodable {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a property. A missing or null one has the default.
+    /// Decodes a property. If it is missing or null, it gets the default.
     public func decode<Source>(_ type: Default<Source>.Type, forKey key: Key) throws -> Default<Source> {
         Default(wrappedValue: try decodeIfPresent(Source.Value.self, forKey: key) ?? Source.defaultValue)
     }

@@ -3,27 +3,27 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response that was read: an emission, with the bytes that it was made of.
+/// A response that was read: an emission, and the bytes that it was derived from.
 struct Delivery<Value: Sendable>: Sendable {
     var emission: Emission<Value>
-    /// The content as it came.
+    /// The content as received.
     var bytes: ByteBuffer
-    /// The id of the stored body that was read.
+    /// The ID of the stored body that was read.
     var bodyID: Int64?
-    /// When the stored response came.
+    /// When the stored response was received.
     var receivedAt: Timestamp?
     /// Whether the stored response was invalidated.
     var isInvalidated = false
     /// The response's `Content-Encoding`, if there is one.
     var codings: HTTPFields = [:]
-    /// The number of bytes that decoding may produce.
+    /// The maximum number of bytes that decoding may produce.
     var limit = 0
 
-    /// The version of the stored response that was read; `nil` if there was none.
+    /// The version of the stored response that was read; `nil` if there was no stored response.
     var version: StoredVersion? { bodyID.map { StoredVersion(bodyID: $0, receivedAt: receivedAt) } }
 
-    /// Whether the content is the same. Content that was compressed twice may have different bytes
-    /// and still be the same.
+    /// Returns whether the content is the same. Content that was compressed twice may be the same
+    /// even if the bytes differ.
     func hasSameContent(as other: Delivery) -> Bool {
         if bytes == other.bytes { return codings == other.codings }
         guard !codings.isEmpty || !other.codings.isEmpty else { return false }
@@ -36,7 +36,7 @@ struct Delivery<Value: Sendable>: Sendable {
     }
 }
 
-/// A stored response at a point in time. A 304 makes a new version of it.
+/// A version of a stored response. A 304 creates a new version.
 struct StoredVersion: Hashable, Sendable {
     var bodyID: Int64
     var receivedAt: Timestamp?

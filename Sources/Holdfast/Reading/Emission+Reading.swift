@@ -1,5 +1,5 @@
 extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
-    /// Returns the emission of the model alone; see ``EnvelopedContent/validate()``.
+    /// Returns an emission of only the model: see ``EnvelopedContent/validate()``.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope`.
     public func validate() throws -> Emission<Value.Model?> {
@@ -15,9 +15,9 @@ extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
 extension Emission {
     /// Returns the emission with its value transformed by a step.
     ///
-    /// - Throws: ``HoldfastError`` with code `dataFormat` if the step returns `nil` or throws an
-    ///   error of its own; `decodingFailed` for an error of a decoder. It keeps the value in
-    ///   ``HoldfastError/rejected``.
+    /// - Throws: ``HoldfastError`` with code `decodingFailed` if a decoder fails, or `dataFormat`
+    ///   if the step returns `nil` or throws another error. ``HoldfastError/rejected`` holds the
+    ///   value.
     public func step<Next: Sendable>(_ transform: (Value) throws -> Next?) throws -> Emission<Next> {
         let next = Result<Value, HoldfastError>.success(value).step(transform)
         do {
@@ -28,14 +28,14 @@ extension Emission {
         }
     }
 
-    /// Returns the emission with its value transformed by a named step; see ``ResultStep``.
+    /// Returns the emission with its value transformed by a named step: see ``ResultStep``.
     public func step<Next: Sendable>(_ step: ResultStep<Value, Next>) throws -> Emission<Next> {
         try self.step { try step.transform($0) }
     }
 }
 
 extension Emission where Value == Content {
-    /// Returns the emission of the value at a path.
+    /// Returns an emission of the value at a path.
     ///
     /// - Throws: ``HoldfastError``, like ``Content/value(at:as:)``.
     public func map<Model: Decodable & Sendable>(

@@ -1,9 +1,9 @@
-/// The meaning of a response without content, if a value is expected. It also applies to a
+/// The meaning of a response without content when a value is expected. It also applies to a
 /// successful envelope without a model.
 public enum EmptyContent: Sendable, Hashable {
-    /// An error with code `noData`, unless the type accepts empty content (``NoContent``, `Data`;
-    /// an optional is `nil`). The default.
+    /// The response is an error with code `noData`, unless the type accepts empty content
+    /// (``NoContent``, `Data`, or an optional, which becomes `nil`). The default.
     case isMissing
-    /// The same as this JSON: `{}`, `[]` or `null`.
+    /// The response is treated like this JSON: `{}`, `[]` or `null`.
     case standsFor(String)
 }

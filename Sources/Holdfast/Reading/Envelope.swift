@@ -1,6 +1,6 @@
-/// The form in which an API wraps its content: `{"code": 0, "msg": "OK", "data": …}`.
+/// The format in which an API wraps its content: `{"code": 0, "msg": "OK", "data": …}`.
 ///
-/// Describe it once for a client. An endpoint can override it (``EnvelopeChoice``):
+/// Describe the format once for a client. An endpoint can override it (``EnvelopeChoice``):
 ///
 /// ```swift
 /// let envelope = Envelope(
@@ -11,35 +11,38 @@
 /// )
 /// ```
 ///
-/// If an API omits its status or its message, supply defaults once, for the whole client:
+/// If an API omits its status or its message, define defaults once for the whole client:
 ///
 /// ```swift
 /// let terse = Envelope(missingCode: 800, missingMessage: "The server is busy. Try again later.")
 /// ```
 ///
-/// The type that a call names selects what it receives. ``EnvelopeResult`` holds the outcome and
-/// its reason, ``Enveloped`` holds these and the model. Any other type is the model alone; then a
-/// failed envelope is an error with code `envelope`. A failed envelope never replaces good data in
-/// the store.
+/// The type that a call requests determines what it receives:
+/// - ``EnvelopeResult`` has the outcome and the reason for it.
+/// - ``Enveloped`` has the outcome, the reason and the model.
+/// - Any other type receives only the model, and an envelope that reports a failure is an error
+///   with code `envelope`.
+///
+/// An envelope that reports a failure never replaces good data in the store.
 public struct Envelope: Sendable, Hashable {
     /// The path of the status.
     public var code: ValuePath
-    /// The statuses that are a success. Booleans, numbers and strings are compared by meaning, see
+    /// The statuses that mean success. Booleans, numbers and strings are compared by meaning: see
     /// ``JSONValue/means(_:)``. `null` also matches a missing status.
     public var success: [JSONValue]
-    /// The paths of the message. They are tried in order, and the first that has a message is used.
+    /// The paths of the message. The first path that leads to a message is used.
     public var messages: [ValuePath]
     /// The path of the model.
     public var model: ValuePath
-    /// Replaces a missing or `null` status, also for deciding about success.
+    /// Replaces a missing or `null` status, and decides whether it is a success.
     ///
-    /// `null` by default. ``RootModel`` uses it too, unless the model's ``EnvelopeRule`` has its
-    /// own.
+    /// `null` by default. ``RootModel`` also uses it, unless the model's ``EnvelopeRule`` defines
+    /// its own.
     public var missingCode: JSONValue
-    /// The message of a failure that has none.
+    /// The message for a failure that has none.
     ///
-    /// ``EnvelopeResult/defaultMessage`` by default. ``RootModel`` uses it too, unless the model's
-    /// ``EnvelopeRule`` has its own.
+    /// ``EnvelopeResult/defaultMessage`` by default. ``RootModel`` also uses it, unless the model's
+    /// ``EnvelopeRule`` defines its own.
     public var missingMessage: String
 
     /// Creates an envelope; by default `{"code": 0, "msg": …, "data": …}`.

@@ -1,22 +1,23 @@
-/// The outcome that an envelope reports: whether the request succeeded, and why not.
+/// The outcome that an envelope reports: whether the request succeeded, and the reason if it
+/// failed.
 ///
-/// As the type of a call it replaces the model. A failed envelope is then a value, and not an
-/// error.
+/// A call can request this type instead of the model. An envelope that reports a failure is then a
+/// value and not an error.
 public struct EnvelopeResult: Sendable, Hashable {
     /// Whether the code is one of ``Envelope/success``.
     public var isSuccess: Bool
-    /// The status as it was sent; ``Envelope/missingCode`` if it is missing.
+    /// The status as received; ``Envelope/missingCode`` if it is missing.
     public var code: JSONValue
-    /// The message. A missing message is empty for a success, and ``Envelope/missingMessage`` for a
-    /// failure.
+    /// The message. If it is missing, it is empty for a success and ``Envelope/missingMessage`` for
+    /// a failure.
     public var message: String
 
-    /// The message of a failed envelope without one, unless an ``Envelope`` names another.
+    /// The message for a failure that has none, unless an ``Envelope`` defines another.
     public static let defaultMessage = "The request failed, and no reason was given."
 
     /// Creates a result.
     ///
-    /// - Parameter message: `nil` for the default.
+    /// - Parameter message: the message; `nil` for the default.
     public init(isSuccess: Bool, code: JSONValue, message: String? = nil) {
         self.isSuccess = isSuccess
         self.code = code
@@ -25,25 +26,27 @@ public struct EnvelopeResult: Sendable, Hashable {
 }
 
 extension EnvelopeResult: Decodable {
-    /// Reads the envelope of client or endpoint. Without these, reads the default envelope of
-    /// ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)``.
+    /// Reads the envelope of the client or the endpoint. If neither has one, it reads the default
+    /// envelope of ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)``.
     public init(from decoder: any Decoder) throws {
         self = try DecodingLocation.current.envelopeOrDefault.result(from: decoder)
     }
 }
 
-/// The outcome that an envelope reports, with its model: an object, an array or any other value.
+/// The outcome that an envelope reports, along with its model: an object, an array or any other
+/// value.
 ///
 /// ```swift
 /// let page = try await client.fetch(endpoint, as: Enveloped<[Moment]>.self).value
 /// print(page.result.message, page.model ?? [])
 /// ```
 ///
-/// A failed envelope is no error here.
+/// For this type, an envelope that reports a failure is not an error.
 public struct Enveloped<Model: Decodable>: EnvelopedContent {
     /// The outcome.
     public var result: EnvelopeResult
-    /// The model. `nil` if it is null or missing, or if a failed envelope holds something else.
+    /// The model; `nil` if it is null or missing, or if the envelope reports a failure and contains
+    /// something else.
     public var model: Model?
 
     /// Creates an envelope's content.
@@ -52,10 +55,10 @@ public struct Enveloped<Model: Decodable>: EnvelopedContent {
         self.model = model
     }
 
-    /// Reads the envelope of client or endpoint; see ``EnvelopeResult/init(from:)``.
+    /// Reads the envelope of the client or the endpoint: see ``EnvelopeResult/init(from:)``.
     ///
-    /// - Throws: `DecodingError` if the content is not an envelope, or if a successful one has
-    ///   another model.
+    /// - Throws: `DecodingError` if the content is not an envelope, or if a successful envelope has
+    ///   a different model.
     public init(from decoder: any Decoder) throws {
         let location = DecodingLocation.current
         result = try location.envelopeOrDefault.result(from: decoder)
@@ -63,7 +66,7 @@ public struct Enveloped<Model: Decodable>: EnvelopedContent {
         do {
             model = try path.find(Model.self, from: decoder).value
         } catch  where !result.isSuccess {
-            // A failed envelope may hold anything in place of the model.
+            // If the envelope reports a failure, it may contain anything in place of the model.
             model = nil
         }
     }

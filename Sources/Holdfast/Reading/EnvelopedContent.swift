@@ -1,7 +1,8 @@
-/// Content that is an envelope by its own type, and reports itself whether it is a success.
+/// Content whose type is itself an envelope and reports whether it is a success.
 ///
-/// ``RootModel`` and ``Enveloped`` are such types. A type of your own only provides result and
-/// model. It is decoded from the whole content, and no other envelope is expected around it.
+/// ``RootModel`` and ``Enveloped`` are such types. Your own type only needs to provide the result
+/// and the model. It is decoded from the whole content, and no other envelope is expected around
+/// it.
 ///
 /// ```swift
 /// struct Reply<Model: Decodable>: EnvelopedContent {
@@ -17,17 +18,17 @@
 public protocol EnvelopedContent: Decodable {
     /// The type of the envelope's model.
     associatedtype Model
-    /// Whether it is a success, and why not.
+    /// Whether the content is a success, and the reason if it is not.
     var result: EnvelopeResult { get }
     /// The model; `nil` if it is null.
     var model: Model? { get }
 }
 
 extension EnvelopedContent {
-    /// Returns the model if the content is a success; `nil` if it is null.
+    /// Returns the model if the content is a success; returns `nil` if the model is null.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope`, with code and message in
-    ///   ``HoldfastError/envelope``.
+    /// - Throws: ``HoldfastError`` with code `envelope`. ``HoldfastError/envelope`` has the
+    ///   envelope's code and message.
     public func validate() throws -> Model? {
         guard result.isSuccess else { throw HoldfastError(failed: result) }
         return model
@@ -35,7 +36,7 @@ extension EnvelopedContent {
 }
 
 extension Result where Success: EnvelopedContent, Failure == HoldfastError {
-    /// Returns the model of a success whose envelope is a success too; see
+    /// Returns the model if the result is a success and its envelope reports success: see
     /// ``EnvelopedContent/validate()``.
     public func validate() -> Result<Success.Model?, HoldfastError> {
         flatMap { content in

@@ -1,6 +1,6 @@
-/// An integer that is exact, whether it is sent as a number or as a string.
+/// An exact integer that an API may send as a number or as a string.
 ///
-/// Some APIs send identifiers of 64 bits as strings, because other clients know only doubles. Some
+/// Some APIs send 64-bit identifiers as strings, because some clients only have doubles. Other APIs
 /// send either form:
 ///
 /// ```swift
@@ -10,7 +10,7 @@
 /// }
 /// ```
 ///
-/// A number that does not fit is an error, and is never rounded. It is encoded as a number.
+/// A number that does not fit is an error and is never rounded. The integer is encoded as a number.
 @propertyWrapper
 public struct ExactInteger<Value: ExactlyDecodable> {
     /// The integer.
@@ -22,19 +22,19 @@ public struct ExactInteger<Value: ExactlyDecodable> {
     }
 }
 
-/// An integer type, or an optional one, that ``ExactInteger`` reads: `Int`, `Int64`, `Int32`,
+/// An integer type, or an optional of it, that ``ExactInteger`` reads: `Int`, `Int64`, `Int32`,
 /// `UInt`, `UInt64`, `UInt32`.
 public protocol ExactlyDecodable: Codable {
     /// Reads a number, or a string of digits with an optional minus sign.
     ///
-    /// - Throws: `DecodingError` if it is neither, or does not fit.
+    /// - Throws: `DecodingError` if the value is neither, or does not fit.
     static func decodeExactly(from decoder: any Decoder) throws -> Self
     /// The value of a missing member; `nil` if the member is required.
     static var missingValue: Self? { get }
 }
 
 extension ExactlyDecodable {
-    /// `nil`: the member is required.
+    /// `nil`, because the member is required.
     public static var missingValue: Self? { nil }
 }
 
@@ -51,7 +51,7 @@ extension ExactlyDecodable where Self: FixedWidthInteger {
             } catch DecodingError.typeMismatch(let type, let context) {
                 throw DecodingError.typeMismatch(type, context)
             } catch {
-                // The number does not fit; `JSONDecoder` does not report where.
+                // The number does not fit; `JSONDecoder` does not report the location.
                 value = nil
             }
         }
@@ -77,7 +77,7 @@ extension Optional: ExactlyDecodable where Wrapped: ExactlyDecodable {
     public static func decodeExactly(from decoder: any Decoder) throws -> Wrapped? {
         try decoder.singleValueContainer().decodeNil() ? nil : Wrapped.decodeExactly(from: decoder)
     }
-    /// `nil`: the member is optional.
+    /// `nil`, because the member is optional.
     public static var missingValue: Wrapped?? { .some(nil) }
 }
 
@@ -97,7 +97,7 @@ extension ExactInteger: Encodable {
 }
 
 extension KeyedDecodingContainer {
-    /// Reads an integer. If it is missing or null, an optional one is `nil`.
+    /// Decodes an integer. If it is missing or null, an optional integer becomes `nil`.
     public func decode<Value>(_ type: ExactInteger<Value>.Type, forKey key: Key) throws -> ExactInteger<Value> {
         if let value = try decodeIfPresent(type, forKey: key) { return value }
         if let missing = Value.missingValue { return ExactInteger(wrappedValue: missing) }

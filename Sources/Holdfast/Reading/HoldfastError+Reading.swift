@@ -7,16 +7,17 @@ import HTTPTypes
 #endif
 
 extension HoldfastError {
-    /// The error of content that cannot be decoded as the expected type.
+    /// Creates the error for content that cannot be decoded as the expected type.
     ///
-    /// The message names the place and not the value, because content may hold secrets.
+    /// The message names the location but not the value, because content may hold secrets.
     init(undecodable error: any Error, type: any Decodable.Type, in input: ContentDecoding.Input) {
         self.init(undecodable: error, type: type, subject: "The content of '\(input.target)'")
         status = input.status
         body = Array(input.data)
     }
 
-    /// The error of a value that is not of the expected type. `subject` begins the message.
+    /// Creates the error for a value that is not of the expected type. The message starts with
+    /// `subject`.
     init(undecodable error: any Error, type: Any.Type, subject: String) {
         self.init(
             code: .decodingFailed,
@@ -26,9 +27,10 @@ extension HoldfastError {
         )
     }
 
-    /// The error of a failed envelope.
+    /// Creates the error for an envelope that reports a failure.
     ///
-    /// Its code and message come from the origin, so the error's message does not contain them.
+    /// The envelope's code and message come from the origin, so the error's message does not
+    /// include them.
     init(failed result: EnvelopeResult, in input: ContentDecoding.Input? = nil) {
         self.init(
             code: .envelope,
@@ -42,7 +44,7 @@ extension HoldfastError {
 }
 
 extension Error {
-    /// The path where a decoding error occurred.
+    /// The path at which a decoding error occurred.
     var codingPath: ValuePath? {
         switch self as? DecodingError {
         case .keyNotFound(let key, let context): return ValuePath(context.codingPath + [key])
@@ -53,7 +55,7 @@ extension Error {
         }
     }
 
-    /// The text of a decoding error, without the values at its place.
+    /// The text of a decoding error without the values at its location.
     var faultWithoutValues: String {
         let place = codingPath.map { $0.isEmpty ? "the top level" : "'\($0)'" } ?? ""
         switch self as? DecodingError {
@@ -69,7 +71,7 @@ extension Error {
 }
 
 extension DecodingError.Context {
-    /// The wanted path, if it continues beyond the place of the error.
+    /// The requested path, if it continues past the location of the error.
     fileprivate var goal: String {
         (underlyingError as? UnreachedPath).map { "; '\($0.path)' was requested" } ?? ""
     }

@@ -7,11 +7,11 @@
 extension HoldfastError {
     /// Creates the error of a value that a step rejected.
     ///
-    /// Use it for your own steps on emissions; `step` creates it for results.
+    /// Use it for your own steps on emissions. For results, `step` creates this error.
     /// - Parameters:
-    ///   - type: the type that the step should make.
-    ///   - error: the error of the step; `nil` if it returned `nil`. A ``HoldfastError`` is not
-    ///     changed.
+    ///   - type: the type that the step should have produced.
+    ///   - error: the step's error; `nil` if the step returned `nil`. A ``HoldfastError`` is used
+    ///     unchanged.
     public init<Next>(rejecting value: some Sendable, for type: Next.Type, because error: (any Error)? = nil) {
         switch error {
         case let error as HoldfastError:

@@ -1,13 +1,13 @@
 import CZlib
 import NIOCore
 
-/// Decodes one content coding, whole and in memory, and never exceeds its limit.
+/// Decodes one content coding completely and in memory, and never exceeds its limit.
 struct Inflating {
-    /// Why decoding failed.
+    /// The reason that decoding failed.
     enum Failure: Error, Hashable {
         /// The content is larger than the limit.
         case tooLarge
-        /// The data ends before the coding does.
+        /// The data ends before the coding is complete.
         case truncated
         /// The data does not match the coding, or its checksum is wrong.
         case damaged
@@ -20,13 +20,13 @@ struct Inflating {
         case gzip = 31
     }
 
-    /// The first capacity of the output; it grows with the content.
+    /// The initial capacity of the output buffer, which grows with the content.
     private static let firstCapacity = 4096
 
-    /// Returns the content without its coding.
+    /// Returns the content with its coding removed.
     ///
-    /// - Parameter limit: the number of bytes that may be produced. One more byte is tried, so that
-    ///   content of exactly this length is no failure.
+    /// - Parameter limit: the maximum number of bytes to produce. Decoding tries to produce one
+    ///   more byte, so content of exactly this length does not fail.
     /// - Throws: ``Failure``.
     static func decoded(_ content: ByteBuffer, _ coding: ContentCoding, upTo limit: Int) throws -> ByteBuffer {
         let format: Format =
@@ -34,7 +34,7 @@ struct Inflating {
             case .gzip: .gzip
             case .deflate: content.beginsAsZlib ? .zlib : .raw
             }
-        // zlib identifies its stream by its address.
+        // zlib identifies a stream by its address.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -51,7 +51,7 @@ struct Inflating {
                 let (unread, room) = (stream.pointee.avail_in, stream.pointee.avail_out)
                 if status == Z_STREAM_END {
                     guard unread > 0 else { return }
-                    // Several members in a row are one content. RFC 1952 §2.2
+                    // Several consecutive members are one content. RFC 1952 §2.2
                     guard format == .gzip, inflateReset(stream) == Z_OK else { throw Failure.damaged }
                 } else if status == Z_BUF_ERROR || (status == Z_OK && unread == 0 && room > 0) {
                     throw Failure.truncated
@@ -71,7 +71,7 @@ struct Inflating {
     ) throws -> Int32 {
         let room = limit - made.readableBytes
         guard room > 0 else {
-            // The coding's end may still follow, but not another byte.
+            // The end of the coding may still follow, but no more bytes.
             var excess: UInt8 = 0
             return try withUnsafeMutablePointer(to: &excess) { excess in
                 stream.pointee.next_out = excess
@@ -95,7 +95,7 @@ struct Inflating {
 }
 
 extension ByteBuffer {
-    /// Whether the first two bytes are a header of the zlib format. RFC 1950 §2.2
+    /// Whether the first two bytes are a zlib header. RFC 1950 §2.2
     fileprivate var beginsAsZlib: Bool {
         guard let header = getInteger(at: readerIndex, as: UInt16.self) else { return false }
         return (header >> 8) & 0x0F == 8 && header >> 12 <= 7 && header % 31 == 0

@@ -6,11 +6,11 @@
 
 /// Finds the location of a value in JSON text. RFC 8259
 ///
-/// A decoder has read the text before, so this type looks only at structure. In malformed text it
-/// finds no value, or one that a decoder rejects later.
+/// A decoder has already read the text, so this type checks only the structure. In malformed text,
+/// it finds no value or a value that a decoder later rejects.
 struct JSONLocator {
     private let bytes: [UInt8]
-    /// Decodes names, because it may convert them.
+    /// Decodes names, because the decoder may convert them.
     private let decoder: any ResponseDecoder
     private var position = 0
 
@@ -19,8 +19,8 @@ struct JSONLocator {
         self.decoder = decoder
     }
 
-    /// Returns the bytes of the value at a path, without white space around them. Returns `nil` if
-    /// there is none, or if an object has the name twice.
+    /// Returns the range of the value at a path, without surrounding white space. Returns `nil` if
+    /// there is no value, or if an object contains the name twice.
     consuming func range(of path: ValuePath) -> Range<Int>? {
         var locator = self
         for step in path.steps {
@@ -72,7 +72,7 @@ struct JSONLocator {
             let isNamed = self.name(bytes[begin..<position], is: name)
             guard skip(":") else { return false }
             if isNamed {
-                // It is unknown which of them a decoder uses.
+                // There is no way to tell which of them a decoder uses.
                 if start != nil { return false }
                 start = position
             }
@@ -83,7 +83,7 @@ struct JSONLocator {
         return true
     }
 
-    /// Whether a quoted name is what the decoder shows as `name`.
+    /// Returns whether the decoder converts a quoted name to `name`.
     private func name(_ literal: ArraySlice<UInt8>, is name: String) -> Bool {
         if literal.dropFirst().dropLast().elementsEqual(name.utf8) { return true }
         let object = Data("{".utf8) + Data(literal) + Data(":0}".utf8)
@@ -99,7 +99,8 @@ struct JSONLocator {
         return false
     }
 
-    /// Skips white space and a value of any kind. Not recursive, because the text may be deep.
+    /// Skips white space and a value of any kind. Not recursive, because the text may be deeply
+    /// nested.
     private mutating func skipValue() -> Bool {
         var depth = 0
         repeat {
@@ -127,7 +128,7 @@ struct JSONLocator {
     private static let delimiters = Set("{}[],:\" \t\n\r".utf8)
 }
 
-/// The only name in an object, as a decoder shows it.
+/// The only name in an object, as a decoder converts it.
 private struct ShownName: Decodable {
     let name: String?
 

@@ -11,7 +11,8 @@ extension JSONValue: Decodable {
         } else if let value = try? container.decode(Bool.self) {
             self = .boolean(value)
         } else if (try? decoder.container(keyedBy: PathKey.self)) != nil {
-            // Decoded as a dictionary, because a decoder may convert the keys of a keyed container.
+            // Decode it as a dictionary, because a decoder may convert the keys of a keyed
+            // container.
             self = .object(try container.decode([String: JSONValue].self))
         } else if (try? decoder.unkeyedContainer()) != nil {
             self = .array(try container.decode([JSONValue].self))

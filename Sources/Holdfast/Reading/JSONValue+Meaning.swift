@@ -1,16 +1,19 @@
 extension JSONValue {
-    /// Whether two values have the same meaning, however an API writes them. `0`, `0.0` and `"0"`
-    /// do, and so do `true`, `1`, `"1"` and `"true"`.
+    /// Returns whether two values have the same meaning, regardless of how an API writes them. For
+    /// example, `0`, `0.0` and `"0"` have the same meaning, and so do `true`, `1`, `"1"` and
+    /// `"true"`.
     ///
-    /// A boolean is 1 or 0; so are `true` and `false` as strings, in any case. A string that is
-    /// written as a JSON number (RFC 8259 §6) is that number: `"0000"` is not, and equals only
-    /// itself. Integers are compared digit by digit. Arrays and objects have the same meaning if
-    /// they are equal.
+    /// The comparison follows these rules:
+    /// - A boolean is 1 or 0. The strings `true` and `false`, in any case, are booleans.
+    /// - A string in the format of a JSON number (RFC 8259 §6) is that number. `"0000"` is not in
+    ///   that format, so it equals only itself.
+    /// - Integers are compared digit by digit.
+    /// - Arrays and objects have the same meaning if they are equal.
     public func means(_ other: JSONValue) -> Bool {
         meaning == other.meaning
     }
 
-    /// A form that is equal for all values with the same meaning.
+    /// A normalized form that is equal for all values with the same meaning.
     private var meaning: JSONValue {
         switch self {
         case .boolean(let value): .integer(value ? 1 : 0)
@@ -35,13 +38,13 @@ extension JSONValue {
         guard let form = NumberForm(text) else { return .string(text) }
         if let value = Int64(text) { return .integer(value) }
         if let value = UInt64(text) { return .unsigned(value) }
-        // Digits beyond 64 bits would be rounded, and then match other numbers too.
+        // Digits beyond 64 bits would be rounded, and would then match other numbers too.
         guard form == .real, let value = Double(text), value.isFinite else { return .string(text) }
         return meaning(of: value)
     }
 }
 
-/// The form of a number. RFC 8259 §6
+/// The format of a number. RFC 8259 §6
 private enum NumberForm {
     case integer, real
 

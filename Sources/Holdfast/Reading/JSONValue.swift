@@ -1,7 +1,7 @@
-/// A JSON value of any form. Integers of up to 64 bits keep all their digits.
+/// A JSON value of any kind. Integers of up to 64 bits keep all of their digits.
 ///
-/// Use it for content without a model, and for the statuses of an envelope. Swift's literals are
-/// values:
+/// Use it for content without a model, and for the statuses of an envelope. You can write values as
+/// Swift literals:
 ///
 /// ```swift
 /// let value: JSONValue = ["code": 0, "data": ["ids": [9007199254740993]]]
@@ -12,9 +12,9 @@ public indirect enum JSONValue: Sendable, Hashable {
     case null
     /// `true` or `false`
     case boolean(Bool)
-    /// An integer that fits 64 bits with a sign.
+    /// An integer that fits in 64 bits with a sign.
     case integer(Int64)
-    /// A larger integer that fits 64 bits without a sign.
+    /// A larger integer that fits in 64 bits without a sign.
     case unsigned(UInt64)
     /// Any other number.
     case number(Double)
@@ -54,7 +54,7 @@ public indirect enum JSONValue: Sendable, Hashable {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// A string as it is, a number or a boolean as it is written; `nil` for other values.
+    /// The text of a string, number or boolean; `nil` for other values.
     public var text: String? {
         switch self {
         case .boolean(let value): String(value)

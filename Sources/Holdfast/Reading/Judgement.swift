@@ -5,8 +5,8 @@ import Synchronization
 /// The result of checking a call's response before it is stored: the value that the call then
 /// receives, or the error.
 ///
-/// So content is read only once: by the check that keeps bad content out of the store. The check
-/// runs before the body ends for its readers.
+/// This lets content be read only once, by the check that keeps bad content out of the store. The
+/// check runs before the body ends for its readers.
 final class Judgement<Value: Sendable>: Sendable {
     private struct Made {
         var status: HTTPResponse.Status
@@ -16,12 +16,13 @@ final class Judgement<Value: Sendable>: Sendable {
 
     private let made = Mutex<Made?>(nil)
 
-    /// Keeps the result for a response.
+    /// Stores the result for a response.
     func keep(_ result: Result<Value, any Error>, of head: HTTPResponse, _ bytes: ByteBuffer) {
         made.withLock { $0 = Made(status: head.status, bytes: bytes, result: result) }
     }
 
-    /// Takes the result for exactly this response; `nil` if another or no response was checked.
+    /// Removes and returns the result for exactly this response; returns `nil` if another response
+    /// or no response was checked.
     func take(of head: HTTPResponse, _ bytes: ByteBuffer) -> Result<Value, any Error>? {
         guard let made = made.withLock({ $0.take() }), made.status == head.status, made.bytes == bytes else {
             return nil
@@ -32,10 +33,10 @@ final class Judgement<Value: Sendable>: Sendable {
 
 extension ContentReading {
     /// Returns the check that a response must pass before it is stored. The value that the check
-    /// makes is kept for the call.
+    /// produces is kept for the call.
     ///
-    /// If validations, an envelope or the statuses define a success, the check runs before anything
-    /// is stored. Otherwise it runs only before a stored response would be replaced.
+    /// If validations, an envelope or the statuses define success, the check runs before any
+    /// response is stored. Otherwise it runs only before a stored response would be replaced.
     func check<Value: Sendable>(_ call: Call<Value>, keepingFor judgement: Judgement<Value>) -> ContentCheck {
         let (decoded, interpret) = (call.decoded, call.interpret)
         var check = ContentCheck(maximumBytes: maximumBodyBytes) { [self] head, bytes in
@@ -56,7 +57,7 @@ extension ContentReading {
         return check
     }
 
-    /// Whether a success needs more than a value of the right type.
+    /// Returns whether a success requires more than a value of the right type.
     private func definesSuccess(_ type: any Decodable.Type) -> Bool {
         !checks.isEmpty || decoding.envelope != nil || type is any EnvelopedContent.Type
             || !acceptedStatuses.acceptsSuccess

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The name of a request in messages, with secrets redacted.
 ///
-/// Every content carries it and few messages need it, so the text is made on demand.
+/// Every content carries it but few messages need it, so the text is created on demand.
 final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Name {
         case request(HTTPRequest, Secrets)
@@ -11,11 +11,11 @@ final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable 
 
     private let name: Name
 
-    /// - Parameter secrets: the names of values to hide, in addition to those that every message
-    ///   hides.
+    /// - Parameter secrets: the names of values to redact, in addition to the values that every
+    ///   message redacts.
     init(_ head: HTTPRequest, hiding secrets: Secrets) {
         var target = head
-        // Content that a caller keeps must not keep its credentials.
+        // Content that a caller keeps must not keep the caller's credentials.
         target.headerFields = [:]
         name = .request(target, secrets)
     }
@@ -25,7 +25,7 @@ final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable 
         name = .text(text)
     }
 
-    /// Reflection of content that holds this shows only the redacted text.
+    /// Reflection of content that holds this object shows only the redacted text.
     var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     var description: String {

@@ -6,9 +6,9 @@ public import HTTPTypes
     public import Foundation
 #endif
 
-/// A whole, decompressed response, as processing, validation and decoding see it.
+/// A complete, decompressed response, as passed to processing, validation and decoding.
 public struct ResponseContent: Sendable {
-    /// Status and fields.
+    /// The status and fields.
     public var head: HTTPResponse
     /// The content.
     public var data: Data
@@ -22,10 +22,10 @@ public struct ResponseContent: Sendable {
         self.target = target
     }
 
-    /// Creates content that came from no origin, for a ``SubstitutingPlugin`` or a test.
+    /// Creates content that did not come from an origin, for a ``SubstitutingPlugin`` or a test.
     ///
-    /// If a client reads it, the call's decoding applies. Otherwise it decodes as JSON with ISO
-    /// 8601 dates, without an envelope.
+    /// If a client reads the content, the call's decoding applies. Otherwise it is decoded as JSON
+    /// with ISO 8601 dates and without an envelope.
     public init(_ data: Data, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]) {
         self.init(
             head: HTTPResponse(status: status, headerFields: fields),
@@ -40,14 +40,16 @@ public struct ResponseContent: Sendable {
         )
     }
 
-    /// Creates JSON that came from no origin, with its media type; see ``init(_:status:fields:)``.
+    /// Creates JSON content that did not come from an origin, with its media type: see
+    /// ``init(_:status:fields:)``.
     public init(json: String, status: HTTPResponse.Status = .ok) {
         self.init(Data(json.utf8), status: status, fields: [.contentType: "application/json"])
     }
 
-    /// Decodes the content as a value: below the envelope's model, at the endpoint's path.
+    /// Decodes the value at the endpoint's path. If there is an envelope, the path starts at the
+    /// envelope's model.
     ///
-    /// - Parameter path: the path of the value, in place of the endpoint's.
+    /// - Parameter path: the path to use instead of the endpoint's path.
     /// - Throws: ``HoldfastError`` with code `decodingFailed`, `noData` or `envelope`.
     public func decode<Value: Decodable>(_ type: Value.Type, at path: ValuePath? = nil) throws -> Value {
         var decoding = decoding
@@ -55,12 +57,12 @@ public struct ResponseContent: Sendable {
         return try decoding.decode(type, from: data, status: head.status, target: target)
     }
 
-    /// Rejects content that is not the client's envelope of a success, if there is one.
+    /// Rejects content that is not a successful envelope, if the client has an envelope.
     func checkEnvelope() throws {
         try decoding.checkEnvelope(data, status: head.status, target: target)
     }
 
-    /// Rejects an envelope that reports a failure, if the content may be one.
+    /// Rejects content that may be an envelope and reports a failure.
     func rejectFailure() throws {
         try decoding.rejectFailure(data, status: head.status, target: target)
     }

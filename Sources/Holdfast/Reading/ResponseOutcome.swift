@@ -1,7 +1,7 @@
 public import HTTPTypes
 
-/// The outcome of a request: by the classes of status codes (RFC 9110 §15), and by whether the
-/// content is usable.
+/// The outcome of a request. It depends on the class of the status code (RFC 9110 §15), and on
+/// whether the content is usable.
 public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     /// 200 to 299.
     case success
@@ -9,7 +9,7 @@ public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     case redirection
     /// 401 and 407: credentials are missing or rejected.
     case authenticationError
-    /// Any other 400 to 499: the origin rejects the request.
+    /// Any other status from 400 to 499: the origin rejected the request.
     case badRequest
     /// 410 and 426: the resource, or this version of the client, is no longer served.
     case outdated
@@ -19,13 +19,13 @@ public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     case noData
     /// The status is a success, but the content is not what was expected.
     case undecodable
-    /// The status is a success, but the caller rejects the response: it does not accept the status,
-    /// or one of its checks failed.
+    /// The status is a success, but the caller rejects the response, because it does not accept the
+    /// status or one of its checks failed.
     case rejected
 }
 
 extension HTTPResponse.Status {
-    /// The outcome that a status stands for.
+    /// The outcome for a status.
     public var outcome: ResponseOutcome {
         switch code {
         case 200...299: .success
@@ -49,12 +49,12 @@ extension HoldfastError {
         }
     }
 
-    /// Creates the error of a rejected status, with code `authenticationFailed`, `outdated` or
+    /// Creates the error for a rejected status, with code `authenticationFailed`, `outdated` or
     /// `status`.
     ///
     /// - Parameters:
     ///   - target: the name of the request, without secrets.
-    ///   - body: the content, as far as it was read.
+    ///   - body: the part of the content that was read.
     public init(rejectedStatus status: HTTPResponse.Status, target: String, body: [UInt8]?) {
         switch status.outcome {
         case .authenticationError:

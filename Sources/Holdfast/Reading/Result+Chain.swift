@@ -1,5 +1,5 @@
 extension Result where Failure == HoldfastError {
-    /// Calls `body` with the value of a success.
+    /// Calls `body` with the value if the result is a success.
     ///
     /// ```swift
     /// result.onSuccess { show($0) }.onFailure { report($0) }
@@ -11,7 +11,7 @@ extension Result where Failure == HoldfastError {
         return self
     }
 
-    /// Calls `body` with the error of a failure.
+    /// Calls `body` with the error if the result is a failure.
     ///
     /// - Returns: this result.
     @discardableResult
@@ -27,10 +27,10 @@ extension Result where Failure == HoldfastError, Success: Sendable {
     /// ```swift
     /// let title = result.step(.dictionary).step { $0["title"]?.text }
     /// ```
-    /// A step rejects a value by returning `nil` or by throwing. That is a failure with code
-    /// `dataFormat`, or `decodingFailed` for an error of a decoder; a ``HoldfastError`` stays as it
-    /// is. The failure keeps the value in ``HoldfastError/rejected``, and in ``HoldfastError/body``
-    /// if it is bytes.
+    /// A step rejects a value by returning `nil` or by throwing. The result is then a failure with
+    /// code `decodingFailed` if a decoder failed, and `dataFormat` otherwise; a ``HoldfastError``
+    /// is kept unchanged. ``HoldfastError/rejected`` holds the value, and so does
+    /// ``HoldfastError/body`` if the value is bytes.
     public func step<Next>(_ transform: (Success) throws -> Next?) -> Result<Next, HoldfastError> {
         flatMap { value in
             do {
@@ -42,7 +42,7 @@ extension Result where Failure == HoldfastError, Success: Sendable {
         }
     }
 
-    /// Transforms the value of a success by a named step; see ``ResultStep``.
+    /// Transforms the value of a success by a named step: see ``ResultStep``.
     public func step<Next>(_ step: ResultStep<Success, Next>) -> Result<Next, HoldfastError> {
         self.step { try step.transform($0) }
     }

@@ -4,8 +4,8 @@
     public import Foundation
 #endif
 
-/// A reusable step in processing a result: from bytes to an object, to an array of objects, to a
-/// model, to an array of models.
+/// A reusable step for processing a result: from bytes to an object, an array of objects, a model,
+/// or an array of models.
 ///
 /// ```swift
 /// extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {
@@ -22,15 +22,15 @@ public struct ResultStep<Input, Output>: Sendable {
         self.transform = transform
     }
 
-    /// Returns both steps in sequence.
+    /// Returns a step that runs both steps in sequence.
     public func then<Next>(_ next: ResultStep<Output, Next>) -> ResultStep<Input, Next> {
         ResultStep<Input, Next> { input in try transform(input).flatMap(next.transform) }
     }
 }
 
-/// The input of steps to objects and models: bytes, or a value that was already read.
+/// The input of steps that produce objects and models: bytes, or a value that was already read.
 public protocol StepInput: Sendable {
-    /// Decodes it.
+    /// Decodes the input.
     ///
     /// - Throws: the decoder's error.
     func decoded<Value: Decodable>(_ type: Value.Type, by decoder: any ResponseDecoder) throws -> Value
@@ -66,7 +66,7 @@ extension Array: StepInput where Element: StepInput & Encodable {
 }
 
 extension ResultStep where Input: StepInput, Output == JSONValue {
-    /// Decodes a JSON value of any form.
+    /// Decodes a JSON value of any kind.
     public static var value: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()) } }
 }
 
@@ -87,9 +87,9 @@ extension ResultStep where Input: StepInput, Output == [[String: JSONValue]] {
 }
 
 extension ResultStep where Input: StepInput, Output: Decodable & SendableMetatype {
-    /// Decodes a model: the whole, or none.
+    /// Decodes a complete model or fails.
     ///
-    /// - Parameter decoder: JSON with ISO 8601 dates by default.
+    /// - Parameter decoder: the decoder; by default, JSON with ISO 8601 dates.
     public static func model(
         _ type: Output.Type,
         decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder
@@ -97,9 +97,9 @@ extension ResultStep where Input: StepInput, Output: Decodable & SendableMetatyp
         ResultStep { try $0.decoded(Output.self, by: decoder) }
     }
 
-    /// Decodes an array of models: each of them whole, or none at all.
+    /// Decodes an array of models. If one model is incomplete, the step fails.
     ///
-    /// - Parameter decoder: JSON with ISO 8601 dates by default.
+    /// - Parameter decoder: the decoder; by default, JSON with ISO 8601 dates.
     public static func models<Model: Decodable & SendableMetatype>(
         _ type: Model.Type,
         decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder

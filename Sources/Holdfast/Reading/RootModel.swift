@@ -1,20 +1,21 @@
-/// Content of the form `{"code": …, "msg": …, "data": …}`. It decodes on its own: neither client
-/// nor endpoint has to describe the envelope.
+/// Content of the form `{"code": …, "msg": …, "data": …}`. It needs no description of the envelope
+/// by the client or the endpoint.
 ///
 /// ```swift
 /// let root = try JSONDecoder().decode(RootModel<Detail>.self, from: data)
 /// let detail = try root.validate()
 /// ```
 ///
-/// The model's type can define what is a success, and the defaults for a missing code or message:
-/// see ``EnvelopeRule``. Otherwise a client that reads it supplies both from its ``Envelope``.
+/// The model's type can define which codes are a success, and the defaults for a missing code or
+/// message: see ``EnvelopeRule``. Otherwise, the client that reads the content uses the defaults of
+/// its ``Envelope``.
 public struct RootModel<Model: Decodable>: EnvelopedContent {
-    /// The code as it was sent; `null` if it is missing.
+    /// The code as received; `null` if it is missing.
     public var code: JSONValue
     /// The message, if there is one.
     public var msg: String?
-    /// The model. `nil` if it is null or missing, or if the code reports a failure and there is
-    /// something else.
+    /// The model; `nil` if it is null or missing, or if the code reports a failure and the content
+    /// has something else in its place.
     public var data: Model?
     private let missing = MissingParts(of: Model.self)
 
@@ -29,7 +30,7 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
         case code, msg, data
     }
 
-    /// - Throws: `DecodingError` if the content is not an object, or if a success has another
+    /// - Throws: `DecodingError` if the content is not an object, or if a success has a different
     ///   model.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -40,24 +41,24 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
         do {
             data = try container.decodeIfPresent(Model.self, forKey: .data)
         } catch  where !isSuccess {
-            // A failure may hold anything in place of the model.
+            // If the code reports a failure, the content may have anything in place of the model.
         }
     }
 
-    /// Whether the code is a success by the model's rule, and why not.
+    /// Whether the model's rule treats the code as a success, and the reason if it does not.
     public var result: EnvelopeResult {
         let code = code == .null ? missing.code : code
         let isSuccess = MissingParts.rule(of: Model.self).isSuccess(code)
         return EnvelopeResult(isSuccess: isSuccess, code: code, message: msg ?? (isSuccess ? nil : missing.message))
     }
 
-    /// The model; see ``data``.
+    /// The model: see ``data``.
     public var model: Model? { data }
 }
 
 extension RootModel: Sendable where Model: Sendable {}
 
-/// Encodable in the form in which it was read, so that it can be stored as an object.
+/// Encodes to the form in which it was read, so that it can be stored as an object.
 extension RootModel: Encodable where Model: Encodable {
     /// Writes `code`, and `msg` and `data` if they are not `nil`.
     public func encode(to encoder: any Encoder) throws {
@@ -69,7 +70,7 @@ extension RootModel: Encodable where Model: Encodable {
 }
 
 extension RootModel: Equatable where Model: Equatable {
-    /// Whether both have equal parts and equal results.
+    /// Returns whether both have equal parts and equal results.
     public static func == (one: Self, other: Self) -> Bool {
         one.code == other.code && one.msg == other.msg && one.data == other.data && one.result == other.result
     }
@@ -84,8 +85,8 @@ extension RootModel: Hashable where Model: Hashable {
     }
 }
 
-/// The defaults for a missing code and message. They are read when the model is created, because
-/// only then the client that reads it is known.
+/// The defaults for a missing code and message. They are determined when the model is created,
+/// because only then is the client known.
 private struct MissingParts: Sendable {
     let code: JSONValue
     let message: String
@@ -100,7 +101,7 @@ private struct MissingParts: Sendable {
     }
 }
 
-/// Defines when a ``RootModel`` of this type is a success. Everything has a default.
+/// Defines when a ``RootModel`` of this type is a success. Every requirement has a default.
 ///
 /// ```swift
 /// extension Detail: EnvelopeRule {
@@ -108,24 +109,25 @@ private struct MissingParts: Sendable {
 /// }
 /// ```
 ///
-/// Arrays and optionals use the rule of their elements.
+/// Arrays and optionals use the rule of their element type.
 public protocol EnvelopeRule {
-    /// Whether a code is a success. By default, 0 in any form (`"0"`, `false`).
+    /// Returns whether a code is a success. By default, the code must be 0 in any form (`"0"`,
+    /// `false`).
     static func isSuccess(_ code: JSONValue) -> Bool
-    /// Replaces a missing code. By default ``Envelope/missingCode`` of the client or endpoint that
-    /// reads the model, otherwise `null`, which is no success.
+    /// The code to use if it is missing. By default, ``Envelope/missingCode`` of the client or
+    /// endpoint that reads the model; otherwise `null`, which is not a success.
     static var missingCode: JSONValue { get }
-    /// The message of a failure that has none. By default ``Envelope/missingMessage`` of the client
-    /// or endpoint that reads the model, otherwise ``EnvelopeResult/defaultMessage``.
+    /// The message for a failure that has none. By default, ``Envelope/missingMessage`` of the
+    /// client or endpoint that reads the model; otherwise ``EnvelopeResult/defaultMessage``.
     static var missingMessage: String { get }
 }
 
 extension EnvelopeRule {
-    /// 0 in any form.
+    /// Returns whether the code is 0 in any form.
     public static func isSuccess(_ code: JSONValue) -> Bool { code.means(0) }
-    /// The reading client's.
+    /// The default of the client or endpoint that reads the model.
     public static var missingCode: JSONValue { DecodingLocation.current.clientEnvelope?.missingCode ?? .null }
-    /// The reading client's.
+    /// The default of the client or endpoint that reads the model.
     public static var missingMessage: String {
         DecodingLocation.current.clientEnvelope?.missingMessage ?? EnvelopeResult.defaultMessage
     }
@@ -134,19 +136,19 @@ extension EnvelopeRule {
 private enum StandardRule: EnvelopeRule {}
 
 extension Array: EnvelopeRule where Element: EnvelopeRule {
-    /// The elements' rule.
+    /// Applies the element type's rule.
     public static func isSuccess(_ code: JSONValue) -> Bool { Element.isSuccess(code) }
-    /// The elements' rule.
+    /// The element type's default.
     public static var missingCode: JSONValue { Element.missingCode }
-    /// The elements' rule.
+    /// The element type's default.
     public static var missingMessage: String { Element.missingMessage }
 }
 
 extension Optional: EnvelopeRule where Wrapped: EnvelopeRule {
-    /// The wrapped type's rule.
+    /// Applies the wrapped type's rule.
     public static func isSuccess(_ code: JSONValue) -> Bool { Wrapped.isSuccess(code) }
-    /// The wrapped type's rule.
+    /// The wrapped type's default.
     public static var missingCode: JSONValue { Wrapped.missingCode }
-    /// The wrapped type's rule.
+    /// The wrapped type's default.
     public static var missingMessage: String { Wrapped.missingMessage }
 }

@@ -1,9 +1,9 @@
 /// The result of a search at a path.
 enum Found<Value> {
     case value(Value)
-    /// The value, or an object or array on the path, is missing.
+    /// The value is missing, or an object or array on the path is missing.
     case missing(at: ValuePath)
-    /// The value, or an object or array on the path, is null.
+    /// The value is null, or an object or array on the path is null.
     case null(at: ValuePath)
 
     /// The value; `nil` if there is none.
@@ -13,10 +13,10 @@ enum Found<Value> {
 }
 
 extension ValuePath {
-    /// Finds the value at this path, from the top level of `decoder`.
+    /// Finds the value at this path, starting at the top level of `decoder`.
     ///
-    /// - Throws: `DecodingError` if something on the path is neither object nor array, or if the
-    ///   value is of another type.
+    /// - Throws: `DecodingError` if a container on the path is neither an object nor an array, or
+    ///   if the value has a different type.
     func find<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Found<Value> {
         var decoder = decoder
         for (depth, step) in steps.enumerated() {
@@ -30,14 +30,14 @@ extension ValuePath {
         }
         let container = try decoder.singleValueContainer()
         guard container.decodeNil() else { return .value(try container.decode(type)) }
-        // Optionals accept null as a value, and other types may.
+        // Optionals accept null as a value, and so may other types.
         return (try? container.decode(type)).map(Found.value) ?? .null(at: self)
     }
 
-    /// Returns the value at this path. A missing or null value is `nil` for an optional, and an
-    /// error for other types.
+    /// Returns the value at this path. A missing or null value becomes `nil` for an optional, and
+    /// an error for other types.
     ///
-    /// - Throws: `DecodingError`, with a coding path from the top level on.
+    /// - Throws: `DecodingError`, with a coding path from the top level.
     func read<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Value {
         switch try find(type, from: decoder) {
         case .value(let value): return value
@@ -65,13 +65,14 @@ extension ValuePath {
     }
 }
 
-/// The path whose end was not reached, as the cause of an error that names where the search ended.
+/// The path that could not be followed to its end. It is the cause of an error that names the point
+/// where the search ended.
 struct UnreachedPath: Error {
     let path: ValuePath
 }
 
 extension Decoder {
-    /// Returns the decoder of a member or an element; `nil` if there is none.
+    /// Returns the decoder for a member or an element; `nil` if there is none.
     fileprivate func below(_ step: ValuePath.Step) throws -> (any Decoder)? {
         if case .index(let index) = step, var elements = try? unkeyedContainer() {
             guard index >= 0 else { return nil }
@@ -84,7 +85,7 @@ extension Decoder {
     }
 }
 
-/// A name or an index of a path.
+/// A name or an index in a path.
 struct PathKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -100,7 +101,7 @@ struct PathKey: CodingKey {
     init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
 }
 
-/// A type with a value for absence: an optional.
+/// A type that can represent absence, which is an optional.
 private protocol Absentable {
     static var absence: Self { get }
 }
@@ -110,7 +111,7 @@ extension Optional: Absentable {
 }
 
 extension Decodable {
-    /// `nil` if this type is an optional; otherwise there is no value.
+    /// The value that represents absence, if this type is an optional; otherwise there is none.
     static var absent: Self? {
         func absence<Other: Absentable>(_ type: Other.Type) -> Self? { type.absence as? Self }
         return (self as? any Absentable.Type).flatMap { absence($0) }

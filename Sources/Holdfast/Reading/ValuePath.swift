@@ -1,48 +1,52 @@
-/// The place of a value in structured content: names of objects and indexes of arrays.
+/// The path of a value in structured content: the names of object members and the indexes of array
+/// elements.
 ///
 /// ```swift
 /// let title: ValuePath = "data.moments[0].title"
 /// let reason = ValuePath("error>errMsg", separator: ">")
 /// ```
 ///
-/// Names are separated by dots, or by a separator of your own. An index is written `[0]`, or as a
-/// number between separators (`moments.0.title`), which is a name if the container is an object. A
-/// backslash makes the next character literal (`a\.b` is one name, `\0` the name "0"), and `[]` is
-/// the empty name. Empty places between separators are ignored.
+/// Names are separated by dots, or by a separator that you choose:
+/// - An index is `[0]`, or a number between separators (`moments.0.title`), which is treated as a
+///   name if the container is an object.
+/// - A backslash makes the next character literal: `a\.b` is one name, and `\0` is the name "0".
+/// - `[]` is the empty name.
+/// - Empty components between separators are ignored.
 ///
-/// Names are those that the decoder shows. A `JSONDecoder` that converts from snake case shows
-/// `userDetails` for `user_details`.
+/// Names are the names that the decoder produces. A `JSONDecoder` that converts from snake case
+/// produces `userDetails` for `user_details`.
 public struct ValuePath: Sendable, Hashable {
-    /// One step down.
+    /// One step of a path.
     public enum Step: Sendable, Hashable {
-        /// Into the member of an object.
+        /// A member of an object.
         case name(String)
-        /// Into the element of an array, from 0 on. In an object, the member with this number as
-        /// its name.
+        /// An element of an array, starting at 0. In an object, the member whose name is this
+        /// number.
         case index(Int)
     }
 
-    /// The steps, from the top level down.
+    /// The steps, starting at the top level.
     public var steps: [Step]
 
-    /// Creates a path of steps. No steps are the top level.
+    /// Creates a path from steps. A path without steps is the top level.
     public init(_ steps: [Step] = []) {
         self.steps = steps
     }
 
     /// Creates a path from text.
     ///
-    /// - Parameter separator: the separator of names; neither a backslash nor a square bracket.
+    /// - Parameter separator: the separator between names. It must not be a backslash or a square
+    ///   bracket.
     public init(_ text: String, separator: Character = ".") {
         precondition(!#"\[]"#.contains(separator), "'\(separator)' has a special meaning in a path.")
         var parser = Parser(text: text[...], separator: separator)
         steps = parser.steps()
     }
 
-    /// Whether it is the top level.
+    /// Whether the path is the top level.
     public var isEmpty: Bool { steps.isEmpty }
 
-    /// Returns a path that continues this one.
+    /// Returns this path followed by another path.
     public func appending(_ other: ValuePath) -> ValuePath {
         ValuePath(steps + other.steps)
     }
@@ -56,8 +60,8 @@ extension ValuePath: ExpressibleByStringLiteral {
 }
 
 extension ValuePath: CustomStringConvertible {
-    /// The path as text, with dots between names. ``init(_:separator:)`` reads it as the same path.
-    /// Empty for the top level.
+    /// The path as text, with dots between names. ``init(_:separator:)`` parses it to the same
+    /// path. Empty for the top level.
     public var description: String {
         var text = ""
         for step in steps {
@@ -90,7 +94,7 @@ extension ValuePath {
         let separator: Character
         /// The name that is being read; `nil` between names.
         var name: String?
-        /// Whether a character of it was literal. Then the name is not a number.
+        /// Whether the name contains an escaped character, in which case it is not a number.
         var isLiteral = false
 
         mutating func steps() -> [Step] {
@@ -131,7 +135,7 @@ extension ValuePath {
 }
 
 extension Int {
-    /// Reads an index: digits, without leading zeros.
+    /// Reads an index: digits without leading zeros.
     fileprivate init?(index text: Substring) {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text == "0" || text.first != "0"
         else { return nil }

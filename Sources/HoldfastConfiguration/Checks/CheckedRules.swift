@@ -1,16 +1,16 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The outcome of checking rules: the findings, and the parts from which rules are compiled.
+/// The result of checking rules: the findings, and the input for compiling the rules.
 struct CheckedRules {
-    /// In the order of the rules.
+    /// The findings, in the order of the rules.
     private(set) var findings: [ConfigurationError.Finding] = []
     /// The rules that can be compiled.
     private(set) var entries: [CompiledRules.Entry] = []
     private(set) var values: FieldSources.Values = [:]
 
-    /// - Parameter skipped: indices of rules that could not be read whole. Their findings were
-    ///   reported already.
+    /// - Parameter skipped: the indices of rules that could not be read completely. Their findings
+    ///   were already reported.
     init(_ rules: [Rule], skipped: Set<Int> = [], sources: FieldSources) {
         checkNames(of: rules)
         for (index, rule) in rules.enumerated() where !skipped.contains(index) {
@@ -26,7 +26,7 @@ struct CheckedRules {
         findings += DeadRules(entries).findings
     }
 
-    /// The words that messages use for a rule: `rule 'catalogue'`, `rule 3`.
+    /// Returns how messages refer to a rule: `rule 'catalogue'`, `rule 3`.
     static func subject(_ rule: Rule, number: Int) -> String {
         rule.name.map { "rule \(shown($0))" } ?? "rule \(number)"
     }

@@ -1,6 +1,6 @@
 extension Configuration {
-    /// The settings of the control plane that contradict each other, or that would put a token on a
-    /// network in clear text.
+    /// Returns findings for control plane settings that contradict each other, or that would send a
+    /// token over a network in clear text.
     func controlContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String, _ message: String) {

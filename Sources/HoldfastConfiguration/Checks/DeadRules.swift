@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// Rules that can never take effect: rules before them match every request that they match, and
-/// decide every setting that they have.
+/// Finds rules that can never take effect, because previous rules match all the same requests and
+/// decide all the same settings.
 ///
-/// Every reported rule is dead. Some dead rules are not found: it cannot always be decided if one
-/// pattern covers another.
+/// Every reported rule is dead. Some dead rules are not found, because it is not always possible to
+/// decide whether one pattern covers another.
 struct DeadRules {
     private(set) var findings: [ConfigurationError.Finding] = []
-    /// The most rules that one rule is compared with; the first ones are taken. No real file has
-    /// more rules that match the same targets.
+    /// The maximum number of rules that a rule is compared with. Only the first ones are compared.
+    /// Real files do not have this many rules that match the same targets.
     private static let comparisonLimit = 512
 
     init(_ entries: [CompiledRules.Entry]) {
@@ -41,10 +41,11 @@ struct DeadRules {
         return entry.rule.location.map { "\(subject) (line \($0.line))" } ?? subject
     }
 
-    /// Rules before this one that may have, for each of its patterns, a pattern that covers it.
+    /// Returns the previous rules that may have, for each pattern of this rule, a pattern that
+    /// covers it.
     private static func candidates(for entry: CompiledRules.Entry, at place: Int, _ index: RuleIndex) -> [Int] {
-        // Only a rule that matches everything covers a rule that matches everything. The index
-        // returns such rules for any pattern.
+        // Only a rule that matches everything covers another rule that matches everything. The
+        // index returns such rules for any pattern.
         guard let first = entry.patterns.first else {
             return index.possiblyCovering(.everything, before: place, limit: comparisonLimit).sorted()
         }
@@ -71,7 +72,7 @@ struct DeadRules {
 }
 
 extension CompiledPattern {
-    /// The pattern of a rule without patterns: it matches every target.
+    /// The pattern of a rule without patterns, which matches every target.
     static let everything = CompiledPattern(
         http: .any,
         https: .any,

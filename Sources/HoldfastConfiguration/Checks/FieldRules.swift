@@ -8,7 +8,8 @@ enum FieldRules {
         "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-connection", "te", "trailer",
         "transfer-encoding", "upgrade",
     ]
-    /// Fields that the cache itself writes or asks for. RFC 9110 §13, §14, RFC 9111 §5, RFC 9211
+    /// Fields that the cache itself writes or sends in requests. RFC 9110 §13, §14, RFC 9111 §5,
+    /// RFC 9211
     static let unsettable: Set<String> = untouchable.union([
         "age", "cache-status", "content-encoding", "content-range", "date", "expect", "if-match", "if-modified-since",
         "if-none-match", "if-range", "if-unmodified-since", "proxy-authenticate", "range", "via",
@@ -17,7 +18,7 @@ enum FieldRules {
     static func maySet(_ name: HTTPField.Name) -> Bool { !unsettable.contains(name.canonicalName) }
     static func mayRemove(_ name: HTTPField.Name) -> Bool { !untouchable.contains(name.canonicalName) }
 
-    /// Whether a field is a secret by its name. Logs hide the values of these fields.
+    /// Returns whether a field's name marks it as secret. Logs hide the values of these fields.
     static func isSecretByName(_ name: HTTPField.Name) -> Bool {
         redactedFields([name: "x"])[name] == Redaction.placeholder
     }

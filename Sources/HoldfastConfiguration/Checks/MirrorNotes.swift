@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 
 extension Configuration {
-    /// Sentences about mirrors of an origin that get less of a request than the origin, where rules
-    /// set fields for origins. They are no faults: a mirror has another owner.
+    /// Returns notes about mirrors that get less of a request than the origin itself, because rules
+    /// set fields for origins. These notes are not faults: a mirror belongs to another owner.
     public func mirrorNotes(about origin: Origin) -> [String] {
         guard rules.rules.contains(where: { $0.settings.toOrigin.set?.isEmpty == false }) else { return [] }
         let trusted = Set(origins.filter(\.takesCredentials).map(\.url))

@@ -1,18 +1,18 @@
 import HTTPCacheSemantics
 
-/// Finds the routes that share a name, a target or an origin with a route. The cost of a lookup
-/// depends on the length of its host and paths, not on the number of routes.
+/// Finds the routes that share a name, a target or an origin with another route. The cost of a
+/// lookup depends on the length of its host and paths, not on the number of routes.
 struct RouteLookup {
-    /// The first route of each name.
+    /// The first route with each name.
     private(set) var named: [String: Int] = [:]
-    /// The first route of each path, by hosts in lower case. The host "" stands for any host.
+    /// The first route for each path, by lower-case host. An empty host matches any host.
     private let routesByHost: [String: PrefixTable<Int>]
-    /// The routes with a mode.
+    /// The routes that set a mode.
     let modes: ByOrigin
-    /// The routes whose origins tag responses.
+    /// The routes that set `tags-from`.
     let tags: ByOrigin
 
-    /// Some of the routes: the first one for each path of an origin (`https://a.example:8443`).
+    /// A subset of the routes: the first one for each path of an origin (`https://a.example:8443`).
     struct ByOrigin {
         private let paths: [String: PrefixTable<Int>]
 
@@ -25,9 +25,9 @@ struct RouteLookup {
             self.paths = paths.mapValues { PrefixTable($0) }
         }
 
-        /// The first of them that has the same origin as a route, and leads to its path or to one
-        /// above it. Its settings apply to every request for these targets, whichever route the
-        /// request comes by.
+        /// Returns the first of these routes that has the same origin as the given route and leads
+        /// to the same path or a parent path. Its settings apply to every request for these
+        /// targets, whichever route the request uses.
         func first(above route: Configuration.Route) -> Int? {
             guard let (origin, base) = RouteLookup.origin(of: route) else { return nil }
             var first: Int?
@@ -49,15 +49,15 @@ struct RouteLookup {
         tags = ByOrigin(routes) { !$0.tagsFrom.isEmpty }
     }
 
-    /// Scheme and authority of a route's origin, and its path. `nil` if the route keeps the
-    /// client's host, which then replaces the authority.
+    /// Returns the scheme and authority of a route's origin, and its path. Returns `nil` if the
+    /// route keeps the client's host, which then replaces the authority.
     fileprivate static func origin(of route: Configuration.Route) -> (String, [UInt8])? {
         guard !route.preservesHost, let target = try? TargetURI(route.origin) else { return nil }
         return ("\(target.scheme)://\(target.authority)", PathPrefix(target.path).normalForm)
     }
 
-    /// The first route that matches all requests of a route. If no other one does, that is the
-    /// route itself.
+    /// Returns the first route that matches all requests of a route. This is the route itself if no
+    /// other route does.
     func firstCovering(_ route: Configuration.Route) -> Int? {
         var first: Int?
         for host in Self.hosts(covering: route.host?.lowercased()) {
@@ -68,7 +68,7 @@ struct RouteLookup {
         return first
     }
 
-    /// The route hosts that match every request for a host. See
+    /// Returns the route hosts that match every request for a host. See
     /// ``Configuration/Route/host(_:covers:)``.
     private static func hosts(covering host: String?) -> Set<String> {
         guard let host else { return [""] }

@@ -1,10 +1,10 @@
 import HTTPCache
 import HTTPTypes
 
-/// The checks of one rule by itself. The other rules are not looked at.
+/// Checks one rule on its own, independently of the other rules.
 struct RuleCheck {
     let rule: Rule
-    /// From 1.
+    /// The rule's number, from 1.
     let number: Int
     /// The rule's name in decisions and messages.
     let name: String
@@ -29,7 +29,7 @@ struct RuleCheck {
 
     private mutating func report(_ setting: String?, _ message: String) { findings.append(finding(setting, message)) }
 
-    /// Another setting of this rule, with its line, for a message.
+    /// Returns another setting of this rule, with its line, for a message.
     private func other(_ setting: String) -> String {
         guard let line = rule.location?.settings[setting] else { return "'\(setting)'" }
         return "'\(setting)' (line \(line))"
@@ -108,7 +108,7 @@ struct RuleCheck {
 }
 
 extension RuleCheck {
-    /// Values that no file could hold, or that make no sense.
+    /// Checks for values that a file could not contain, or that make no sense.
     private mutating func checkValues(_ settings: RuleSettings) {
         let durations = [
             ("freshness.lifetime", settings.freshness.lifetime), ("freshness.default", settings.freshness.default),
@@ -182,7 +182,7 @@ extension RuleCheck {
 }
 
 extension RuleCheck {
-    /// Settings that cancel each other.
+    /// Checks for settings that cancel each other.
     private mutating func checkContradictions(_ settings: RuleSettings) {
         if settings.bypass == true {
             for setting in Setting.all where !setting.worksWithBypass && setting.isSet(settings) {

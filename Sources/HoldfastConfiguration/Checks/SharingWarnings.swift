@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 
 extension RuleSet {
-    /// The rules that lift a directive because of which responses to requests with credentials are
-    /// shared, with the effect. RFC 9111 §3.5
+    /// Returns the rules that override a directive on which the sharing of responses to requests
+    /// with credentials depends, and the effect. RFC 9111 §3.5
     ///
-    /// Such a rule is valid. But it keeps responses out of the store that would be shared without
-    /// it, which surprises.
+    /// Such a rule is valid but may surprise, because responses that would otherwise be shared are
+    /// no longer stored.
     public var sharingWarnings: [ConfigurationError.Finding] {
         rules.enumerated().compactMap { index, rule in
             guard let (setting, effect) = Self.liftedPremise(rule.settings) else { return nil }

@@ -3,21 +3,21 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The compiled form of rules, which each request is matched against: patterns in an index,
-/// settings as bits, values of fields looked up.
+/// The compiled form of the rules, against which each request is matched: patterns in an index,
+/// settings as bits, and field values already looked up.
 ///
-/// The values of fields may be secrets, so its description and its mirror leave them out.
+/// Field values may be secrets, so the description and the mirror leave them out.
 final class CompiledRules: Sendable {
-    /// One rule.
+    /// A compiled rule.
     struct Entry: Sendable {
         var rule: Rule
-        /// Its number in the file, from 1.
+        /// The rule's number in the file, from 1.
         var number: Int
         var patterns: [CompiledPattern]
         var settings: SettingSet
-        /// Its name in decisions.
+        /// The rule's name in decisions.
         var name: String
-        /// Media types in lower case, as they are compared.
+        /// Media types in lower case, for comparison.
         var contentTypes: [String]
 
         init(rule: Rule, number: Int, patterns: [CompiledPattern], name: String) {
@@ -44,14 +44,14 @@ final class CompiledRules: Sendable {
 
     private let resolution: Resolution
     var entries: [Entry] { resolution.entries }
-    /// May be secrets.
+    /// The field values, which may be secrets.
     var values: FieldSources.Values { resolution.values }
-    /// Whether a rule matches some paths only.
+    /// Whether a rule matches only some paths.
     let havePaths: Bool
     private let index: RuleIndex
     private let memory = TargetMemory()
-    /// Request rules by the places of the rules that decide a setting. Bounded: no real file has
-    /// many such combinations, but nothing may grow without a bound.
+    /// Request rules by the indices of the rules that decide a setting. Real files have few such
+    /// combinations, but the dictionary must not grow without limit.
     private let combinations = Mutex<[[Int]: RequestRules]>([:])
     private static let combinationLimit = 4096
 
@@ -89,7 +89,7 @@ final class CompiledRules: Sendable {
         return rules
     }
 
-    /// The rules that decide a setting which no earlier rule decides for every response.
+    /// Returns the rules that decide a setting that no previous rule decides for every response.
     private func decisiveRules(_ rules: [Int]) -> [Int] {
         var decided: SettingSet = []
         return rules.filter { rule in
@@ -100,7 +100,8 @@ final class CompiledRules: Sendable {
         }
     }
 
-    /// How often each rule was applied, about. One that was applied is not 0.
+    /// Returns the approximate number of times that each rule was applied. The number is never 0
+    /// for a rule that was applied.
     func uses() -> [Int64] {
         var uses = [Int64](repeating: 0, count: entries.count)
         for (rules, request) in combinations.withLock({ $0 }) {
@@ -150,7 +151,7 @@ final class CompiledRules: Sendable {
         return result.sorted { $0.place < $1.place }.map(\.decision)
     }
 
-    /// The number of targets and bytes in the memory, for tests.
+    /// The number of remembered targets and bytes, for tests.
     var remembered: (targets: Int, bytes: Int) { memory.size }
 }
 
@@ -165,7 +166,8 @@ private struct Resolution: Sendable {
         return result
     }
 
-    /// Calls `body` for each setting with the rule that decides it: the first one that has it.
+    /// Calls `body` for each setting with the rule that decides it, which is the first rule with
+    /// that setting.
     func forEachDecision(of rules: [Int], _ body: (CompiledRules.Entry, Setting) -> Void) {
         var decided: SettingSet = []
         for rule in rules {

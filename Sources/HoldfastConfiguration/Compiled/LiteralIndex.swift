@@ -1,23 +1,24 @@
-/// Patterns with the same literal prefix, indexed by bytes that stand between or after their stars.
+/// Patterns with the same literal prefix, indexed by the bytes between or after their stars.
 ///
-/// Each pattern whose path has such bytes is filed under up to eight of them: those that the fewest
-/// other patterns have. A path can match the pattern only if it contains these bytes. So a lookup
-/// costs the path's length, and one comparison for each pattern whose bytes the path contains,
-/// however many patterns begin with a star.
+/// A pattern with such bytes is indexed under one piece of up to eight of them, chosen to be the
+/// rarest among the patterns. A path can match the pattern only if it contains this piece. So a
+/// lookup takes time proportional to the path's length, plus one comparison per pattern whose piece
+/// the path contains, however many patterns begin with a star.
 struct LiteralIndex: Sendable {
     /// All patterns, in the order of their rules.
     let all: [RuleIndex.Entry]
-    /// Indices of the patterns that have no such bytes. They are compared with every path.
+    /// The indices of the patterns without such bytes. They are compared with every path.
     private let always: [Int]
-    /// Indices of the other patterns, by the bytes under which they are filed.
+    /// The indices of the other patterns, by the piece under which they are indexed.
     private let places: [Piece: [Int]]
-    /// The lengths of all pieces in use, in ascending order.
+    /// The lengths of all indexed pieces, in ascending order.
     private let lengths: [Int]
 
-    /// With fewer patterns, each one is compared: that is cheaper than a lookup.
+    /// The minimum number of patterns for an index. Fewer patterns are compared directly, which is
+    /// cheaper than a lookup.
     private static let leastIndexed = 8
 
-    /// Up to eight bytes, and how many they are.
+    /// Up to eight bytes, and their number.
     private struct Piece: Hashable, Sendable {
         var bytes: UInt64 = 0
         var count: UInt8 = 0
@@ -29,7 +30,7 @@ struct LiteralIndex: Sendable {
             count = UInt8(bytes.count)
         }
 
-        /// All pieces of a text with the greatest possible length.
+        /// Returns all pieces of a byte string that have the maximum possible length.
         static func all(of text: [UInt8]) -> [Piece] {
             let count = min(longest, text.count)
             guard count > 0 else { return [] }
@@ -53,8 +54,8 @@ struct LiteralIndex: Sendable {
         var always: [Int] = []
         var places: [Piece: [Int]] = [:]
         for (place, pieces) in pieces.enumerated() {
-            // The rarest piece, and of several the longest. If several remain, the first one is
-            // taken, so that every process files alike.
+            // Choose the rarest piece; among equals the longest, then the first, so that every
+            // process builds the same index.
             let rarest = pieces.enumerated().min { first, second in
                 (counts[first.element] ?? 0, Piece.longest - Int(first.element.count), first.offset)
                     < (counts[second.element] ?? 0, Piece.longest - Int(second.element.count), second.offset)
@@ -70,11 +71,11 @@ struct LiteralIndex: Sendable {
         lengths = Set(places.keys.map { Int($0.count) }).sorted()
     }
 
-    /// Calls `body` with each pattern that may match a path; each once.
+    /// Calls `body` once for each pattern that may match a path.
     func forEach(in path: [UInt8], _ body: (RuleIndex.Entry) -> Void) {
         for place in always { body(all[place]) }
         guard !places.isEmpty else { return }
-        // A path may contain the same bytes twice.
+        // A path may contain the same piece more than once.
         var seen: Set<Piece> = []
         for length in lengths where length <= path.count {
             for start in 0...(path.count - length) {

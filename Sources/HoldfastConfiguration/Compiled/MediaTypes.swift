@@ -1,13 +1,13 @@
 /// Media types and media ranges. RFC 9110 §8.3.1, §12.5.1
 enum MediaTypes {
-    /// Type and subtype in lower case, without parameters.
+    /// Returns the type and subtype in lower case, without parameters.
     static func mediaType(_ contentType: String) -> String {
         let type = contentType.prefix { $0 != ";" }.lowercased()
         return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
     }
 
-    /// Whether a range (`image/*`, `*/*`, or one type) covers a type or another range. Both must be
-    /// in lower case.
+    /// Returns whether a range (`image/*`, `*/*`, or a single type) covers a type or another range.
+    /// Both must be in lower case.
     static func covers(_ range: String, _ other: String) -> Bool {
         if range == other || range == "*/*" { return true }
         return range.hasSuffix("/*") && other.hasPrefix(range.dropLast())
@@ -20,7 +20,7 @@ enum MediaTypes {
         return !text.contains("*")
     }
 
-    /// `tchar` of RFC 9110 §5.6.2.
+    /// Returns whether the byte is a `tchar`. RFC 9110 §5.6.2
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

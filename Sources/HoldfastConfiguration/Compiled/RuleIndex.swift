@@ -1,9 +1,9 @@
 import HTTPCacheSemantics
 
-/// Finds the rules whose patterns may match a target, without comparing the others.
+/// Finds the rules whose patterns may match a target, without comparing the other patterns.
 ///
-/// It looks at the end of the host, then at the start of the path up to the first star, then at the
-/// bytes between stars (``LiteralIndex``).
+/// It checks the end of the host, then the start of the path up to the first star, then the bytes
+/// between stars (``LiteralIndex``).
 struct RuleIndex: Sendable {
     struct Entry: Sendable {
         var pattern: CompiledPattern
@@ -11,7 +11,7 @@ struct RuleIndex: Sendable {
     }
 
     private let table: PrefixTable<PrefixTable<LiteralIndex>>
-    /// Rules without patterns, in their order.
+    /// The rules without patterns, in order.
     private let unconditional: [Int]
 
     /// - Parameter patterns: the patterns of each rule; a rule without patterns matches all
@@ -28,18 +28,18 @@ struct RuleIndex: Sendable {
         unconditional = patterns.indices.filter { patterns[$0].isEmpty }
     }
 
-    /// The literal end of the host, reversed, so that it can be looked up as a prefix.
+    /// Returns the literal end of the host, reversed, so that it can be looked up as a prefix.
     private static func hostEnd(_ pattern: CompiledPattern) -> [UInt8] {
         (pattern.host.hasStar ? pattern.host.suffix : pattern.host.prefix).reversed()
     }
 
     /// The rules that match a target.
     struct Matches {
-        /// Indices of the rules, in their order.
+        /// The indices of the rules, in order.
         var rules: [Int]
-        /// Whether another query could match other rules.
+        /// Whether other rules could match with a different query.
         var dependOnQuery: Bool
-        /// The number of patterns compared with the target: the cost of the match.
+        /// The number of patterns that were compared with the target: the cost of the match.
         var comparisons: Int
     }
 
@@ -61,11 +61,11 @@ struct RuleIndex: Sendable {
         return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery, comparisons: comparisons)
     }
 
-    /// Rules with a pattern that may cover this one. The literal prefix of a covering pattern is
-    /// never longer than that of the pattern it covers.
+    /// Returns rules with a pattern that may cover this one. A covering pattern never has a longer
+    /// literal prefix than the pattern that it covers.
     ///
-    /// - Parameter limit: the most rules taken of each prefix, so that rules with the same prefix
-    ///   are not all compared with each other.
+    /// - Parameter limit: the maximum number of rules per prefix, so that rules with the same
+    ///   prefix are not all compared with each other.
     func possiblyCovering(_ pattern: CompiledPattern, before rule: Int, limit: Int) -> Set<Int> {
         var found = Set(unconditional.prefix { $0 < rule }.prefix(limit))
         table.forEach(startOf: Self.hostEnd(pattern)) { _, paths in

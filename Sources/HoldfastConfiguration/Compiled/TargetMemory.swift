@@ -5,20 +5,21 @@ import Synchronization
 /// Remembers which rules apply to recently requested targets, by the raw bytes of the target.
 ///
 /// It never holds more than ``limit`` targets and ``byteLimit`` bytes of them. The second-chance
-/// algorithm decides which target leaves: one that was requested again since the last eviction
-/// stays, so a flood of targets that are each requested once replaces only itself. The memory
-/// consists of shards with one lock each, so that requests rarely wait for each other.
+/// algorithm evicts targets: a target that was requested again since the last eviction stays, so a
+/// flood of targets that are each requested once only evicts other such targets. The memory is
+/// split into shards with one lock each, so that requests rarely wait for each other.
 final class TargetMemory: Sendable {
     /// The entry for one target.
     enum Entry: Sendable {
         case rules(RequestRules)
-        /// The rules depend on the query. The target with its query has an entry of its own.
+        /// The rules depend on the query. The target with its query has a separate entry.
         case dependsOnQuery
     }
 
     static let limit = 8192
     static let byteLimit = 4 << 20
-    /// The longest target that is remembered, in bytes. Longer ones are matched each time.
+    /// The maximum length of a remembered target, in bytes. Longer targets are matched on every
+    /// request.
     static let longestTarget = 4096
     fileprivate static let shardCount = 16
 
@@ -48,19 +49,19 @@ final class TargetMemory: Sendable {
         var bytes = 0
     }
 
-    /// The bytes by which a target is looked up, and their hash.
+    /// The bytes that identify a target, and their hash.
     struct Key {
         fileprivate let method: String
         fileprivate let scheme: String
         fileprivate let authority: String
         fileprivate let path: String
-        /// The number of bytes of the path that are part of the key.
+        /// The number of path bytes in the key.
         fileprivate let length: Int
         fileprivate let withQuery: Bool
         fileprivate let hash: Int
 
-        /// - Parameter withQuery: whether the query is part of the key. For a target without a
-        ///   query both keys find the same bytes.
+        /// - Parameter withQuery: whether the key includes the query. Without a query in the
+        ///   target, both keys have the same bytes.
         init?(_ request: HTTPRequest, withQuery: Bool) {
             guard let scheme = request.scheme, let authority = request.authority, let path = request.path else {
                 return nil
@@ -78,8 +79,8 @@ final class TargetMemory: Sendable {
             self.length = length
             guard length + authority.utf8.count + method.utf8.count <= TargetMemory.longestTarget else { return nil }
             var hasher = Hasher()
-            // One zero byte after each part is enough of a separator: a method is a token, a scheme
-            // and an authority hold no slash, and the path begins with one.
+            // One zero byte after each part is a sufficient separator: a method is a token, a
+            // scheme and an authority contain no slash, and the path begins with a slash.
             for text in [method, scheme, authority] {
                 text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
                 hasher.combine(UInt8(0))
@@ -120,7 +121,7 @@ final class TargetMemory: Sendable {
         shards[key.hash & (Self.shardCount - 1)].state.withLock { $0.insert(slot) }
     }
 
-    /// The number of targets and bytes that are held now.
+    /// The current number of targets and bytes.
     var size: (targets: Int, bytes: Int) {
         shards.map { $0.state.withLock { ($0.slots.count, $0.bytes) } }.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
     }
@@ -156,8 +157,8 @@ extension TargetMemory.State {
     private mutating func remove(at place: Int) {
         bytes -= slots[place].bytes
         places[slots[place].hash] = nil
-        // The last slot moves into the free place, and the hand moves on. So the newest slot is
-        // examined after all others.
+        // The last slot moves into the free position and the hand advances, so the newest slot is
+        // examined last.
         let last = slots.removeLast()
         if place < slots.count {
             slots[place] = last
@@ -168,7 +169,7 @@ extension TargetMemory.State {
 }
 
 extension String {
-    /// Calls `body` with the UTF-8 bytes, without a copy if the storage is contiguous.
+    /// Calls `body` with the UTF-8 bytes, without copying if the storage is contiguous.
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return Array(utf8).withUnsafeBufferPointer(body)

@@ -9,21 +9,21 @@
 /// A range of IP addresses that begin with the same bits (`10.0.0.0/8`, `fd00::/8`), or one address
 /// (`192.0.2.7`). RFC 4632 §3.1, RFC 4291 §2.3
 ///
-/// `unix` stands for all clients that connect through a Unix socket, which have no address. No
-/// range of addresses contains them.
+/// `unix` matches all clients that connect through a Unix socket and so have no address. No range
+/// of addresses contains these clients.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
-    /// The text from which the range was made.
+    /// The text that the range was parsed from.
     public let description: String
-    /// Empty for the clients of Unix sockets.
+    /// The bytes of the address; empty for clients of Unix sockets.
     private let bytes: [UInt8]
     private let bits: Int
 
-    /// The name of every client that connects through a Unix socket, in place of an address.
+    /// The name for every client that connects through a Unix socket, used instead of an address.
     package static let unixName = "unix"
 
-    /// - Parameter text: an address, optionally with a prefix length in bits. `nil` is returned if
-    ///   a bit behind the prefix is not 0: the text would seem to name fewer addresses than the
-    ///   range contains.
+    /// - Parameter text: an address, optionally with a prefix length in bits. Returns `nil` if a
+    ///   bit after the prefix is not 0, because the text would then suggest fewer addresses than
+    ///   the range contains.
     public init?(_ text: String) {
         if text == Self.unixName {
             description = text
@@ -49,8 +49,8 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// Whether an address is in the range. An IPv4 address in IPv6 notation (`::ffff:10.0.0.7`) is
-    /// compared as IPv4.
+    /// Returns whether an address is in the range. An IPv4-mapped IPv6 address (`::ffff:10.0.0.7`)
+    /// is compared as IPv4.
     public func contains(_ address: String) -> Bool {
         if bytes.isEmpty { return address == Self.unixName }
         guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
@@ -60,14 +60,14 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         return (other[whole] ^ bytes[whole]) >> (8 - bits % 8) == 0
     }
 
-    /// An IPv4 address in IPv6 notation (`::ffff:10.0.0.7`) as IPv4, and any other text as it is. A
-    /// socket for both versions has clients of IPv4 in that notation.
+    /// Converts an IPv4-mapped IPv6 address (`::ffff:10.0.0.7`) to IPv4 and returns any other text
+    /// unchanged. A dual-stack socket reports IPv4 clients in the mapped form.
     package static func plain(_ address: String) -> String {
         guard address.contains(":"), let bytes = bytes(of: address), bytes.count == 4 else { return address }
         return bytes.map { String($0) }.joined(separator: ".")
     }
 
-    /// The address as 4 or 16 bytes; `nil` if the text is no address.
+    /// Returns the address as 4 or 16 bytes, or `nil` if the text is not an address.
     package static func bytes(of address: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, address, &bytes) == 1 { return Array(bytes.prefix(4)) }
@@ -79,8 +79,8 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension AddressRange {
-    /// The network of an address: its first 24 bits (IPv4) or 48 bits (IPv6), the rest 0. `nil` if
-    /// the text is no address.
+    /// Returns the network of an address: its first 24 bits (IPv4) or 48 bits (IPv6), with the rest
+    /// set to 0. Returns `nil` if the text is not an address.
     package static func masked(_ address: String) -> String? {
         guard let bytes = Self.bytes(of: address) else { return nil }
         if bytes.count == 4 { return "\(bytes[0]).\(bytes[1]).\(bytes[2]).0" }

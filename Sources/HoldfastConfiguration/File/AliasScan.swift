@@ -1,8 +1,9 @@
-/// Rejects files in which the YAML parser itself would follow aliases without end.
+/// Rejects files for which the YAML parser itself would follow aliases endlessly.
 ///
-/// The parser compares the keys of a mapping, and a key may be a list of aliases of lists of
-/// aliases. Aliases as values are harmless: ``Document`` follows and counts them. So a file may
-/// have aliases, or keys that are not texts, but not both. No configuration needs such keys.
+/// The parser compares the keys of a mapping, and a key may be a list of aliases to lists of
+/// aliases. Aliases as values are harmless, because ``Document`` follows and counts them. A file
+/// may therefore contain aliases or keys that are not strings, but not both. No configuration needs
+/// such keys.
 enum AliasScan {
     static func check(_ yaml: String) throws(Refusal) {
         var text = yaml
@@ -12,17 +13,17 @@ enum AliasScan {
         }
     }
 
-    /// Returns whether there may be an alias, and the line of a possible key that is not a text.
-    /// Texts and comments can look like either, so false alarms are possible; no alias and no such
-    /// key is missed.
+    /// Returns whether there may be an alias, and the line of a possible key that is not a string.
+    /// Strings and comments can look like either, so false positives are possible; false negatives
+    /// are not.
     private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> (alias: Bool, key: Int?) {
         var line = 1
         var hasAlias = false
         var key: Int?
         var before = UInt8(ascii: "\n")
-        // The last byte that is not a space.
+        // The last byte other than a space.
         var significant = before
-        // The start of the last list, and whether the list that ended last could be an IPv6
+        // The start of the last list, and whether the list that just ended could be an IPv6
         // address.
         var opening = -1
         var wasAddress = false
@@ -54,8 +55,9 @@ enum AliasScan {
         return (hasAlias, key)
     }
 
-    /// A token begins at the start of a line, after a space, or after another token. Letters,
-    /// digits and these signs are part of a word, so no token begins after them.
+    /// Returns whether a token may begin here: at the start of a line, after a space, or after
+    /// another token. Letters, digits and these characters are part of a word, so no token begins
+    /// after them.
     private static func mayBegin(after byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "*"),
@@ -69,7 +71,8 @@ enum AliasScan {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// Hexadecimal digits, colons and points: the brackets in `https://[::1]:8080/` are not a key.
+    /// Matches hexadecimal digits, colons and periods: the brackets in `https://[::1]:8080/` are
+    /// not a key.
     private static func isAddressByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x46, 0x61...0x66, UInt8(ascii: ":"), UInt8(ascii: "."): true
@@ -77,7 +80,7 @@ enum AliasScan {
         }
     }
 
-    /// The bytes of anchor names.
+    /// Matches the bytes of anchor names.
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true

@@ -1,99 +1,103 @@
 public import HTTPCache
 
 extension Configuration {
-    /// `fleet`: the log of purges that the nodes of a fleet share, on a Redis or Valkey.
+    /// `fleet`: the purge log that the nodes of a fleet share through Redis or Valkey.
     public struct Fleet: Sendable, Hashable {
         /// `url`: `redis://host:6379`, `rediss://user@host:6379`,
         /// `redis+sentinel://primary@host:26379,host:26379`, or
-        /// `redis+cluster://host:6379,host:6379`. `nil`: nothing is shared.
+        /// `redis+cluster://host:6379,host:6379`. `nil` shares nothing.
         public var url: String?
-        /// `password`: where the password of the server's user is found.
+        /// `password`: the source of the Redis user's password.
         public var password: Secret?
-        /// `tls`: files for an address with TLS.
+        /// `tls`: the files for a TLS address.
         public var tls = TLS()
         /// `namespace`: the fleet's name on the server.
         public var namespace: String?
-        /// `node`: this node's name. `nil`: the host's name.
+        /// `node`: this node's name. `nil` uses the host name.
         public var node: String?
-        /// `secret`: where the secret is found that all nodes of the fleet share: 32 bytes or more.
+        /// `secret`: the source of the secret that all nodes of the fleet share. The secret has at
+        /// least 32 bytes.
         public var secret: Secret?
-        /// `previous-secret`: where the secret is found that it replaces. It still opens.
+        /// `previous-secret`: the source of the secret before the current one. It is still accepted
+        /// for decryption.
         public var previousSecret: Secret?
-        /// `next-secret`: where the secret is found that will replace it. It already opens.
+        /// `next-secret`: the source of the secret that will replace the current one. It is already
+        /// accepted for decryption.
         public var nextSecret: Secret?
-        /// `share`: the things that are shared.
+        /// `share`: the data that is shared.
         public var share = Share.invalidations
-        /// `timeout`: for one call of the server.
+        /// `timeout`: the time limit for one call to the server.
         public var timeout = Duration.milliseconds(50)
-        /// `quorum`: the number of replicas that have to confirm what was written before this node
-        /// forgets it.
+        /// `quorum`: the number of replicas that must confirm a write before this node forgets it.
         public var quorum = 0
-        /// `acknowledge`: how far a purge has to come before it is acknowledged, if its client
-        /// names no level.
+        /// `acknowledge`: the level that a purge must reach before it is acknowledged, if its
+        /// client specifies no level.
         public var acknowledge = PurgeLevel.published
-        /// `largest-body`: the longest body that is shared, in bytes.
+        /// `largest-body`: the maximum length of a shared body, in bytes.
         public var largestBody: Int64 = 8 << 20
-        /// `longest`: how long the server keeps a response at most.
+        /// `longest`: the maximum time for which the server keeps a response.
         public var longest = Duration.seconds(24 * 3600)
-        /// `collapse.wait`: how long a node waits for another one that asks the origin. Zero: it
-        /// does not wait.
+        /// `collapse.wait`: the time for which a node waits for another node that is fetching from
+        /// the origin. Zero disables waiting.
         public var collapseWait = Duration.seconds(1)
-        /// `collapse.lease`: how long the others believe a node that says nothing.
+        /// `collapse.lease`: the time after which the other nodes stop waiting for a silent node.
         public var collapseLease = Duration.seconds(10)
-        /// `cut-off`: how a node serves fresh responses while it may miss purges of others.
+        /// `cut-off`: how a node serves fresh responses while it may be missing purges from other
+        /// nodes.
         public var cutOff = CutOff.serve
-        /// `lease`: how long a confirmed contact counts.
+        /// `lease`: the time for which a confirmed contact is valid.
         public var lease = Duration.seconds(5)
-        /// `retention.time`: how long the log keeps a purge.
+        /// `retention.time`: the time for which the log keeps a purge.
         public var retentionTime = Duration.seconds(25 * 3600)
-        /// `retention.entries`: how many purges the log keeps.
+        /// `retention.entries`: the maximum number of purges in the log.
         public var retentionEntries = 1_000_000
-        /// Nothing is shared.
+        /// Creates settings that share nothing.
         public init() {}
 
-        /// The things that nodes share.
+        /// The data that nodes share.
         public enum Share: String, Sendable, Hashable, CaseIterable {
             /// Purges, and the invalidations of unsafe methods.
             case invalidations
-            /// The same, and the responses that are stored for everybody.
+            /// Purges and invalidations, and also the responses in the common partition.
             case responses
         }
 
-        /// The behaviour of a node that is cut off.
+        /// The behavior of a node that is cut off.
         public enum CutOff: String, Sendable, Hashable, CaseIterable {
-            /// It serves what is fresh.
+            /// It serves fresh responses.
             case serve
-            /// It validates what is fresh, and serves it all the same if the origin is unreachable.
+            /// It validates fresh responses, but still serves them if the origin is unreachable.
             case validate
         }
 
-        /// The place of a secret. It never stands in the file itself.
+        /// The source of a secret. The secret is never in the file itself.
         public enum Secret: Sendable, Hashable {
-            /// The name of a variable of the environment.
+            /// The name of an environment variable.
             case environment(String)
-            /// The path of a file, relative to the configuration file. A line break at its end does
-            /// not count.
+            /// The path of a file, relative to the configuration file. A trailing line break is
+            /// ignored.
             case file(String)
         }
 
         /// The files for TLS.
         public struct TLS: Sendable, Hashable {
-            /// `ca`: the path of a PEM file with the trusted roots. `nil`: those of the system.
+            /// `ca`: the path of a PEM file with the trusted roots. `nil` uses the system's roots.
             public var roots: String?
             /// `certificate`: the path of a PEM file with this node's certificate.
             public var certificate: String?
-            /// `key`: the path of a PEM file with its key.
+            /// `key`: the path of a PEM file with the certificate's key.
             public var key: String?
-            /// `server-name`: the name that the server's certificate must have. `nil`: its host.
+            /// `server-name`: the name that the server's certificate must have. `nil` uses its
+            /// host.
             public var serverName: String?
-            /// The system's roots, and no certificate.
+            /// Creates settings that use the system's roots and no certificate.
             public init() {}
         }
     }
 }
 
 extension Configuration {
-    /// The settings of `fleet` that are missing, or that contradict each other.
+    /// Returns findings for `fleet` settings that are missing or contradict each other.
     func fleetContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String, _ message: String) {
@@ -131,11 +135,11 @@ extension Configuration {
         return findings
     }
 
-    /// The secrets of `fleet`, read now.
+    /// Reads the secrets of `fleet`.
     ///
-    /// - Parameter environment: the variables by name.
-    /// - Throws: ``ConfigurationError``: a variable or a file is missing, or the secret is too
-    ///   short. No message holds a secret.
+    /// - Parameter environment: the environment variables.
+    /// - Throws: ``ConfigurationError`` if a variable or a file is missing, or a secret is too
+    ///   short. No message contains a secret.
     package func fleetSecrets(
         environment: [String: String]
     ) throws -> (password: String?, secret: String, previous: String?, next: String?) {
@@ -176,10 +180,10 @@ extension Configuration {
         return (try value("fleet.password", fleet.password), secret, previous, next)
     }
 
-    /// The shortest secret of a fleet, in bytes.
+    /// The minimum length of a fleet secret, in bytes.
     static let shortestFleetSecret = 32
 
-    /// The files of `fleet.tls`, with the paths at which they can be read.
+    /// The files of `fleet.tls`, with paths that can be opened.
     package var fleetTLS: Fleet.TLS {
         var tls = fleet.tls
         tls.roots = tls.roots.map(besideFile)

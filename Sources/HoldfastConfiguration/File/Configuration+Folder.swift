@@ -1,19 +1,18 @@
 extension Configuration {
-    /// The path at which the store's folder can be opened. A relative ``Store/path`` is appended to
-    /// the folder of the configuration file. `nil` if no path is set.
+    /// The store's folder, as a path that can be opened. A relative ``Store/path`` is resolved
+    /// against the folder of the configuration file. `nil` if no path is set.
     public var storeFolder: String? { store.path.map(besideFile) }
 
-    /// The path of the control plane's socket. A relative ``Control/socket`` is appended to the
-    /// folder of the configuration file. `nil` if no path is set.
+    /// The path of the control plane's socket. A relative ``Control/socket`` is resolved against
+    /// the folder of the configuration file. `nil` if no path is set.
     public var controlSocket: String? { control.socket.map(besideFile) }
 
-    /// The tokens of the control plane, with the paths at which their files can be read.
+    /// The tokens of the control plane, with file paths that can be opened.
     public var controlTokens: [Token] {
         control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
     }
 
-    /// Where the gateway listens, with the paths at which its Unix sockets are made and the files
-    /// of its certificates can be read.
+    /// The listeners, with Unix socket and certificate paths that can be opened.
     public var resolvedListeners: [Listener] {
         listeners.map { listener in
             switch listener {
@@ -31,8 +30,8 @@ extension Configuration {
         }
     }
 
-    /// The place of the access log: `stderr`, `stdout`, or a path that can be opened. A relative
-    /// path of ``Log/to`` is appended to the folder of the configuration file.
+    /// The destination of the access log: `stderr`, `stdout`, or a path that can be opened. A
+    /// relative ``Log/to`` is resolved against the folder of the configuration file.
     public var logDestination: String {
         guard let place = log.to, place != "stderr", place != "stdout" else { return log.to ?? "stderr" }
         return besideFile(place)

@@ -1,33 +1,32 @@
-/// Where a gateway listens.
+/// The addresses and sockets on which a gateway listens.
 extension Configuration {
-    /// Whether clients of both schemes can reach a gateway, so that the scheme selects among stored
-    /// responses: some of its listeners have TLS and some have not, or trusted proxies state the
-    /// scheme of their clients.
+    /// Returns whether clients can reach the gateway over both schemes, so that the scheme helps
+    /// select stored responses: only some of its listeners use TLS, or trusted proxies report their
+    /// clients' scheme.
     package static func servesBothSchemes(listenersHaveTLS: [Bool], trusted: [AddressRange]) -> Bool {
         Set(listenersHaveTLS).count > 1 || !trusted.isEmpty
     }
 
-    /// The same by the settings of this file.
+    /// Whether clients can reach the gateway over both schemes with the settings in this file.
     package var servesBothSchemes: Bool {
         Self.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: clients.trusted)
     }
 
     /// A member of `listen`.
     public enum Listener: Sendable, Hashable {
-        /// A host and a port: `HOST:PORT`, an IPv6 address in brackets; and whether its clients may
-        /// speak HTTP/2.
+        /// A host and port (`HOST:PORT`, with an IPv6 address in brackets), and whether clients may
+        /// use HTTP/2.
         ///
-        /// With `proxyProtocol` each connection begins with a header of the PROXY protocol.
+        /// With `proxyProtocol`, each connection begins with a PROXY protocol header.
         case address(String, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
-        /// A Unix socket: its path, relative to the folder of the configuration file, and its
-        /// permissions; and whether its clients may speak HTTP/2.
+        /// A Unix socket with its path, relative to the folder of the configuration file, and its
+        /// permissions, and whether clients may use HTTP/2.
         case unix(path: String, mode: UInt16, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
-        /// The permissions of a Unix socket whose `mode` is not set: its owner and its group may
-        /// connect.
+        /// The permissions of a Unix socket without a `mode`: its owner and group may connect.
         public static let standardMode: UInt16 = 0o660
 
-        /// The value as a file would hold it.
+        /// The value as written in a file.
         package var text: String {
             let more =
                 (tls.map { ", tls: \($0.text)" } ?? "") + (isHTTP2 ? "" : ", http2: false")
@@ -40,43 +39,43 @@ extension Configuration {
             }
         }
 
-        /// Whether its clients speak TLS.
+        /// The TLS settings; `nil` if clients connect without TLS.
         package var tls: TLS? {
             switch self {
             case .address(_, let tls, _, _), .unix(_, _, let tls, _, _): tls
             }
         }
 
-        /// Whether `http2` leaves HTTP/2 on. With TLS, `alpn` decides too.
+        /// Whether `http2` leaves HTTP/2 enabled. With TLS, `alpn` also matters.
         package var isHTTP2: Bool {
             switch self {
             case .address(_, _, let http2, _), .unix(_, _, _, let http2, _): http2
             }
         }
 
-        /// Whether each connection begins with a header of the PROXY protocol.
+        /// Whether each connection begins with a PROXY protocol header.
         package var expectsProxyHeader: Bool {
             switch self {
             case .address(_, _, _, let proxy), .unix(_, _, _, _, let proxy): proxy
             }
         }
 
-        /// An address for a flow mapping, where a bracket begins a list.
+        /// Quotes an address for a flow mapping, where a bracket would begin a list.
         private static func quoted(_ address: String) -> String {
             address.hasPrefix("[") ? "\"\(address)\"" : address
         }
 
-        /// Permissions as a file would hold them: `0660`.
+        /// Returns permissions as written in a file: `0660`.
         package static func text(mode: UInt16) -> String {
             let digits = String(mode, radix: 8)
             return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         }
     }
 
-    /// The most members of `listen`.
+    /// The maximum number of listeners in `listen`.
     public static let listenerLimit = 16
 
-    /// The first host and port of ``listeners``; `nil` if there is none. A new value replaces the
+    /// The first host and port in ``listeners``; `nil` if there is none. Setting it replaces the
     /// whole list.
     public var listen: String? {
         get {
@@ -86,7 +85,7 @@ extension Configuration {
         set { listeners = newValue.map { [.address($0)] } ?? [] }
     }
 
-    /// The value of `listen` as a file would hold it: one address, or a list.
+    /// Returns the value of `listen` as written in a file: one address or a list.
     package static func text(listeners: [String]) -> String {
         listeners.count == 1 && !listeners[0].hasPrefix("{") ? listeners[0] : "[\(listeners.joined(separator: ", "))]"
     }
@@ -120,7 +119,7 @@ extension TopSetting {
                 throw Refusal("\(shown(listener.text)) is listed twice.", line: value.line)
             }
             for certificate in listener.tls?.certificates ?? [] {
-                // Metrics and messages name it alone.
+                // Metrics and messages identify a certificate only by its name.
                 guard certificates.updateValue(certificate, forKey: certificate.name) ?? certificate == certificate
                 else {
                     throw Refusal(
@@ -134,7 +133,7 @@ extension TopSetting {
         return result
     }
 
-    /// Whether both cannot be listened on. Port 0 is another one each time.
+    /// Returns whether the two listeners conflict. Port 0 is a different port every time.
     private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
         switch (one, other) {
         case (.address(let one, _, _, _), .address(let other, _, _, _)): one == other && !one.hasSuffix(":0")
@@ -163,7 +162,7 @@ extension TopSetting {
             }
         }
         if let http2, let tls, http2 != tls.protocols.contains(.http2) {
-            // Without 'alpn', the default of TLS contradicts nothing.
+            // Without 'alpn', the TLS default contradicts nothing.
             guard !http2, !namesProtocols(entries) else {
                 throw Refusal("'http2' and 'alpn' contradict each other. Remove one of them.", line: line)
             }
@@ -186,13 +185,14 @@ extension TopSetting {
         }
     }
 
-    /// Whether the settings of TLS among the entries have `alpn`.
+    /// Returns whether the TLS settings among the entries include `alpn`.
     private static func namesProtocols(_ entries: [FileValue.Entry]) -> Bool {
         guard case .mapping(let settings, _)? = entries.first(where: { $0.key == "tls" })?.value else { return false }
         return settings.contains { $0.key == "alpn" }
     }
 
-    /// Reads a host and a port, and names its own line: it may be a member of a list.
+    /// Reads a host and port. A refusal includes its own line number, because the value may be in a
+    /// list.
     private static func address(_ value: FileValue) throws(Refusal) -> String {
         do throws(Refusal) {
             return try listen(value)
@@ -201,7 +201,7 @@ extension TopSetting {
         }
     }
 
-    /// Reads permissions in octal digits: `0660`.
+    /// Reads octal permissions: `0660`.
     private static func permissions(_ value: FileValue) throws(Refusal) -> UInt16 {
         let text = try value.text("permissions such as '0660'")
         guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x37).contains($0) }),

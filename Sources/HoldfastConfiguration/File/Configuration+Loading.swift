@@ -4,7 +4,7 @@ extension Configuration {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: the file. Paths in it are relative to its folder.
+    ///   - path: the file. Paths in the file are relative to its folder.
     ///   - environment: the variables in which `{env: NAME}` is looked up.
     /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
     public init(
@@ -14,7 +14,7 @@ extension Configuration {
         try self.init(contentsOf: path, environment: environment, looksUpValues: true)
     }
 
-    /// Reads a file for a tool that sends no requests. It does not look up values of fields in the
+    /// Reads a file for a tool that sends no requests. It does not look up field values in the
     /// environment or in files, so a missing value is not an error.
     package init(withoutValuesOf path: String) throws {
         try self.init(contentsOf: path, environment: [:], looksUpValues: false)
@@ -33,12 +33,12 @@ extension Configuration {
         try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
     }
 
-    /// Reads the text of a file. JSON is valid YAML, so it is accepted too.
+    /// Parses the text of a file. JSON is valid YAML, so it is also accepted.
     ///
     /// - Parameters:
-    ///   - yaml: the text, 16 MiB at most.
-    ///   - file: the name of the file in messages. Paths in the text are relative to its folder; to
-    ///     the current folder if it is `nil`.
+    ///   - yaml: the text, up to 16 MiB.
+    ///   - file: the name of the file in messages. Paths in the text are relative to its folder, or
+    ///     to the current folder if it is `nil`.
     ///   - environment: the variables in which `{env: NAME}` is looked up.
     /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
     public init(
@@ -65,7 +65,7 @@ extension Configuration {
         let checked = CheckedRules(reader.rules, skipped: reader.brokenRules, sources: sources)
         let findings = reader.findings + checked.findings
         guard findings.isEmpty else {
-            // Sorting is not stable, so findings on the same line are ordered by their place.
+            // Sorting is not stable, so findings on the same line are ordered by their offset.
             let sorted = findings.enumerated().sorted {
                 ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset)
             }
@@ -75,7 +75,7 @@ extension Configuration {
         rules = RuleSet(checked, lowest: routeRules())
     }
 
-    /// The folder of a file.
+    /// Returns the folder of a file.
     private static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,36 +1,37 @@
 extension Configuration {
-    /// `log`: the access log, which has a line for each request of a client.
+    /// `log`: the access log, which has a line for each client request.
     public struct Log: Sendable, Hashable {
-        /// The requests that are logged.
+        /// The requests to log.
         public enum Access: String, Sendable, Hashable, CaseIterable {
-            /// None.
+            /// Logs nothing.
             case off
-            /// Those that an operator looks for after an incident: a status of 400 and above, a
-            /// stale response, a refused or broken-off request, one slower than a second.
+            /// Logs the requests that an operator looks for after an incident: a status of 400 or
+            /// above, a stale response, a refused or interrupted request, or a duration of more
+            /// than a second.
             case notable
-            /// Every request.
+            /// Logs every request.
             case all
         }
 
-        /// How a line is written.
+        /// The format of a line.
         public enum Format: String, Sendable, Hashable, CaseIterable {
-            /// The combined log format of web servers, with the cache's part at its end.
+            /// The combined log format of web servers, followed by cache information.
             case combined
             /// A JSON object.
             case json
         }
 
-        /// How much of a query is logged.
+        /// The part of a query that is logged.
         public enum Query: String, Sendable, Hashable, CaseIterable {
-            /// The names of parameters; `*` stands for each value.
+            /// The names of parameters, with `*` for each value.
             case redacted
-            /// All of it.
+            /// The whole query.
             case full
         }
 
-        /// How much of a client's address is logged.
+        /// The part of a client's address that is logged.
         public enum Client: String, Sendable, Hashable, CaseIterable {
-            /// All of it.
+            /// The whole address.
             case full
             /// The first 24 bits of an IPv4 address, the first 48 of an IPv6 address.
             case masked
@@ -38,18 +39,18 @@ extension Configuration {
             case none
         }
 
-        /// `access`; `nil`: ``Access/notable``.
+        /// `access`. The default, `nil`, is ``Access/notable``.
         public var access: Access?
-        /// `format`; `nil`: ``Format/combined``.
+        /// `format`. The default, `nil`, is ``Format/combined``.
         public var format: Format?
         /// `to`: `stderr`, `stdout`, or the path of a file, relative to the configuration file.
-        /// `nil`: standard error.
+        /// `nil` is standard error.
         public var to: String?
-        /// `query`; `nil`: ``Query/redacted``.
+        /// `query`. The default, `nil`, is ``Query/redacted``.
         public var query: Query?
-        /// `client`; `nil`: ``Client/full``.
+        /// `client`. The default, `nil`, is ``Client/full``.
         public var client: Client?
-        /// The defaults.
+        /// Creates settings with the defaults.
         public init() {}
     }
 }
@@ -79,7 +80,7 @@ extension TopSetting {
         TopSetting(
             name,
             read: { (value, configuration) throws(Refusal) in
-                // YAML 1.1 reads 'off' as a truth value.
+                // YAML 1.1 reads 'off' as a boolean.
                 if value.isOff, let off = Word(rawValue: "off") {
                     configuration[keyPath: path] = off
                 } else {

@@ -1,95 +1,96 @@
 /// The settings of origins.
 extension Configuration {
-    /// A member of `origins`: how one origin is reached.
+    /// A member of `origins`: how to reach one origin.
     public struct Origin: Sendable, Hashable {
-        /// The origin, as `https://api.example.com`: scheme and authority, without the scheme's
-        /// port.
+        /// The origin, such as `https://api.example.com`: scheme and authority, without the
+        /// scheme's default port.
         public var url: String
         /// `ca`, `certificate`, `key`, `server-name`, `verify`
         public var tls = TLS()
-        /// `insecure`: connections without protection are allowed. See ``TLS/isVerified`` and
+        /// `insecure`: whether unprotected connections are allowed. See ``TLS/isVerified`` and
         /// ``mirrors``.
         public var isInsecure = false
-        /// `addresses`: hosts and ports that are connected to in place of the address of the
-        /// origin's name, in their order.
+        /// `addresses`: hosts and ports to connect to, in order, instead of resolving the origin's
+        /// name.
         public var addresses: [String] = []
-        /// `mirrors`: other servers with the same content, in their order, as absolute URLs.
+        /// `mirrors`: other servers with the same content, in order, as absolute URLs.
         public var mirrors: [String] = []
-        /// `credentials`: as a mirror, it gets requests with credentials, and the fields that rules
-        /// set. Otherwise it gets neither, because a mirror has another owner.
+        /// `credentials`: whether the origin, as a mirror, gets requests with credentials and the
+        /// fields that rules set. By default it gets neither, because a mirror belongs to another
+        /// owner.
         public var takesCredentials = false
-        /// `health`: `nil` if the origin's servers are not asked.
+        /// `health`: the health check. `nil` disables it.
         public var health: HealthCheck?
         /// `timeouts`
         public var timeouts = OriginTimeouts()
-        /// The line on which it begins; `nil` if it comes from no file.
+        /// The line on which it begins; `nil` if it is not from a file.
         public var line: Int?
 
-        /// An origin with the defaults.
+        /// Creates an origin with the defaults.
         public init(url: String) { self.url = url }
 
-        /// The most servers of each kind: addresses, and mirrors.
+        /// The maximum number of servers of each kind: addresses and mirrors.
         public static let serverLimit = 8
     }
 
-    /// The most members of `origins`.
+    /// The maximum number of members in `origins`.
     public static let originLimit = 64
 
-    /// Time limits on connections to an origin; `nil` for those of the top level, or the defaults.
+    /// Time limits for connections to an origin. `nil` uses the top-level limit or the default.
     public struct OriginTimeouts: Sendable, Hashable {
-        /// `connect`: to open a connection, TLS included.
+        /// `connect`: the time to open a connection, including TLS.
         public var connect: Duration?
-        /// `first-byte`: from the last byte sent to the first byte of a response.
+        /// `first-byte`: the time from the last byte sent to the first byte of a response.
         public var firstByte: Duration?
-        /// `send`: for the origin to read more of a request's content.
+        /// `send`: the time for the origin to read more of a request's content.
         public var send: Duration?
-        /// `receive`: between bytes of a response's content.
+        /// `receive`: the time between bytes of a response's content.
         public var receive: Duration?
-        /// `idle`: how long a connection is kept without a request.
+        /// `idle`: how long a connection without requests is kept.
         public var idle: Duration?
-        /// The defaults.
+        /// Creates settings with the defaults.
         public init() {}
     }
 }
 
 extension Configuration.Origin {
-    /// TLS towards an origin.
+    /// TLS for connections to an origin.
     public struct TLS: Sendable, Hashable {
-        /// `ca`: the path of a PEM file of trusted certificates. They replace the system's.
+        /// `ca`: the path of a PEM file with trusted certificates. They replace the system's.
         public var roots: String?
-        /// `certificate`: the path of a PEM file with the certificate that the origin gets, and
-        /// those that lead to its root.
+        /// `certificate`: the path of a PEM file with the certificate to present to the origin, and
+        /// its intermediate certificates.
         public var certificate: String?
-        /// `key`: the path of a PEM file with the private key of that certificate.
+        /// `key`: the path of a PEM file with the certificate's private key.
         public var key: String?
-        /// `server-name`: the name that is sent and that the origin's certificate must have. `nil`:
+        /// `server-name`: the name to send, which the origin's certificate must have. `nil` uses
         /// the origin's host.
         public var serverName: String?
         /// `verify`: whether the origin's certificate is verified.
         public var isVerified = true
-        /// The system's trusted certificates, and none of its own.
+        /// Creates settings with the system's trusted certificates and no client certificate.
         public init() {}
 
-        /// Whether it differs from the defaults.
+        /// Whether the settings differ from the defaults.
         package var isSet: Bool { self != Self() }
     }
 
-    /// `health`: a request that is sent to each server of an origin from time to time.
+    /// `health`: a request that is regularly sent to each server of an origin.
     public struct HealthCheck: Sendable, Hashable {
-        /// `path`: path and query, which replace those of other requests.
+        /// `path`: the path and query of these requests, used instead of those of client requests.
         public var path: String
-        /// `interval`: the time between two requests. 10 s
+        /// `interval`: the time between two requests. Default: 10 s
         public var interval = Duration.seconds(10)
-        /// `timeout`: the time for the head of the response. 2 s, or the interval if that is
-        /// shorter.
+        /// `timeout`: the time limit for the head of the response. Default: 2 s, or the interval if
+        /// it is shorter
         public var timeout = Duration.seconds(2)
-        /// `expect`: the statuses of a server in order. 200 to 399
+        /// `expect`: the statuses of a healthy server. Default: 200 to 399
         public var expected = 200...399
-        /// A check with the defaults.
+        /// Creates a check with the defaults.
         public init(path: String) { self.path = path }
     }
 
-    /// The protection that its settings take away, as sentences.
+    /// Sentences about protection that the origin's settings disable.
     public var warnings: [String] {
         var result: [String] = []
         if !tls.isVerified {
@@ -105,12 +106,12 @@ extension Configuration.Origin {
         return result
     }
 
-    /// The mirrors without TLS of an origin that has it.
+    /// The mirrors without TLS of an origin with TLS.
     var unprotectedMirrors: [String] {
         url.hasPrefix("https:") ? mirrors.filter { !$0.lowercased().hasPrefix("https:") } : []
     }
 
-    /// The same with other paths of files.
+    /// Returns a copy with its file paths mapped.
     func mapPaths(_ path: (String) -> String) -> Self {
         var result = self
         result.tls.roots = tls.roots.map(path)
@@ -121,9 +122,9 @@ extension Configuration.Origin {
 }
 
 extension Configuration {
-    /// The members of `origins`, with the paths at which their files can be read.
+    /// The members of `origins`, with file paths that can be opened.
     public var resolvedOrigins: [Origin] { origins.map { $0.mapPaths(besideFile) } }
 
-    /// Sentences about settings that take protection away.
+    /// Sentences about settings that disable protection.
     public var warnings: [String] { origins.flatMap(\.warnings) }
 }

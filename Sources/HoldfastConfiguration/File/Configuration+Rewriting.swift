@@ -1,22 +1,22 @@
 extension Configuration {
-    /// `rewrite` of a route: how a gateway replaces the URLs of origins in responses by those that
-    /// its clients request. Stored responses stay as the origin sent them.
+    /// `rewrite` of a route: how a gateway replaces origin URLs in responses with the URLs that its
+    /// clients request. Stored responses stay as the origin sent them.
     public struct Rewriting: Sendable, Hashable {
         /// `location`: whether references in fields are replaced: `Location`, `Content-Location`,
         /// `Link`, `Refresh`, the domain and path of cookies, and the token server of a `Bearer`
-        /// challenge. Default: they are
+        /// challenge. Default: `true`
         public var location = true
-        /// `bodies`: the media types of content in which URLs are replaced, in lower case, without
-        /// parameters; at most ``bodiesLimit``. Default: none
+        /// `bodies`: the media types of content in which URLs are replaced, in lower case and
+        /// without parameters; at most ``bodiesLimit``. Default: none
         public var bodies: [String] = []
 
-        /// The most media types of a route. 32
+        /// The maximum number of media types per route: 32.
         public static let bodiesLimit = 32
 
-        /// Nothing is replaced.
+        /// Settings that replace nothing.
         public static let none = Rewriting(location: false)
 
-        /// The defaults, with other values for what is named.
+        /// Creates settings with the defaults, except for the given values.
         public init(location: Bool = true, bodies: [String] = []) {
             self.location = location
             self.bodies = bodies
@@ -25,7 +25,7 @@ extension Configuration {
 }
 
 extension Readers {
-    /// `rewrite` of a route.
+    /// Reads `rewrite` of a route.
     static func rewriting(_ value: FileValue) throws(Refusal) -> Configuration.Rewriting {
         var result = Configuration.Rewriting()
         if case .text = value {
@@ -47,7 +47,7 @@ extension Readers {
         return result
     }
 
-    /// Media types without parameters, each once.
+    /// Reads media types without parameters, and removes duplicates.
     private static func mediaTypes(_ value: FileValue) throws(Refusal) -> [String] {
         var result: [String] = []
         for item in try value.list(of: "media types such as 'text/html'") {

@@ -2,17 +2,17 @@ import HTTPCache
 import HTTPCacheSemantics
 
 extension Configuration.Route {
-    /// The words that messages use for the route.
+    /// Returns how messages refer to the route.
     ///
-    /// - Parameter number: the route's number, from 1. It is used for routes that come from no
+    /// - Parameter number: the route's number, from 1. It is used for routes that are not from a
     ///   file.
     func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(self.number ?? number)" }
 
-    /// The part of a request's path (with its query) that follows the route's path. It is empty, or
-    /// begins with a slash or a question mark. `nil` if the route does not match.
+    /// Returns the part of a request's path (with its query) after the route's path. It is empty,
+    /// or begins with a slash or a question mark. Returns `nil` if the route does not match.
     ///
     /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway rejects dot
-    /// segments before it looks for a route.
+    /// segments before it selects a route.
     func rest(of path: String, host requested: String?) -> Substring? {
         if let host {
             guard let requested = requested?.lowercased() else { return nil }
@@ -22,8 +22,8 @@ extension Configuration.Route {
         return path.utf8.first == UInt8(ascii: "/") ? PathPrefix(self.path).rest(of: path) : nil
     }
 
-    /// Whether a route's host matches another route's host, or the host that a client requests. A
-    /// host without a port matches any port.
+    /// Returns whether a route's host matches another route's host, or the host that a client
+    /// requests. A host without a port matches any port.
     static func host(_ host: String, covers other: String) -> Bool {
         let mine = host.lowercased()
         let its = mine.hasPort ? other : other.withoutPort
@@ -45,10 +45,10 @@ extension String {
 }
 
 extension Configuration {
-    /// The route of a request: the first one whose host and path match.
+    /// Returns the route for a request: the first route whose host and path match.
     ///
     /// - Parameters:
-    ///   - host: the host that the client requests, with its port if it names one.
+    ///   - host: the host that the client requests, with its port if present.
     ///   - path: the request's path as received, with or without the query.
     /// - Returns: the route, and the rest of the path, which is appended to ``Route/origin``: it is
     ///   empty, or begins with a slash or a question mark.
@@ -59,7 +59,7 @@ extension Configuration {
         return nil
     }
 
-    /// The settings of the top level and the routes that contradict each other.
+    /// Returns findings for top-level settings and routes that contradict each other.
     ///
     /// - Parameter refused: the settings whose values could not be read.
     func contradictions(refused: Set<String> = []) -> [ConfigurationError.Finding] {
@@ -82,7 +82,7 @@ extension Configuration {
         }
         findings += controlContradictions()
         findings += originContradictions()
-        // Without its address, nothing can be said about the other settings of 'fleet'.
+        // Without the URL, the other 'fleet' settings cannot be checked.
         if !refused.contains("fleet.url") { findings += fleetContradictions() }
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
@@ -165,10 +165,10 @@ extension Configuration {
         }
     }
 
-    /// The routes' modes and fields with tags as rules, one for all targets of a route's origin.
-    /// They come after all other rules, so that the setting of a rule takes precedence.
+    /// Returns the routes' modes and tag fields as rules, one for all targets of a route's origin.
+    /// They come after all other rules, so that a rule's setting takes precedence.
     ///
-    /// As rules, they also apply to requests that come by no route, as those of a refresh do.
+    /// As rules, they also apply to requests that use no route, such as those of a refresh.
     func routeRules() -> [CompiledRules.Entry] {
         routes.enumerated().compactMap { index, route in
             guard route.mode != nil || !route.tagsFrom.isEmpty, let target = try? TargetURI(route.origin) else {
@@ -176,7 +176,7 @@ extension Configuration {
             }
             var path = target.path[...]
             while path.hasSuffix("/") { path.removeLast() }
-            // The target then holds the client's host instead of the origin's.
+            // The target then contains the client's host instead of the origin's.
             let authority: String
             if route.preservesHost {
                 authority = route.host.map { $0.hasPort ? $0 : "\($0):*" } ?? "**:*"

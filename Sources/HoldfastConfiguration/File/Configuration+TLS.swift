@@ -1,22 +1,24 @@
-/// TLS on a listener.
+/// TLS for listeners.
 extension Configuration {
-    /// `listen[].tls`: the certificates that clients of a listener get, and what is asked of them.
+    /// `listen[].tls`: the certificates presented to a listener's clients, and the requirements for
+    /// their own certificates.
     public struct TLS: Sendable, Hashable {
-        /// `certificates`: the first is for clients that name no host, or an unknown one.
+        /// `certificates`: the certificates. The first one is used for clients that send an unknown
+        /// host name or none.
         public var certificates: [Certificate]
-        /// `min`: the least version that clients may speak.
+        /// `min`: the minimum TLS version.
         public var minimum = Version.tls12
-        /// `alpn`: the protocols above TLS, the preferred one first. HTTP/1.1 is always among them.
+        /// `alpn`: the protocols over TLS, in order of preference. HTTP/1.1 is always included.
         public var protocols = ApplicationProtocol.allCases
-        /// `client`: certificates of clients. `nil`: none is asked for.
+        /// `client`: client certificates. `nil` does not request them.
         public var client: Client?
 
-        /// TLS 1.2 and later, without certificates of clients.
+        /// Creates settings for TLS 1.2 and later, without client certificates.
         public init(certificates: [Certificate]) {
             self.certificates = certificates
         }
 
-        /// The value as a file would hold it.
+        /// The value as written in a file.
         var text: String {
             var parts = ["certificates: [\(certificates.map(\.text).joined(separator: ", "))]"]
             if minimum != .tls12 { parts.append("min: \(minimum.rawValue)") }
@@ -30,17 +32,17 @@ extension Configuration {
 }
 
 extension Configuration.TLS {
-    /// The files of a certificate and its key. They are read again when they change.
+    /// The files of a certificate and its key. They are reloaded when they change.
     public struct Certificate: Sendable, Hashable {
         /// `name`: its name in metrics and messages.
         public var name: String
-        /// `chain`: the path of a PEM file, relative to the configuration file: the certificate,
-        /// then those that lead to its root.
+        /// `chain`: the path of a PEM file, relative to the configuration file, with the
+        /// certificate and its intermediate certificates.
         public var chain: String
-        /// `key`: the path of a PEM file with its private key.
+        /// `key`: the path of a PEM file with the certificate's private key.
         public var key: String
 
-        /// A certificate.
+        /// Creates a certificate.
         public init(name: String, chain: String, key: String) {
             self.name = name
             self.chain = chain
@@ -50,30 +52,30 @@ extension Configuration.TLS {
         var text: String { "{name: \(name), chain: \(chain), key: \(key)}" }
     }
 
-    /// A version of TLS.
+    /// A TLS version.
     public enum Version: String, Sendable, Hashable, CaseIterable {
-        /// RFC 5246
+        /// TLS 1.2. RFC 5246
         case tls12 = "1.2"
-        /// RFC 8446
+        /// TLS 1.3. RFC 8446
         case tls13 = "1.3"
     }
 
-    /// A protocol above TLS, by its name in the handshake. RFC 7301
+    /// A protocol over TLS, by its ALPN name. RFC 7301
     public enum ApplicationProtocol: String, Sendable, Hashable, CaseIterable {
-        /// RFC 9113
+        /// HTTP/2. RFC 9113
         case http2 = "h2"
-        /// RFC 9112
+        /// HTTP/1.1. RFC 9112
         case http11 = "http/1.1"
     }
 
-    /// Certificates of clients.
+    /// Settings for client certificates.
     public struct Client: Sendable, Hashable {
-        /// `ca`: the path of a PEM file with the roots of clients' certificates.
+        /// `ca`: the path of a PEM file with the trusted roots for client certificates.
         public var roots: String
-        /// `certificate`: whether clients without one may connect.
+        /// `certificate`: whether clients without a certificate may connect.
         public var demand: Demand
 
-        /// Certificates under these roots.
+        /// Creates settings with these roots.
         public init(roots: String, demand: Demand = .required) {
             self.roots = roots
             self.demand = demand
@@ -84,16 +86,16 @@ extension Configuration.TLS {
 
     /// Whether a client must have a certificate.
     public enum Demand: String, Sendable, Hashable, CaseIterable {
-        /// It must.
+        /// A certificate is required.
         case required
-        /// It may have none. One that is not valid is rejected.
+        /// A certificate is optional. An invalid certificate is rejected.
         case optional
     }
 
-    /// The most certificates of a listener.
+    /// The maximum number of certificates per listener.
     public static let certificateLimit = 64
 
-    /// The same with other paths.
+    /// Returns a copy with its paths mapped.
     func mapPaths(_ path: (String) -> String) -> Self {
         var result = self
         result.certificates = certificates.map {
@@ -104,7 +106,7 @@ extension Configuration.TLS {
     }
 }
 
-/// Reads the settings of TLS. Each refusal names its own line.
+/// Reads TLS settings. Each refusal includes its own line number.
 enum TLSReader {
     private static let keys = ["certificates", "min", "alpn", "client"]
     private static let certificateKeys = ["name", "chain", "key"]
@@ -177,7 +179,7 @@ enum TLSReader {
             let missing = certificateKeys.filter { parts[$0] == nil }.map { "'\($0)'" }
             throw Refusal("A certificate needs \(missing.joined(separator: " and ")).", line: value.line)
         }
-        // It is a label of metrics.
+        // The name is a metric label.
         guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"\\,{}".utf8.contains($0) })
         else {
             throw Refusal(

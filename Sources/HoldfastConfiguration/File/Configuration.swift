@@ -1,43 +1,43 @@
 public import HTTPCache
 
 /// The content of one configuration file, for the library, the gateway and the tools. Every part is
-/// optional: for `nil`, each of them uses its own default.
+/// optional; each of them uses its own default for `nil`.
 public struct Configuration: Sendable {
     /// Maps a host and a path that clients request to an origin.
     public struct Route: Sendable, Hashable {
-        /// The route's name in messages; `nil` if it is known by its number.
+        /// The route's name in messages; `nil` if it is identified by its number.
         public var name: String?
-        /// The host that clients request, with its port if they name one. `*.example.com` stands
-        /// for all hosts with one more label. `nil`: any host.
+        /// The host that clients request, with its port if they specify one. `*.example.com`
+        /// matches all hosts with one more label. `nil` matches any host.
         public var host: String?
-        /// The start of the request's path, up to a slash or the end. It is removed before the
-        /// request is sent. `/`: any path.
+        /// The prefix of the request's path, which must end at a slash or at the end of the path.
+        /// It is removed before the request is sent. `/` matches any path.
         public var path: String
-        /// An absolute URL. Its path is put before the rest of the request's path.
+        /// An absolute URL. Its path is prepended to the rest of the request's path.
         public var origin: String
-        /// Sends the client's `Host` to the origin, and makes it part of the key.
+        /// Whether the client's `Host` is sent to the origin and is part of the key.
         public var preservesHost: Bool
-        /// How much of the network requests on this route may use. The mode of a rule takes
+        /// The extent to which requests on this route may use the network. The mode of a rule takes
         /// precedence.
         public var mode: OfflineMode?
-        /// `unknown-fields`: how request fields that the gateway does not know are handled.
+        /// `unknown-fields`: how to handle request fields that the gateway does not know.
         public var unknownFields: FieldHandling?
-        /// `tags-from`: fields by which the origin tags its responses. Clients do not get them. The
-        /// `tags-from` of a rule takes precedence.
+        /// `tags-from`: the fields in which the origin tags its responses. They are not sent to
+        /// clients. The `tags-from` of a rule takes precedence.
         public var tagsFrom: [TagField] = []
-        /// `upgrades`: the protocols that clients may speak with the origin in place of HTTP, in
-        /// lower case.
+        /// `upgrades`: the protocols that clients may use with the origin instead of HTTP, in lower
+        /// case.
         public var upgrades: [String] = []
         /// `rewrite`: how responses are rewritten for the clients of a gateway.
         public var rewriting = Rewriting()
-        /// The line on which it begins; `nil` if it comes from no file.
+        /// The line on which it begins; `nil` if it is not from a file.
         public var line: Int?
-        /// The most protocols in ``upgrades``.
+        /// The maximum number of protocols in ``upgrades``.
         public static let upgradeLimit = 8
-        /// Its number in the file, from 1. Routes that could not be read are counted too.
+        /// The route's number in the file, from 1. Routes that could not be read are also counted.
         var number: Int?
 
-        /// A route.
+        /// Creates a route.
         public init(
             name: String? = nil,
             host: String? = nil,
@@ -61,111 +61,113 @@ public struct Configuration: Sendable {
     public struct Store: Sendable, Hashable {
         /// `path`: the store's folder, relative to the folder of the configuration file.
         public var path: String?
-        /// `budget`: bytes on disk.
+        /// `budget`: the maximum number of bytes on disk.
         public var budget: Int64?
-        /// `memory`: bytes in memory.
+        /// `memory`: the maximum number of bytes in memory.
         public var memory: Int?
-        /// `largest-resident-body`: the largest body that is kept in memory, in bytes.
+        /// `largest-resident-body`: the maximum size, in bytes, of a body that is kept in memory.
         public var maximumResidentBody: Int?
         /// `secure-delete`
         public var securelyDeletes: Bool?
-        /// `quotas.tags`: bytes on disk for each tag.
+        /// `quotas.tags`: the maximum number of bytes on disk for each tag.
         public var tagQuotas: [String: Int64] = [:]
-        /// `quotas.origins`: bytes on disk for each origin named.
+        /// `quotas.origins`: the maximum number of bytes on disk for each listed origin.
         public var originQuotas: [String: Int64] = [:]
-        /// `quotas.each-origin`: bytes on disk for each other origin.
+        /// `quotas.each-origin`: the maximum number of bytes on disk for each other origin.
         public var eachOriginQuota: Int64?
-        /// `variants-per-key`: the most responses to one URL that differ by `Vary`.
+        /// `variants-per-key`: the maximum number of responses to one URL that differ by `Vary`.
         public var variantsPerKey: Int?
-        /// `keep-offline-copies`: responses that can be served offline are evicted last, whenever
-        /// they were used.
+        /// `keep-offline-copies`: whether responses that can be served offline are evicted last,
+        /// regardless of their last use.
         public var keepsOfflineCopies: Bool?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
     /// `limits`
     public struct Limits: Sendable, Hashable {
-        /// `connections`: the most client connections at one time.
+        /// `connections`: the maximum number of concurrent client connections.
         public var connections: Int?
-        /// `connections-per-client`: the most connections of one IP address at one time; `nil` if
-        /// only `connections` limits them.
+        /// `connections-per-client`: the maximum number of concurrent connections from one IP
+        /// address. `nil` applies only the `connections` limit.
         public var connectionsPerClient: Int?
-        /// `request-body`: the most bytes of a request's content.
+        /// `request-body`: the maximum size of a request's content, in bytes.
         public var requestBody: Int64?
-        /// `upload-rate`: the bytes of a request's content that a client must send each second; 0
-        /// allows any rate.
+        /// `upload-rate`: the minimum rate, in bytes per second, at which a client must send a
+        /// request's content. 0 allows any rate.
         public var uploadRate: Int64?
         /// `in-flight-per-origin`
         public var inFlightPerOrigin: Int?
         /// `waiting-per-origin`
         public var waitingPerOrigin: Int?
-        /// `keyed-content`: the most bytes of content that can become part of a key.
+        /// `keyed-content`: the maximum size, in bytes, of content that can be part of a key.
         public var keyedContent: Int?
-        /// `request-head`: the most bytes of a request's head.
+        /// `request-head`: the maximum size of a request's head, in bytes.
         public var requestHead: Int?
-        /// `tunnels`: the most tunnels of other protocols at one time.
+        /// `tunnels`: the maximum number of concurrent tunnels for other protocols.
         public var tunnels: Int?
-        /// `response-memory`: bytes of stored content in memory for responses under way.
+        /// `response-memory`: the maximum number of bytes of stored content in memory for responses
+        /// in progress.
         public var responseMemory: Int?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
     /// `clients`
     public struct Clients: Sendable, Hashable {
-        /// `trusted`: proxies in front of the gateway, by their addresses.
+        /// `trusted`: the addresses of proxies in front of the gateway.
         public var trusted: [AddressRange] = []
-        /// `purgers`: clients that may purge with the method PURGE if they have a token, by their
-        /// addresses.
+        /// `purgers`: the addresses of clients that may purge with the method PURGE if they have a
+        /// token.
         public var purgers: [AddressRange] = []
-        /// `underscored-fields`: how request fields are handled whose names have a `_` or another
-        /// character than letters, digits and hyphens: ``FieldHandling/drop`` or
+        /// `underscored-fields`: how to handle request fields whose names contain `_` or any other
+        /// character except letters, digits and hyphens: ``FieldHandling/drop`` or
         /// ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?
-        /// `trace`: whether TRACE is forwarded. `nil`: it is rejected
+        /// `trace`: whether TRACE is forwarded. `nil` rejects it.
         public var forwardsTrace: Bool?
-        /// `cache-status`: which clients see more of `Cache-Status` than whether it was a hit.
+        /// `cache-status`: the clients that get the full `Cache-Status` field. Other clients see
+        /// only whether the response was a hit.
         public var cacheStatus: Audience?
-        /// `request-id`: whether each request has an `X-Request-Id`, which its origin, its client
-        /// and the access log get. `nil`: off
+        /// `request-id`: whether each request gets an `X-Request-Id`, which is passed to the
+        /// origin, the client and the access log. `nil` disables it.
         public var identifiesRequests: Bool?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
-    /// `health`: what clients of the gateway see of its health.
+    /// `health`: the health check for clients of the gateway.
     public struct Health: Sendable, Hashable {
-        /// `path`: the path on which they see it; `nil`: on none.
+        /// `path`: the path of the health check. `nil` disables it.
         public var path: String?
-        /// On none.
+        /// Creates settings without a path.
         public init() {}
     }
 
-    /// `metrics`: where Prometheus scrapes the gateway.
+    /// `metrics`: the address at which Prometheus scrapes the gateway.
     public struct Metrics: Sendable, Hashable {
-        /// `listen`: the host and port of this machine on which `/metrics` is served, and nothing
-        /// else. `nil`: on none.
+        /// `listen`: the host and port on this machine that serve only `/metrics`. `nil` disables
+        /// it.
         public var listen: String?
-        /// On none.
+        /// Creates settings without an address.
         public init() {}
 
         /// Whether clients on other machines can connect.
         package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
     }
 
-    /// How request fields are handled.
+    /// How to handle request fields.
     public enum FieldHandling: String, Sendable, Hashable, CaseIterable {
-        /// They are not forwarded.
+        /// Drops them.
         case drop
-        /// They are forwarded.
+        /// Forwards them.
         case pass
-        /// They are forwarded, and the request bypasses the store: its response is not stored, and
-        /// no stored response serves it.
+        /// Forwards them and bypasses the store: the response is not stored, and no stored response
+        /// serves the request.
         case bypass
     }
 
-    /// The clients that see something.
+    /// The clients that a piece of information is sent to.
     public enum Audience: String, Sendable, Hashable, CaseIterable {
         /// Every client.
         case everyone
@@ -173,31 +175,32 @@ public struct Configuration: Sendable {
         case trusted
     }
 
-    /// `control`: the control plane, through which operators steer a running gateway.
+    /// `control`: the control plane, which operators use to manage a running gateway.
     public struct Control: Sendable, Hashable {
-        /// `socket`: the path of its Unix socket. `nil`: in the folder of `RUNTIME_DIRECTORY`, else
-        /// in the store's folder.
+        /// `socket`: the path of the control plane's Unix socket. `nil` uses the
+        /// `RUNTIME_DIRECTORY` folder, or else the store's folder.
         public var socket: String?
-        /// `socket: off`: there is no control plane.
+        /// Whether `socket: off` disables the control plane.
         public var isOff = false
-        /// `listen`: the host and port on which it listens beside the socket. `nil`: on none.
+        /// `listen`: the host and port on which it listens in addition to the socket. `nil`
+        /// disables TCP.
         public var listen: String?
-        /// `tokens`: the secrets that open it there. If it is empty, one is made in the store's
-        /// folder.
+        /// `tokens`: the secrets for access over TCP. If the list is empty, a token is created in
+        /// the store's folder.
         public var tokens: [Token] = []
-        /// `hosts`: the hosts by which clients may name it there, beside that of `listen` and
-        /// `localhost`.
+        /// `hosts`: the host names that clients may use over TCP, in addition to the host in
+        /// `listen` and `localhost`.
         public var hosts: [String] = []
-        /// `insecure`: tokens may cross a network without TLS.
+        /// `insecure`: whether tokens may cross a network without TLS.
         public var isInsecure = false
-        /// The default.
+        /// Creates settings with the defaults.
         public init() {}
 
         /// Whether clients on other machines can connect.
         package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
     }
 
-    /// Whether clients on other machines can connect to an address, a host and a port.
+    /// Returns whether clients on other machines can connect to an address (a host and port).
     private static func isReachableFromOthers(_ listen: String?) -> Bool {
         guard let listen, let colon = listen.lastIndex(of: ":") else { return false }
         let written = listen[..<colon].lowercased()
@@ -205,16 +208,16 @@ public struct Configuration: Sendable {
         return host != "localhost" && host != "::1" && AddressRange("127.0.0.0/8")?.contains(host) != true
     }
 
-    /// A secret that opens the control plane on TCP.
+    /// A secret for access to the control plane over TCP.
     public struct Token: Sendable, Hashable {
-        /// `name`: its name in log and history.
+        /// `name`: the token's name in the log and the history.
         public var name: String
         /// `file`: the path of the file with the secret, relative to the configuration file.
         public var file: String
-        /// `scope`: the operations that it opens.
+        /// `scope`: the operations that the token allows.
         public var scope: Scope
 
-        /// A token.
+        /// Creates a token.
         public init(name: String, file: String, scope: Scope) {
             self.name = name
             self.file = file
@@ -222,35 +225,35 @@ public struct Configuration: Sendable {
         }
     }
 
-    /// The operations of the control plane that a token opens.
+    /// The operations of the control plane that a token allows.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
         /// Operations that change nothing.
         case read
-        /// Purges too.
+        /// Operations that change nothing, and purges.
         case purge
         /// Every operation.
         case operate
     }
 
-    /// How long each side may make no progress; `nil` for the gateway's default of 60 s.
+    /// The maximum time without progress, for each side. `nil` is the gateway's default of 60 s.
     public struct StallTimeouts: Sendable, Hashable {
-        /// `timeouts.client`: for a client that sends a request's content.
+        /// `timeouts.client`: the limit for a client that sends a request's content.
         public var client: Duration?
-        /// `timeouts.send`: for an origin that reads a request's content.
+        /// `timeouts.send`: the limit for an origin that reads a request's content.
         public var send: Duration?
-        /// `timeouts.receive`: for an origin that sends a response's content.
+        /// `timeouts.receive`: the limit for an origin that sends a response's content.
         public var receive: Duration?
-        /// `timeouts.tunnel`: for both sides of a tunnel together.
+        /// `timeouts.tunnel`: the limit for a tunnel. Data from either side counts as progress.
         public var tunnel: Duration?
-        /// The defaults.
+        /// Creates settings with the defaults.
         public init() {}
     }
 
-    /// `version`: the version of the format; 1.
+    /// `version`: the format version, which is 1.
     public static let version = 1
-    /// The file's path; `nil` for a configuration made in Swift.
+    /// The file's path; `nil` for a configuration created in Swift.
     public var file: String?
-    /// `listen`: where the gateway listens; empty for its default address.
+    /// `listen`: the gateway's listeners. If empty, the gateway uses its default address.
     public var listeners: [Listener] = []
     /// `threads`: the number of threads that serve connections.
     public var threads: Int?
@@ -260,23 +263,23 @@ public struct Configuration: Sendable {
     public var clients = Clients()
     /// `health`
     public var health = Health()
-    /// `metrics`: where Prometheus scrapes the gateway.
+    /// `metrics`: the address at which Prometheus scrapes the gateway.
     public var metrics = Metrics()
     /// `log`
     public var log = Log()
     /// `control`
     public var control = Control()
-    /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.
+    /// `timeouts.drain`: how long the gateway waits for in-flight exchanges when it stops.
     public var drainTimeout: Duration?
-    /// `drain.delay`: how long the gateway accepts connections after the first `SIGTERM`, and is
-    /// not ready, before it closes its listeners. Zero: not at all. `nil`: 5 s with
-    /// `control.listen`, else not at all.
+    /// `drain.delay`: how long the gateway, after the first `SIGTERM`, reports that it is not ready
+    /// but still accepts connections before it closes its listeners. Zero means no delay. `nil`
+    /// means 5 s with `control.listen` or `health.path`, otherwise no delay.
     public var drainDelay: Duration?
-    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: how long a transfer may make no
-    /// progress.
+    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: the maximum time without progress in
+    /// a transfer.
     public var stallTimeouts = StallTimeouts()
-    /// `timeouts.connect`, `timeouts.first-byte`, `timeouts.idle`: for every origin without limits
-    /// of its own.
+    /// `timeouts.connect`, `timeouts.first-byte`, `timeouts.idle`: the limits for every origin
+    /// without its own limits.
     public var originTimeouts = OriginTimeouts()
     /// `origins`, in the order of the file.
     public var origins: [Origin] = []
@@ -286,17 +289,17 @@ public struct Configuration: Sendable {
     public var fleet = Fleet()
     /// `limits`
     public var limits = Limits()
-    /// `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle` of the top level, and
-    /// the limits of origins. They apply to requests for which no rule decides.
+    /// The top-level `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle`, and
+    /// the limits for origins. They apply to requests for which no rule decides.
     public var options = EngineOptions()
-    /// `routes`, in the order in which they are tried: the first match is used.
+    /// `routes`, in the order of matching. The first match applies.
     public var routes: [Route] = []
     /// `rules`
     public var rules: RuleSet
-    /// The lines of the top level's settings, by their names in the file: `store.budget`.
+    /// The lines of the top-level settings, by their names in the file: `store.budget`.
     var lines: [String: Int] = [:]
 
-    /// The configuration of a file that holds nothing but its version.
+    /// Creates the configuration of a file that contains only its version.
     public init() {
         rules = .empty
     }

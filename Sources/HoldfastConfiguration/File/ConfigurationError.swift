@@ -1,19 +1,19 @@
-/// Everything that is wrong with a configuration, not only the first fault.
+/// Every fault in a configuration, not only the first.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// One fault.
     public struct Finding: Sendable, Hashable, Codable {
-        /// The file; `nil` for Swift values.
+        /// The file; `nil` for a configuration created in Swift.
         public var file: String?
-        /// The line, from 1; `nil` if no line is known.
+        /// The line, from 1; `nil` if it is unknown.
         public var line: Int?
-        /// The rule or the route: its name, or `rule 3`.
+        /// The name of the rule or route, or `rule 3`.
         public var subject: String?
         /// The setting's name in the file: `freshness.lifetime`.
         public var setting: String?
-        /// The fault, the value found, and the values allowed.
+        /// The fault, the actual value, and the allowed values.
         public var message: String
 
-        /// A finding.
+        /// Creates a finding.
         public init(
             file: String? = nil,
             line: Int? = nil,
@@ -32,7 +32,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// The findings in the order of their lines; never empty.
     public let findings: [Finding]
 
-    /// An error.
+    /// Creates an error.
     public init(_ findings: [Finding]) { self.findings = findings }
 
     /// One line for each finding.

@@ -1,22 +1,22 @@
 import Yams
 
-/// Reads YAML, and so JSON, into ``FileValue``.
+/// Parses YAML, and therefore JSON, into ``FileValue``.
 ///
-/// Bounded in depth and in the number of values after aliases are expanded: a small file can expand
-/// to a large document.
+/// It limits the depth and the number of values after aliases are expanded, because a small file
+/// can expand to a large document.
 struct Document {
-    /// The longest file, in bytes.
+    /// The maximum length of a file, in bytes.
     static let maximumLength = 16 << 20
-    /// The deepest nesting of lists and mappings.
+    /// The maximum nesting of lists and mappings.
     static let maximumDepth = 32
-    /// The most values and keys; each is counted as often as aliases repeat it.
+    /// The maximum number of values and keys. Each one counts every time an alias repeats it.
     static let maximumCount = 1_000_000
 
     private var count = 0
 
-    /// - Returns: `nil` for a file without any content.
+    /// - Returns: `nil` for a file without content.
     static func read(_ text: String) throws(Refusal) -> FileValue? {
-        // The parser does not accept a byte order mark, which some editors write. YAML 1.2 §5.2
+        // The parser rejects a byte order mark, which some editors write. YAML 1.2 §5.2
         let yaml = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         guard yaml.utf8.count <= maximumLength else {
             throw Refusal("The file has \(yaml.utf8.count) bytes. The limit is \(maximumLength).")
@@ -24,7 +24,8 @@ struct Document {
         try AliasScan.check(yaml)
         let node: Node?
         do {
-            // Without YAML's rules for types: the setting determines the type of its value.
+            // The resolver applies none of YAML's type rules: the setting determines the type of
+            // its value.
             node = try Parser(yaml: yaml, resolver: .basic, encoding: .utf8).singleRoot()
         } catch let error as YamlError {
             throw refusal(error, in: yaml)
@@ -70,8 +71,8 @@ struct Document {
         }
     }
 
-    /// The parser's error as a message. The error itself holds the file's content, so only its own
-    /// words are used.
+    /// Converts the parser's error to a message. The error itself contains the file's content, so
+    /// only its own words are used.
     private static func refusal(_ error: YamlError, in yaml: String) -> Refusal {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
@@ -99,7 +100,7 @@ struct Document {
         }
     }
 
-    /// Whether a character is at a line and column, both counted from 1.
+    /// Returns whether a character is at a line and column, both counted from 1.
     private static func hasCharacter(_ scalar: Unicode.Scalar, line: Int, column: Int, in yaml: String) -> Bool {
         guard line > 0, column > 0 else { return false }
         let lines = yaml.unicodeScalars.split(separator: "\n", maxSplits: line, omittingEmptySubsequences: false)

@@ -1,5 +1,6 @@
 extension EffectiveConfiguration: CustomStringConvertible {
-    /// A text for people: one line for each setting, with its line in the file, or `default`.
+    /// Text for people, with one line per setting: its value, and its line in the file or
+    /// `default`.
     public var description: String {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]
         lines += Self.rows(settings, indent: "  ")

@@ -1,27 +1,26 @@
 import HTTPCache
 import HTTPTypes
 
-/// Every setting of a configuration with its value, including defaults, for people and for
-/// programs.
+/// Every setting of a configuration with its value, including defaults, for people and programs.
 ///
-/// It holds no secrets. Values of fields that come from elsewhere are shown as `(from the
-/// environment: NAME)` or `(from the file: PATH)`.
+/// It contains no secrets. Field values from other sources are shown as `(from the environment:
+/// NAME)` or `(from the file: PATH)`.
 public struct EffectiveConfiguration: Sendable, Hashable, Codable {
     /// One setting.
     public struct Setting: Sendable, Hashable, Codable {
-        /// The name in a file: `store.budget`.
+        /// The setting's name in a file: `store.budget`.
         public var name: String
-        /// The value as a file would hold it; `nil` if there is neither a value nor a default.
+        /// The value as written in a file; `nil` if there is neither a value nor a default.
         public var value: String?
-        /// Whether the file does not set it, and its value is the default.
+        /// Whether the value is the default, because the file does not set it.
         public var isDefault: Bool
         /// The line that sets it.
         public var line: Int?
     }
 
-    /// One rule or route.
+    /// A rule, route or origin.
     public struct Part: Sendable, Hashable, Codable {
-        /// Its name, or `rule 3`.
+        /// The name, or `rule 3`.
         public var name: String
         /// The line on which it begins.
         public var line: Int?
@@ -35,15 +34,15 @@ public struct EffectiveConfiguration: Sendable, Hashable, Codable {
     public var file: String?
     /// See ``Configuration/version``.
     public var version: Int
-    /// The settings of the top level.
+    /// The top-level settings.
     public var settings: [Setting]
-    /// The routes in the order in which they are tried.
+    /// The routes, in the order of matching.
     public var routes: [Part]
-    /// The origins that have settings of their own; `nil` if none has.
+    /// The origins with their own settings; `nil` if there are none.
     public var origins: [Part]?
-    /// A sentence on which rule takes precedence.
+    /// A sentence that explains which rule takes precedence.
     public var precedence: String
-    /// The rules in their order.
+    /// The rules in order.
     public var rules: [Part]
 }
 

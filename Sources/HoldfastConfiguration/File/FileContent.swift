@@ -1,6 +1,6 @@
 import Foundation
 
-/// The bytes of a file, up to a limit.
+/// Reads the bytes of a file, up to a limit.
 enum FileContent {
     static func read(_ path: String, limit: Int) -> Result<[UInt8], Refusal> {
         var isFolder: ObjCBool = false
@@ -14,7 +14,8 @@ enum FileContent {
         defer { try? file.close() }
         var bytes: [UInt8] = []
         do {
-            // One byte more than is allowed: devices and pipes have no length to check first.
+            // Read one byte more than is allowed, because devices and pipes have no length to check
+            // first.
             while bytes.count <= limit, let data = try file.read(upToCount: limit + 1 - bytes.count), !data.isEmpty {
                 bytes += data
             }

@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// Reads a configuration from a document, and records a finding for each fault.
+/// Reads a configuration from a document and records a finding for each fault.
 struct FileReader {
     private let file: String?
     private(set) var findings: [ConfigurationError.Finding] = []
     private(set) var configuration = Configuration()
     private(set) var rules: [Rule] = []
-    /// Indices of rules that could not be read. They are not checked further, since their settings
-    /// may be incomplete.
+    /// The indices of rules that could not be read. They are not checked further, because their
+    /// settings may be incomplete.
     private(set) var brokenRules: Set<Int> = []
 
     init(_ document: FileValue, file: String?) {
@@ -22,7 +22,7 @@ struct FileReader {
         )
     }
 
-    /// Runs a closure, and records a refusal that it throws as a finding.
+    /// Runs a closure. If the closure throws a refusal, records it as a finding.
     private mutating func recordingRefusal<Result>(
         _ line: Int,
         _ subject: String? = nil,
@@ -154,7 +154,7 @@ extension FileReader {
                     }
                 }
             }
-            // A route that could not be read would only cause further findings.
+            // A route that could not be read would only cause more findings.
             if findings.count == before { configuration.routes.append(route) }
         }
     }
@@ -201,7 +201,7 @@ extension FileReader {
                 try OriginReader.read(setting, &origin)
             }
         }
-        // An origin that could not be read would only cause further findings.
+        // An origin that could not be read would only cause more findings.
         if findings.count == before { configuration.origins.append(origin) }
     }
 

@@ -1,6 +1,7 @@
 /// A value in a file, with its line. Aliases are expanded.
 indirect enum FileValue {
-    /// A text. `isPlain`: it has no quotes. An empty plain text means that there is no value.
+    /// A scalar. `isPlain` means that it has no quotes. An empty plain scalar means that there is
+    /// no value.
     case text(String, isPlain: Bool, line: Int)
     case list([FileValue], line: Int)
     case mapping([Entry], line: Int)
@@ -18,7 +19,7 @@ indirect enum FileValue {
         }
     }
 
-    /// The value for messages.
+    /// The value as shown in messages.
     var shown: String {
         switch self {
         case .text("", isPlain: true, _): "nothing"
@@ -28,7 +29,7 @@ indirect enum FileValue {
         }
     }
 
-    /// A text that is not empty.
+    /// Returns a string that is not empty.
     func text(_ expected: String = "a text") throws(Refusal) -> String {
         guard case .text(let text, _, _) = self, !text.isEmpty else {
             throw Refusal("Expected \(expected), not \(shown).", line: line)
@@ -36,7 +37,7 @@ indirect enum FileValue {
         return text
     }
 
-    /// A list, or one value in place of a list of one. The result is never empty.
+    /// Returns a list; a single value counts as a list of one. The result is never empty.
     func list(of expected: String) throws(Refusal) -> [FileValue] {
         switch self {
         case .list(let values, _) where !values.isEmpty: return values
@@ -54,7 +55,7 @@ indirect enum FileValue {
         return entries
     }
 
-    /// Whether it is `off`, in any of the spellings that YAML or JSON have for it.
+    /// Whether the value is `off`, in any YAML or JSON spelling.
     var isOff: Bool {
         guard case .text(let text, _, _) = self else { return false }
         return ["off", "false", "no"].contains(text.lowercased())
@@ -79,7 +80,7 @@ indirect enum FileValue {
         return number
     }
 
-    /// A number from 0 to 1.
+    /// Returns a number from 0 to 1.
     func share(of key: String? = nil) throws(Refusal) -> Double {
         guard case .text(let text, _, _) = self, let number = Double(text), (0...1).contains(number) else {
             let place = key.map { "'\($0)': " } ?? ""
@@ -88,7 +89,7 @@ indirect enum FileValue {
         return number
     }
 
-    /// The value that a list of known words has for this text.
+    /// Returns the value for this word in a list of known words.
     func word<Value>(_ known: [(String, Value)]) throws(Refusal) -> Value {
         if case .text(let text, _, _) = self, let value = known.first(where: { $0.0 == text })?.1 { return value }
         throw Refusal("Expected \(choice(known.map(\.0))), not \(shown).", line: line)

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
 extension Configuration {
-    /// The settings of `origins` that contradict each other, or have no effect.
+    /// Returns findings for `origins` settings that contradict each other or have no effect.
     func originContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         let routed = Set(routes.compactMap { (try? TargetURI($0.origin)).map(Self.name) })
@@ -18,7 +18,7 @@ extension Configuration {
                     )
                 )
             }
-            // Without routes, the command line names the origin.
+            // Without routes, the origin is given on the command line.
             if !routes.isEmpty, !routed.contains(origin.url), !mirrors.contains(origin.url) {
                 report(
                     nil,
@@ -78,7 +78,8 @@ extension Configuration.Origin {
         if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Remove it.") }
     }
 
-    /// Those that are set and not followed if it is another origin's mirror alone.
+    /// The settings that have a value but no effect if the origin is only a mirror of another
+    /// origin.
     fileprivate var settingsForRoutes: [String] {
         [("addresses", !addresses.isEmpty), ("mirrors", !mirrors.isEmpty), ("health", health != nil)]
             .filter(\.1).map(\.0)
@@ -111,7 +112,7 @@ extension Configuration.Origin {
 }
 
 extension Configuration.Origin {
-    /// The settings that a file has, for people and programs.
+    /// Returns the origin's settings, for people and programs.
     func effective(_ inherited: Configuration) -> EffectiveConfiguration.Part {
         func setting(_ name: String, _ value: String?, isSet: Bool? = nil) -> EffectiveConfiguration.Setting {
             EffectiveConfiguration.Setting(name: name, value: value, isDefault: !(isSet ?? (value != nil)), line: nil)
@@ -143,18 +144,18 @@ extension Configuration.Origin {
         return EffectiveConfiguration.Part(name: url, line: line, conditions: [], settings: settings)
     }
 
-    /// An address for a list, where a bracket begins another one.
+    /// Quotes an address for a list, where a bracket would begin another list.
     private static func quoted(_ address: String) -> String {
         address.hasPrefix("[") ? "\"\(address)\"" : address
     }
 
-    /// Whether there is another server to go to.
+    /// Whether the gateway can try another server.
     package var hasSeveralServers: Bool { max(1, addresses.count) + mirrors.count > 1 }
 }
 
 extension Configuration {
-    /// The time to open a connection to a server of an origin. It is short by default where another
-    /// server can be tried.
+    /// Returns the time limit for opening a connection to an origin's server. The default is short
+    /// if another server can be tried.
     package func connectTime(of origin: Origin) -> Duration {
         origin.timeouts.connect ?? originTimeouts.connect ?? (origin.hasSeveralServers ? .seconds(2) : .seconds(10))
     }

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Reads a member of `origins`. Each refusal names its own line.
+/// Reads a member of `origins`. Each refusal includes its own line number.
 enum OriginReader {
     static let keys = [
         "ca", "certificate", "key", "server-name", "verify", "insecure", "addresses", "mirrors", "credentials",
@@ -9,7 +9,7 @@ enum OriginReader {
     private static let timeoutKeys = ["connect", "first-byte", "send", "receive", "idle"]
     private static let healthKeys = ["path", "interval", "timeout", "expect"]
 
-    /// Reads the name of an origin, and writes it as metrics and logs have it.
+    /// Reads the name of an origin and returns it in the form that metrics and logs use.
     static func url(_ entry: FileValue.Entry) throws(Refusal) -> String {
         guard let target = try? TargetURI(entry.key), target.query == nil, !entry.key.contains("#") else {
             throw Refusal("\(shown(entry.key)) is not an origin such as 'https://api.example.com'.", line: entry.line)
@@ -59,7 +59,7 @@ enum OriginReader {
         return target.host
     }
 
-    /// Whether a host is an IP address.
+    /// Returns whether a host is an IP address.
     static func isAddress(_ host: String) -> Bool {
         host.hasPrefix("[") || AddressRange(host) != nil && host != "unix"
     }
@@ -130,7 +130,7 @@ enum OriginReader {
         return timeouts
     }
 
-    /// Reads a part of a setting. A refusal names the part: on one line there may be several.
+    /// Reads a part of a setting. A refusal names the part, because one line may contain several.
     private static func part<Result>(
         _ entry: FileValue.Entry,
         _ read: (FileValue) throws(Refusal) -> Result
@@ -142,7 +142,7 @@ enum OriginReader {
         }
     }
 
-    /// Reads a time limit, which is more than nothing.
+    /// Reads a time limit, which must be above zero.
     static func time(_ value: FileValue) throws(Refusal) -> Duration {
         let time = try Readers.duration(value)
         guard time > .zero else { throw Refusal("A timeout must be more than 0 s.", line: value.line) }

@@ -35,7 +35,7 @@ extension TopSetting {
         ),
     ]
 
-    /// The most tokens. Each request is compared with all of them.
+    /// The maximum number of tokens. Each request is compared with all of them.
     private static let maximumTokens = 100
     private static let tokenKeys = ["name", "file", "scope"]
 
@@ -77,7 +77,7 @@ extension TopSetting {
                 } catch {
                     throw Refusal("'scope': \(error.message)", line: error.line)
                 }
-            // This names the key alone: the value could be the token itself.
+            // Name only the key, because the value could be the token itself.
             default: throw Readers.unknown(entry, of: tokenKeys)
             }
         }

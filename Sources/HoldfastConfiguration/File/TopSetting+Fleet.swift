@@ -1,6 +1,6 @@
 import HTTPCache
 
-/// The settings of what the nodes of a fleet share.
+/// The settings for data that the nodes of a fleet share.
 extension TopSetting {
     static let fleet = [
         TopSetting(
@@ -106,7 +106,7 @@ extension TopSetting {
             },
             written: { $0.fleet.url == nil ? nil : $0.fleet.cutOff.rawValue }
         ),
-        // A heartbeat comes each second, and may be late.
+        // A heartbeat is sent every second and may be late.
         duration("fleet.lease", \.fleet.lease, least: .seconds(2)),
         TopSetting(
             "fleet.quorum",
@@ -153,7 +153,7 @@ extension TopSetting {
 
     private static func address(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("an address such as 'redis://cache.internal:6379', or 'off'")
-        // The rest may be a password, and is not repeated.
+        // The rest may be a password and is not repeated.
         guard schemes.contains(where: { text.lowercased().hasPrefix($0) }) else {
             throw Refusal(
                 "It must begin with 'redis://', 'redis+sentinel://' or 'redis+cluster://', or with 'rediss' for TLS. "

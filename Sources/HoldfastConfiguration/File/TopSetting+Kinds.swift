@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Settings of the same kind, and readers of settings that need more than one line.
+/// Settings of the same kind, and readers that need more than one line.
 extension TopSetting {
     static func size(
         _ name: String,
@@ -19,7 +19,7 @@ extension TopSetting {
         )
     }
 
-    /// A size of something in memory.
+    /// Creates a setting for a size in memory.
     static func count(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Int?> & Sendable,
@@ -61,7 +61,7 @@ extension TopSetting {
         )
     }
 
-    /// How long one side may make no progress. The default is 60 s.
+    /// Creates a setting for the maximum time without progress on one side. The default is 60 s.
     static func stall(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Duration?> & Sendable
@@ -75,7 +75,7 @@ extension TopSetting {
         )
     }
 
-    /// A time limit on connections to origins.
+    /// Creates a setting for a time limit on connections to origins.
     static func time(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Duration?> & Sendable,
@@ -108,11 +108,11 @@ extension TopSetting {
         )
     }
 
-    /// Reads a host and a port.
+    /// Reads a host and port.
     static func listen(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a host and a port such as '127.0.0.1:8080'")
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-            // Port 0 means any free port, and no URI can hold it.
+            // Port 0 means any free port, and a URI cannot contain it.
             (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil
         else { throw Refusal("\(value.shown) is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'.") }
         return text
@@ -128,7 +128,7 @@ extension TopSetting {
         return delay
     }
 
-    /// Reads a path that a request can have, byte for byte.
+    /// Reads a path that a request can contain, byte for byte.
     static func path(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a path such as '/healthz', or 'off'")
         guard text.utf8.count <= 128 else {

@@ -1,12 +1,12 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// One setting of a file's top level: its name, how it is read, and how its value is shown.
+/// A top-level setting: its name, how to read it, and how to show its value.
 struct TopSetting: Sendable {
-    /// The name in a file: `store.budget`.
+    /// The setting's name in a file: `store.budget`.
     let name: String
     let read: @Sendable (FileValue, inout Configuration) throws(Refusal) -> Void
-    /// The value as a file would hold it; `nil` if there is neither a value nor a default.
+    /// Returns the value as written in a file, or `nil` if there is neither a value nor a default.
     let written: @Sendable (Configuration) -> String?
 
     init(
@@ -19,7 +19,7 @@ struct TopSetting: Sendable {
         self.written = written
     }
 
-    /// The names of settings below each key that groups some: `budget` below `store`.
+    /// The names of the settings in each group: `budget` in `store`.
     static let groups: [String: [String]] = {
         var result: [String: [String]] = [:]
         for setting in all {
@@ -83,7 +83,7 @@ struct TopSetting: Sendable {
         TopSetting(
             "clients.request-id",
             read: { (value, configuration) throws(Refusal) in
-                // YAML 1.1 reads 'on' and 'off' as truth values.
+                // YAML 1.1 reads 'on' and 'off' as booleans.
                 let flag = try? value.flag()
                 configuration.clients.identifiesRequests =
                     if let flag { flag } else { try value.word([("on", true), ("off", false)]) }

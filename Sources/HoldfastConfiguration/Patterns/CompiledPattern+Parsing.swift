@@ -1,10 +1,10 @@
 import HTTPCacheSemantics
 
 extension CompiledPattern {
-    /// The longest pattern, in bytes.
+    /// The maximum length of a pattern, in bytes.
     static let maximumLength = 8192
 
-    /// - Throws: why the text is not a pattern, or can match no target.
+    /// - Throws: the reason why the text is not a valid pattern, or cannot match any target.
     init(_ pattern: URLPattern) throws(Refusal) {
         let text = pattern.text
         let bytes = Array(text.utf8)
@@ -79,7 +79,7 @@ extension CompiledPattern {
         }
         let host = bytes[..<end].map(\.lowercasedASCII)
         let isWild = host.contains(UInt8(ascii: "*"))
-        // A star must stand for characters that a host can hold.
+        // A star must represent characters that a host can contain.
         let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
         guard !host.isEmpty, !(isBracketed && isWild),
             (try? TargetURI("http://\(String(decoding: sample, as: UTF8.self))/")) != nil

@@ -1,4 +1,4 @@
-/// A ``URLPattern`` after parsing.
+/// A parsed ``URLPattern``.
 struct CompiledPattern: Sendable, Hashable {
     enum Port: Sendable, Hashable {
         case any
@@ -7,19 +7,19 @@ struct CompiledPattern: Sendable, Hashable {
         func covers(_ other: Port) -> Bool { self == .any || self == other }
     }
 
-    /// The ports of http targets that it matches; `nil`: it matches no http target.
+    /// The ports that match http targets; `nil` if no http target matches.
     let http: Port?
-    /// The ports of https targets that it matches; `nil`: it matches no https target.
+    /// The ports that match https targets; `nil` if no https target matches.
     let https: Port?
     let host: Glob
     let path: Glob
-    /// The pattern of the query; `nil`: any query, or none.
+    /// The pattern for the query. `nil` matches any query, or none.
     let query: Glob?
 
-    /// Whether it matches some paths only.
+    /// Whether the pattern matches only some paths.
     var hasPath: Bool { !path.covers(Self.everything.path) }
 
-    /// Whether it matches a target, apart from the query.
+    /// Returns whether the pattern matches a target, ignoring the query.
     func matchesBase(_ target: TargetParts) -> Bool {
         guard let port = target.isHTTPS ? https : http, port.covers(.number(target.port)) else { return false }
         return host.matches(target.host) && path.matches(target.path)
@@ -32,8 +32,8 @@ struct CompiledPattern: Sendable, Hashable {
 
     func matches(_ target: TargetParts) -> Bool { matchesBase(target) && matchesQuery(target) }
 
-    /// Whether it matches every target that another pattern matches. `false` if that cannot be
-    /// decided.
+    /// Returns whether the pattern matches every target that another pattern matches. Returns
+    /// `false` if this cannot be decided.
     func covers(_ other: CompiledPattern) -> Bool {
         func portsCover(_ mine: Port?, _ its: Port?) -> Bool {
             guard let its else { return true }

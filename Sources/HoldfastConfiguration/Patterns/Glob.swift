@@ -1,22 +1,21 @@
 /// A sequence of bytes and stars: one part of a ``URLPattern``.
 ///
-/// The time to match is bounded by the lengths of text and pattern, because there is no
-/// backtracking.
+/// Matching does not backtrack, so its time is bounded by the lengths of the text and the pattern.
 struct Glob: Sendable, Hashable {
     enum Token: Sendable, Hashable {
         case byte(UInt8)
-        /// `*`: any bytes but the separator.
+        /// `*`: any bytes except the separator.
         case one
         /// `**`: any bytes.
         case many
     }
 
-    /// The byte that ``Token/one`` does not match; `nil`: it matches all bytes.
+    /// The byte that ``Token/one`` does not match. With `nil`, it matches all bytes.
     let separator: UInt8?
     let tokens: [Token]
-    /// The bytes before the first star; all bytes if there is none.
+    /// The bytes before the first star, or all bytes if there is no star.
     let prefix: [UInt8]
-    /// The bytes after the last star; empty if there is none.
+    /// The bytes after the last star; empty if there is no star.
     let suffix: [UInt8]
     let hasStar: Bool
     private let middle: Middle
@@ -36,7 +35,7 @@ struct Glob: Sendable, Hashable {
                 tokens.append(.byte(byte))
                 continue
             }
-            // Two or more stars in a row match anything.
+            // Two or more consecutive stars match anything.
             if tokens.last == .one || tokens.last == .many {
                 tokens[tokens.count - 1] = .many
             } else {
@@ -66,12 +65,12 @@ struct Glob: Sendable, Hashable {
         tokens.compactMap { if case .byte(let byte) = $0 { byte } else { nil } }
     }
 
-    /// The literals after ``prefix``: every matching text contains them.
+    /// The literals after ``prefix``. Every matching text contains them.
     var literalsBehindStars: [[UInt8]] {
         tokens[prefix.count...].split { !$0.isByte }.map { Self.literal($0) }
     }
 
-    /// Whether it matches a whole text.
+    /// Returns whether the glob matches the whole text.
     func matches(_ text: [UInt8]) -> Bool {
         guard hasStar else { return text == prefix }
         guard text.count >= prefix.count + suffix.count, text.starts(with: prefix),
@@ -86,7 +85,8 @@ struct Glob: Sendable, Hashable {
         }
     }
 
-    /// Whether it matches every text that another glob matches. `false` if that cannot be decided.
+    /// Returns whether the glob matches every text that another glob matches. Returns `false` if
+    /// this cannot be decided.
     func covers(_ other: Glob) -> Bool {
         if tokens == other.tokens { return true }
         if !other.hasStar { return matches(other.prefix) }

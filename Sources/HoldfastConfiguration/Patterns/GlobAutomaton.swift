@@ -1,21 +1,21 @@
-/// A nondeterministic automaton for the middle of a ``Glob``. Its states are the places in the
-/// pattern that can have been reached, as bits; each byte of the text is one step.
+/// A nondeterministic automaton for the middle of a ``Glob``. Its states are the positions in the
+/// pattern that may have been reached, stored as bits; each byte of the text is one step.
 struct GlobAutomaton: Sendable, Hashable {
-    /// The number of tokens, which is the bit of the final state.
+    /// The number of tokens, which is also the bit of the final state.
     private let end: Int
     private let words: Int
     private let separator: UInt8?
-    /// For each byte the number of its masks in ``literals``, from 1. Bytes that are not in the
+    /// For each byte, the number of its masks in ``literals``, from 1. Bytes that are not in the
     /// pattern have 0.
     private let classes: [UInt8]
-    /// The places at which a byte of a class stands, `words` for each class.
+    /// The positions of each class of bytes, with `words` words per class.
     private let literals: [UInt64]
-    /// The places of stars that match any byte.
+    /// The positions of stars that match any byte.
     private let many: [UInt64]
-    /// The places of all stars.
+    /// The positions of all stars.
     private let stars: [UInt64]
 
-    /// - Parameter tokens: the tokens, without two stars in a row.
+    /// - Parameter tokens: the tokens, without consecutive stars.
     init(_ tokens: [Glob.Token], separator: UInt8?) {
         end = tokens.count
         words = tokens.count / 64 + 1
@@ -67,7 +67,7 @@ struct GlobAutomaton: Sendable, Hashable {
         return reached[end / 64] & (1 << UInt64(end % 64)) != 0
     }
 
-    /// A star can match no bytes at all.
+    /// Adds the positions after reached stars, because a star can match no bytes.
     private func skipStars(_ reached: inout [UInt64]) {
         var carried: UInt64 = 0
         for word in 0..<words {

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// A target as bytes, as patterns match it: path and query are in ``PathNormalForm``.
+/// A target as bytes, in the form that patterns match: path and query are in ``PathNormalForm``.
 struct TargetParts {
     var isHTTPS: Bool
     var host: [UInt8]

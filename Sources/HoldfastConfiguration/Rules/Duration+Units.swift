@@ -1,8 +1,8 @@
 extension Duration {
-    /// A duration in minutes.
+    /// Returns a duration in minutes.
     public static func minutes(_ count: some BinaryInteger) -> Duration { .seconds(count) * 60 }
-    /// A duration in hours.
+    /// Returns a duration in hours.
     public static func hours(_ count: some BinaryInteger) -> Duration { .seconds(count) * 3600 }
-    /// A duration in days of 24 hours.
+    /// Returns a duration in days of 24 hours.
     public static func days(_ count: some BinaryInteger) -> Duration { .seconds(count) * 86_400 }
 }

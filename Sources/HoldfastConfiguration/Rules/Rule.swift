@@ -1,9 +1,9 @@
 public import HTTPTypes
 
-/// Settings for some requests and the responses to them.
+/// Settings for some requests and their responses.
 ///
-/// Of several rules that match, the first one that has a setting decides it; each setting is
-/// decided by itself. So special rules stand before general ones.
+/// If several rules match, the first rule that has a setting decides that setting. Each setting is
+/// decided separately, so put specific rules before general rules.
 ///
 /// ```swift
 /// let rules = try RuleSet([
@@ -13,23 +13,23 @@ public import HTTPTypes
 /// ])
 /// ```
 public struct Rule: Sendable, Hashable {
-    /// The requests and responses that a rule applies to: those that meet all its conditions. A
-    /// rule without conditions applies to all.
+    /// The conditions of a rule. It applies to requests and responses that meet all of them. A rule
+    /// without conditions applies to everything.
     public struct Match: Sendable, Hashable {
-        /// Patterns for the target URI at the origin, of which one must match; see ``URLPattern``.
-        /// Empty: any target.
+        /// Patterns for the target URI at the origin; at least one must match. See ``URLPattern``.
+        /// An empty list matches any target.
         public var urls: [URLPattern]
-        /// Methods, of which one must be the request's. GET stands for HEAD as well, which has the
-        /// same key. Empty: any method.
+        /// Methods; the request must have one of them. GET also matches HEAD, which has the same
+        /// key. An empty list matches any method.
         public var methods: [HTTPRequest.Method]
-        /// Media types of the response, of which one must match: `image/png`, `image/*`. Empty:
-        /// any.
+        /// Media types of the response, such as `image/png` or `image/*`; at least one must match.
+        /// An empty list matches any type.
         ///
-        /// A rule with this condition can only have settings that take effect once there is a
-        /// response.
+        /// A rule with this condition can only have settings that take effect after the response
+        /// arrives.
         public var contentTypes: [String]
 
-        /// A match; without arguments it matches everything.
+        /// Creates conditions. Without arguments, they match everything.
         public init(urls: [URLPattern] = [], methods: [HTTPRequest.Method] = [], contentTypes: [String] = []) {
             self.urls = urls
             self.methods = methods
@@ -37,18 +37,18 @@ public struct Rule: Sendable, Hashable {
         }
     }
 
-    /// The place of a rule in a file, for messages and decisions. It does not change what the rule
-    /// does.
+    /// The location of a rule in a file, for messages and decisions. It does not affect what the
+    /// rule does.
     public struct Location: Sendable, Hashable {
         /// The file's path.
         public var file: String?
         /// The line on which the rule begins.
         public var line: Int
-        /// The lines of its settings by their names in the file (`freshness.lifetime`), and those
+        /// The lines of the rule's settings, by their names in the file (`freshness.lifetime`), and
         /// of `match.url`, `match.method` and `match.content-type`.
         public var settings: [String: Int]
 
-        /// A location.
+        /// Creates a location.
         public init(file: String? = nil, line: Int, settings: [String: Int] = [:]) {
             self.file = file
             self.line = line
@@ -56,16 +56,16 @@ public struct Rule: Sendable, Hashable {
         }
     }
 
-    /// The rule's name in messages; `nil` if it is known by its number.
+    /// The rule's name in messages; `nil` if it is identified by its number.
     public var name: String?
     /// The conditions of the rule. See ``Match-swift.struct``.
     public var match: Match
     /// The settings of the rule.
     public var settings: RuleSettings
-    /// The rule's place in its file; `nil` for a rule made in Swift.
+    /// The rule's location in its file; `nil` for a rule created in Swift.
     public var location: Location?
 
-    /// A rule.
+    /// Creates a rule.
     public init(
         _ name: String? = nil,
         matching match: Match = Match(),
@@ -78,7 +78,7 @@ public struct Rule: Sendable, Hashable {
         self.location = location
     }
 
-    /// A rule with the settings that `set` assigns.
+    /// Creates a rule with the settings that `set` assigns.
     public init(
         _ name: String? = nil,
         matching match: Match = Match(),

@@ -1,7 +1,7 @@
 import Foundation
 public import HTTPCache
 
-/// The settings of one rule for one request. They take precedence over the engine's rules
+/// The settings of one rule for a single request. They take precedence over the engine's rules
 /// (`CacheRequest.overrides`).
 ///
 /// ```swift
@@ -11,26 +11,26 @@ public import HTTPCache
 /// })
 /// ```
 ///
-/// Two overrides with the same settings and values are equal, so one may be made for each request.
-/// Making it once saves the check.
+/// Two overrides with the same settings and values are equal, so you may create one for each
+/// request. Creating it once avoids repeated checks.
 public struct RuleOverride: SettingsOverriding {
     /// The settings.
     public let settings: RuleSettings
     /// The name in explanations.
     public let name: String
-    /// The values may be secrets. They are shown nowhere.
+    /// The field values. They may be secrets and are never shown.
     private let values: FieldSources.Values
-    /// The hash of all settings and values. It is computed once, because each request asks for it.
+    /// The hash of all settings and values. It is computed once, because every request uses it.
     private let hash: Int
 
     /// - Parameters:
     ///   - settings: any settings that a rule can have.
-    ///   - name: the name in explanations, in place of a rule's name.
-    ///   - environment: the variables in which ``FieldValue/environment(_:)`` is looked up; `nil`:
-    ///     those of this process.
-    ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`:
-    ///     the current folder.
-    /// - Throws: ``ConfigurationError`` if settings contradict each other or are out of bounds, or
+    ///   - name: the name in explanations, instead of a rule's name.
+    ///   - environment: the variables in which ``FieldValue/environment(_:)`` is looked up; `nil`
+    ///     uses those of this process.
+    ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`
+    ///     uses the current folder.
+    /// - Throws: ``ConfigurationError`` if settings contradict each other or are out of range, or
     ///   if the value of a field is missing.
     public init(
         _ settings: RuleSettings,
@@ -72,22 +72,22 @@ public struct RuleOverride: SettingsOverriding {
         }
     }
 
-    /// Whether both have the same settings and values. Their names may differ.
+    /// Returns whether both have the same settings and values. Their names may differ.
     public static func == (left: Self, right: Self) -> Bool {
         left.hash == right.hash && left.settings == right.settings && left.values == right.values
     }
 
-    /// Hashes the settings and values, not the name.
+    /// Hashes the settings and values, but not the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension RuleOverride: CustomReflectable {
-    /// Its name and settings; the values of fields are not shown.
+    /// The name and settings, without field values.
     public var customMirror: Mirror { Mirror(self, children: ["name": name, "settings": settings]) }
 }
 
 extension RuleSettings {
-    /// Whether the value of a field comes from the environment.
+    /// Whether a field's value comes from the environment.
     fileprivate var readsEnvironment: Bool {
         [toOrigin.set, toClient.set].contains { fields in
             fields?.values.contains { if case .environment = $0 { true } else { false } } ?? false

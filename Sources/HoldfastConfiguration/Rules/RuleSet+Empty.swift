@@ -1,5 +1,5 @@
 extension RuleSet {
-    /// Whether there are no rules and no routes with a mode or with fields for tags, so that
-    /// requests need no lookup.
+    /// Whether there are no rules and no routes with a mode or tag fields, so that requests need no
+    /// lookup.
     public var isEmpty: Bool { compiled.entries.isEmpty }
 }

@@ -2,16 +2,16 @@ import Foundation
 public import HTTPCache
 public import HTTPTypes
 
-/// Rules, checked and compiled.
+/// Rules that have been checked and compiled.
 ///
-/// Rules from a file and rules made in Swift are treated alike. The rules of a request are
-/// remembered by its raw target, so a repeated request costs one lookup in a table of bounded size.
+/// Rules from a file and rules created in Swift are treated alike. The rules for a request are
+/// remembered by its raw target, so a repeated request costs one lookup in a table of limited size.
 public final class RuleSet: ExchangeRules {
-    /// The rules in their order.
+    /// The rules in order.
     public let rules: [Rule]
     let compiled: CompiledRules
 
-    /// No rules.
+    /// An empty rule set.
     public static let empty = RuleSet(rules: [], compiled: CompiledRules([], values: [:]))
 
     private init(rules: [Rule], compiled: CompiledRules) {
@@ -20,12 +20,12 @@ public final class RuleSet: ExchangeRules {
     }
 
     /// - Parameters:
-    ///   - rules: the rules in their order. Of those that match, the first one that has a setting
-    ///     decides it.
-    ///   - environment: the variables in which ``FieldValue/environment(_:)`` is looked up; `nil`:
-    ///     those of this process.
-    ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`:
-    ///     the current folder.
+    ///   - rules: the rules in order. If several match, the first one that has a setting decides
+    ///     that setting.
+    ///   - environment: the variables in which ``FieldValue/environment(_:)`` is looked up; `nil`
+    ///     uses those of this process.
+    ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`
+    ///     uses the current folder.
     /// - Throws: ``ConfigurationError`` if a rule contradicts itself or can never take effect, or
     ///   if the value of a field is missing.
     public convenience init(
@@ -48,11 +48,12 @@ public final class RuleSet: ExchangeRules {
         self.init(rules: checked.entries.map(\.rule), compiled: compiled)
     }
 
-    /// Returns these rules, followed by settings for all requests for which none of them decides.
+    /// Returns these rules, followed by settings for all requests for which none of the rules
+    /// decides.
     ///
     /// - Parameters:
     ///   - settings: the settings. They must not set fields.
-    ///   - name: the name in decisions; it is not among ``rules``.
+    ///   - name: the name in decisions. It is not in ``rules``.
     package func appending(_ settings: RuleSettings, named name: String) -> RuleSet {
         let last = CompiledRules.Entry(
             rule: Rule(name, settings: settings),
@@ -66,7 +67,8 @@ public final class RuleSet: ExchangeRules {
     /// See `ExchangeRules`.
     public func rules(for request: HTTPRequest) -> RequestRules { compiled.rules(for: request) }
 
-    /// The requests for which each of ``rules`` decided a setting, about: 0 if there was none.
+    /// For each of ``rules``, the approximate number of requests for which it decided a setting. It
+    /// is 0 only if there was no such request.
     package var uses: [Int64] { Array(compiled.uses().prefix(rules.count)) }
 
     /// See `ExchangeRules`.
@@ -79,6 +81,6 @@ public final class RuleSet: ExchangeRules {
 }
 
 extension RuleSet: CustomReflectable {
-    /// The rules. The compiled form holds the values of fields, and is not shown.
+    /// The rules only. The compiled form contains field values and is not shown.
     public var customMirror: Mirror { Mirror(self, children: ["rules": rules]) }
 }

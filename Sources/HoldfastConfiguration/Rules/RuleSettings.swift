@@ -13,114 +13,118 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Each setting is optional. If it is `nil`, the next matching rule decides it, and at last the
-/// engine's options and the response itself.
+/// Each setting is optional. If it is `nil`, the next matching rule decides it; if there is none,
+/// the engine's options and the response itself decide.
 public struct RuleSettings: Sendable, Hashable {
-    /// A setting that can be switched off.
+    /// A setting that can be disabled.
     public enum Switch<Value: Sendable & Hashable>: Sendable, Hashable {
-        /// Off.
+        /// The setting is disabled.
         case off
-        /// On, with a value.
+        /// The setting is enabled, with a value.
         case on(Value)
     }
 
-    /// `freshness`: how long responses are fresh. Whole seconds. RFC 9111 §4.2
+    /// `freshness`: how long responses are fresh, in whole seconds. RFC 9111 §4.2
     public struct Freshness: Sendable, Hashable {
-        /// `lifetime`: of responses with a status below 400, whatever they state.
+        /// `lifetime`: the lifetime of responses with a status below 400, whatever they state.
         public var lifetime: Duration?
-        /// `default`: of responses with a status below 400 that state no lifetime.
+        /// `default`: the lifetime of responses with a status below 400 that state no lifetime.
         public var `default`: Duration?
-        /// `errors`: of responses with a status of 400 or more.
+        /// `errors`: the lifetime of responses with a status of 400 or above.
         public var errors: Duration?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
-    /// A limit of time, or no limit.
+    /// A time limit, or no limit.
     public enum Budget: Sendable, Hashable {
         /// `unlimited`
         case unlimited
-        /// At most this long after the end of freshness. Whole seconds.
+        /// At most this long after freshness ends, in whole seconds.
         case limited(Duration)
     }
 
-    /// `stale`: how long responses may be used after the end of their freshness, and when. RFC 9111
+    /// `stale`: how long and when responses may be used after their freshness ends. RFC 9111
     /// §4.2.4, RFC 5861
     public struct Staleness: Sendable, Hashable {
-        /// `while-revalidate`: while they are revalidated in the background.
+        /// `while-revalidate`: the limit while they are revalidated in the background.
         public var whileRevalidate: Duration?
-        /// `unreachable`: when the origin is unreachable, and where a stored response is used as if
-        /// it were: in the mode `preferStored`.
+        /// `unreachable`: the limit while the origin is unreachable, and also in `preferStored`
+        /// mode, in which a stored response is used as if the origin were unreachable.
         public var unreachable: Budget?
-        /// `on-error`: when the origin responds with 500, 502, 503 or 504.
+        /// `on-error`: the limit when the origin responds with 500, 502, 503 or 504.
         public var onError: Budget?
-        /// `offline`: in the mode `offline`.
+        /// `offline`: the limit in `offline` mode.
         public var offline: Budget?
-        /// `ignore`: directives that do not forbid the uses above: `must-revalidate`,
-        /// `proxy-revalidate`, `no-cache`, `s-maxage`; `no-store`: such a response is then stored
-        /// for these uses only; and `invalidated`: a response that an unsafe method's success
-        /// invalidated. Each use that a directive forbids is logged.
+        /// `ignore`: the directives that do not forbid the uses above:
+        ///
+        /// - `must-revalidate`, `proxy-revalidate`, `no-cache` and `s-maxage`;
+        /// - `no-store`: such a response is then stored only for these uses;
+        /// - `invalidated`: a response that a successful unsafe request invalidated.
+        ///
+        /// Each use that a directive would forbid is logged.
         public var ignore: PolicyOverrides.Directives?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
-    /// `ignore`: parts of a message that are ignored.
+    /// `ignore`: the parts of a message that are ignored.
     public struct Ignoring: Sendable, Hashable {
-        /// `parameters`: they are sent, but are neither in the key nor in the store. A trailing `*`
-        /// stands for any ending.
+        /// `parameters`: parameters that are sent, but are neither in the key nor in the store. A
+        /// trailing `*` matches any ending.
         public var parameters: [String]?
         /// `fields`: request fields that are sent, but distinguish neither variants nor principals.
         public var fields: [HTTPField.Name]?
         /// `directives`: response directives that are ignored: `no-store`, `no-cache`, `private`,
         /// `must-revalidate`, `proxy-revalidate`, `s-maxage`.
         public var directives: PolicyOverrides.Directives?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
-    /// `normalize`: changes to a request before its key is computed and it is sent.
+    /// `normalize`: changes to a request before its key is computed and before it is sent.
     public struct Normalizing: Sendable, Hashable {
         /// `sort-parameters`
         public var sortsParameters: Bool?
-        /// `drop-parameters`: a trailing `*` stands for any ending, the word `tracking` for
-        /// ``trackingParameters``.
+        /// `drop-parameters`: parameters to remove. A trailing `*` matches any ending, and the word
+        /// `tracking` represents ``trackingParameters``.
         public var droppedParameters: [String]?
-        /// `accept-encoding`: all requests that mean the same are written in one way.
+        /// `accept-encoding`: whether equivalent `Accept-Encoding` fields are rewritten to one
+        /// spelling.
         public var acceptEncoding: Bool?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
-    /// `store`: which responses are stored, and for which principal.
+    /// `store`: the responses to store, and their principals.
     public struct Storing: Sendable, Hashable {
         /// `methods`: the methods whose responses are stored and served from the store.
         public var methods: [HTTPRequest.Method]?
         /// `statuses`: the statuses of responses that are stored.
         public var statuses: Set<Int>?
-        /// `largest`: the largest body that is stored, in bytes.
+        /// `largest`: the maximum size of a stored body, in bytes.
         public var largest: Int64?
-        /// `smallest`: the smallest body that is stored, in bytes.
+        /// `smallest`: the minimum size of a stored body, in bytes.
         public var smallest: Int64?
-        /// `content`: `any` or `graphql`: a POST's content is part of its key, and its response may
-        /// be stored.
+        /// `content`: `any` or `graphql`. A POST's content becomes part of its key, and its
+        /// response may be stored.
         public var content: ExchangeSettings.KeyedContent?
-        /// `per`: `{field: NAME}` or `{cookie: NAME}`: each principal has responses of its own.
+        /// `per`: `{field: NAME}` or `{cookie: NAME}`. Each principal has separate responses.
         public var principal: ExchangeSettings.PrincipalSource?
-        /// `pin`: the responses are never evicted.
+        /// `pin`: whether the responses are never evicted.
         public var pin: Bool?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
-    /// `to-origin`, `to-client`: fields that are set and removed.
+    /// `to-origin`, `to-client`: fields to set and remove.
     public struct Fields: Sendable, Hashable {
-        /// `set`: names and values. A value can come from the environment or from a file, and is
-        /// then never shown.
+        /// `set`: names and values. A value that comes from the environment or from a file is never
+        /// shown.
         public var set: [HTTPField.Name: FieldValue]?
         /// `remove`
         public var removed: [HTTPField.Name]?
-        /// Sets nothing.
+        /// Creates settings with no values.
         public init() {}
     }
 
@@ -128,52 +132,54 @@ public struct RuleSettings: Sendable, Hashable {
     public var freshness = Freshness()
     /// `stale`
     public var stale = Staleness()
-    /// `mode`: the service's mode limits it; `offline` overrides every other mode.
+    /// `mode`: the offline mode. The service's mode limits it; `offline` overrides every other
+    /// mode.
     public var mode: OfflineMode?
     /// `ignore`
     public var ignore = Ignoring()
     /// `normalize`
     public var normalize = Normalizing()
-    /// `tags`: added to the response's own cache groups.
+    /// `tags`: tags to add to the response's own cache groups.
     public var tags: [String]?
-    /// `tags-from`: fields of responses that name more tags. Clients do not get them.
+    /// `tags-from`: response fields that contain more tags. They are not sent to clients.
     public var tagsFrom: [TagField]?
     /// `store`
     public var store = Storing()
-    /// `fleet`: `false` keeps responses from the other nodes of a fleet, and theirs from here.
+    /// `fleet`: `false` does not share responses with the other nodes of a fleet, and does not use
+    /// theirs.
     public var fleet: Bool?
-    /// `bypass`: responses are neither stored nor served from the store.
+    /// `bypass`: whether responses are neither stored nor served from the store.
     public var bypass: Bool?
     /// `to-origin`
     public var toOrigin = Fields()
     /// `to-client`
     public var toClient = Fields()
-    /// `guard`: keeps a stored response if the new one looks wrong.
+    /// `guard`: keeps a stored response if the new response looks wrong.
     public var goodDataGuard: Switch<GoodDataGuard>?
-    /// `eager-refresh`: the share of its lifetime, 0 to 1, after which a response is revalidated in
-    /// the background.
+    /// `eager-refresh`: the fraction of its lifetime, from 0 to 1, after which a response is
+    /// revalidated in the background.
     public var eagerRefresh: Switch<Double>?
     /// `timeouts.soft`: how long a caller waits for the origin if a stored response could be
     /// served.
     public var softTimeout: Switch<Duration>?
-    /// `timeouts.hard`: how long an origin may take to send a response's head.
+    /// `timeouts.hard`: the time limit for an origin to send a response's head.
     public var hardTimeout: Switch<Duration>?
     /// `breaker`: `on` or `off`.
     public var usesBreaker: Bool?
 
-    /// Sets nothing.
+    /// Creates settings with no values.
     public init() {}
 
-    /// Only the settings that `set` assigns.
+    /// Creates settings with only the values that `set` assigns.
     public init(_ set: (inout RuleSettings) throws -> Void) rethrows {
         try set(&self)
     }
 
-    /// The word in `normalize.drop-parameters` that stands for ``trackingParameters``.
+    /// The word in `normalize.drop-parameters` that represents ``trackingParameters``.
     static let trackingWord = "tracking"
 
-    /// Parameters that state how a user came to a page and do not change it. The word `tracking`
-    /// stands for them in `normalize.drop-parameters`.
+    /// Parameters that record how a user reached a page and do not change the page. The word
+    /// `tracking` represents them in `normalize.drop-parameters`.
     public static let trackingParameters = [
         "utm_*", "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid",
         "igshid",
@@ -183,10 +189,10 @@ public struct RuleSettings: Sendable, Hashable {
 
 /// A field's value in a rule.
 public enum FieldValue: Sendable, Hashable {
-    /// The text itself. It is shown.
+    /// The literal value. It is shown.
     case literal(String)
     /// The value of an environment variable. It is never shown.
     case environment(String)
-    /// The content of a file, without the line break at its end. It is never shown.
+    /// The content of a file, without a trailing line break. It is never shown.
     case file(String)
 }

@@ -1,9 +1,13 @@
 /// A glob for target URIs.
 ///
-/// `*` matches any bytes but `/` (in a host: but `.`), `**` matches any bytes, and everything else
-/// matches itself. A pattern that begins with a slash matches any scheme, host and port. A pattern
-/// without `?` matches the path, whatever the query is. With `?` it also matches the query, in
-/// which `*` matches any bytes. RFC 3986 §3
+/// - `*` matches any bytes except `/` (in a host: except `.`).
+/// - `**` matches any bytes.
+/// - Everything else matches itself.
+/// - A pattern that begins with a slash matches any scheme, host and port.
+/// - A pattern without `?` matches the path, whatever the query is. With `?`, it also matches the
+///   query, in which `*` matches any bytes.
+///
+/// RFC 3986 §3
 ///
 /// ```
 /// https://api.example.com/catalogue/**       all below it
@@ -15,8 +19,8 @@ public struct URLPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The text of the pattern.
     public let text: String
 
-    /// A pattern. The text is checked when it becomes part of a ``RuleSet``.
+    /// Creates a pattern. It is checked when it becomes part of a ``RuleSet``.
     public init(_ text: String) { self.text = text }
-    /// A pattern.
+    /// Creates a pattern.
     public init(stringLiteral text: String) { self.text = text }
 }

@@ -1,25 +1,24 @@
 import Foundation
 import HTTPTypes
 
-/// The sources of field values that are not in the rules themselves: the environment, and files.
+/// Looks up field values that are not in the rules themselves, in the environment and in files.
 struct FieldSources {
-    /// The values by source. They are the secrets: they go into fields that are sent, and nowhere
-    /// else.
+    /// The values by source. They are secret, so they are used only in fields that are sent.
     typealias Values = [FieldValue: String]
 
     var environment: [String: String]
-    /// The folder to which paths of files are relative; `nil`: the current folder.
+    /// The folder to which file paths are relative; `nil` is the current folder.
     var folder: String?
-    /// `false`: no value is looked up and none can be missing, for tools that send no requests.
-    /// ``placeholder`` replaces each value.
+    /// Whether to look up values. `false` is for tools that send no requests: no value can be
+    /// missing, and ``placeholder`` replaces each value.
     var looksUp = true
 
     static let placeholder = "not-looked-up"
 
-    /// The longest value, in bytes. It must fit into a message's head.
+    /// The maximum length of a value, in bytes. It must fit into a message's head.
     static let longest = 16 << 10
 
-    /// Returns the value after checking it. No error message contains it.
+    /// Returns the value after checking it. No error message contains the value.
     func value(of source: FieldValue) throws(Refusal) -> String {
         let value: String
         let place: String

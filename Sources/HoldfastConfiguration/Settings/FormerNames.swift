@@ -1,20 +1,20 @@
-/// Names that settings had before the first release. A file with one of them is rejected, and the
-/// error gives the new name. There are no aliases.
+/// Names that settings had before the first release. A file with one of them is rejected with an
+/// error that gives the new name. There are no aliases.
 enum FormerNames {
-    /// The new names, by the old ones: of settings, and of groups of settings.
+    /// The new names of settings and groups, by their old names.
     static let settings = [
         "shared": "fleet", "stale.normal": "stale.unreachable", "stale.despite": "stale.ignore",
     ]
 
-    /// The new name of a setting; `nil` if the name was never in use.
+    /// Returns the new name of a setting, or `nil` if the name was never used.
     ///
     /// - Parameters:
-    ///   - name: as a file has it: `url` in a group, `shared.url` without one.
-    ///   - group: the group in which it stands.
+    ///   - name: the name as written in a file: `url` inside a group, `shared.url` outside a group.
+    ///   - group: the group that contains the name.
     static func newName(of name: String, in group: String? = nil) -> String? {
         let full = group.map { "\($0).\(name)" } ?? name
         if let new = settings[full] {
-            // In a group, a file has the last part alone.
+            // Inside a group, a file contains only the last part.
             guard let group, new.hasPrefix("\(group).") else { return new }
             return String(new.dropFirst(group.count + 1))
         }

@@ -1,4 +1,4 @@
-/// Reads and writes numbers with units. They are exact: a value that is not a whole number of the
+/// Reads and writes numbers with units. They are exact: a value that is not a whole multiple of the
 /// smallest unit is rejected.
 enum Quantity {
     private static let durationUnits: [(name: String, milliseconds: Int64)] = [
@@ -8,10 +8,11 @@ enum Quantity {
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("kB", 1000),
         ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]
-    /// A hundred years: longer than any sensible value, and short enough to be added to any time.
+    /// A hundred years: longer than any sensible value, and short enough to be added to any
+    /// timestamp.
     private static let longest: Int64 = 36_525 * 86_400_000
-    /// 1 PiB: larger than any disk, and small enough that sums of some sizes, and their products
-    /// with small numbers, fit.
+    /// 1 PiB: larger than any disk, and small enough that sums of several sizes, and their products
+    /// with small numbers, do not overflow.
     static let largest: Int64 = 1 << 50
 
     static func duration(_ text: String) throws(Refusal) -> Duration {
@@ -37,7 +38,7 @@ enum Quantity {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         if milliseconds == 0 { return "0 s" }
-        // Weeks are left out: '52 w' is hard to read as a year.
+        // Weeks are not used, because '52 w' is hard to recognize as a year.
         let unit = durationUnits.dropLast().last { milliseconds % $0.milliseconds == 0 } ?? durationUnits[0]
         return "\(milliseconds / unit.milliseconds) \(unit.name)"
     }
@@ -47,7 +48,7 @@ enum Quantity {
         return "\(bytes / unit.bytes) \(unit.name)"
     }
 
-    /// Digits, perhaps with a point, then a unit.
+    /// Reads digits, optionally with a decimal point, followed by a unit.
     private static func amount(
         _ text: String,
         _ known: [(name: String, factor: Int64)],

@@ -2,13 +2,13 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Readers of settings' values. ``Writers`` do the opposite.
+/// Reads the values of settings. ``Writers`` does the opposite.
 enum Readers {
     static func duration(_ value: FileValue) throws(Refusal) -> Duration {
         try Quantity.duration(value.text("a duration such as '5 m'"))
     }
 
-    /// A whole number of seconds, as in RFC 9111 §1.2.2.
+    /// Reads a whole number of seconds, as in RFC 9111 §1.2.2.
     static func seconds(_ value: FileValue) throws(Refusal) -> Duration {
         let duration = try duration(value)
         guard duration.components.attoseconds == 0 else {
@@ -77,7 +77,7 @@ enum Readers {
         return result
     }
 
-    /// Reads fields that name tags, each once.
+    /// Reads the fields that contain tags, and removes duplicates.
     static func tagFields(_ value: FileValue) throws(Refusal) -> [TagField] {
         let known = choice(TagField.allCases.map(\.rawValue))
         var result: [TagField] = []
@@ -108,8 +108,8 @@ enum Readers {
                     line: item.line
                 )
             }
-            // Through such a tunnel, requests would reach the origin that no route and no limit of
-            // the gateway has seen.
+            // Through such a tunnel, requests would reach the origin without passing the gateway's
+            // routes and limits.
             let kind = name.prefix { $0 != "/" }
             guard !["h2", "h2c", "h3", "http", "tls"].contains(kind) else {
                 throw Refusal(
@@ -130,7 +130,7 @@ enum Readers {
             guard let method = HTTPRequest.Method(try item.text("a method")) else {
                 throw Refusal("\(item.shown) is not a method.", line: item.line)
             }
-            // No request has such a method: methods are case-sensitive. RFC 9110 §9.1
+            // No request has such a method, because methods are case-sensitive. RFC 9110 §9.1
             let capitals = method.rawValue.uppercased()
             guard capitals == method.rawValue || !commonMethods.contains(capitals) else {
                 throw Refusal(
@@ -176,7 +176,7 @@ enum Readers {
         }
     }
 
-    /// Reads fields to set. No message contains a value: it may be a secret in the wrong place.
+    /// Reads the fields to set. No message contains a value, because it may be a misplaced secret.
     static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]
         for entry in try value.entries("names and values of fields") {
@@ -210,7 +210,7 @@ enum Readers {
         }
     }
 
-    /// - Parameter group: the group of settings in which the name stands.
+    /// - Parameter group: the group of settings that contains the name.
     static func unknown(_ entry: FileValue.Entry, of known: [String], in group: String? = nil) -> Refusal {
         if let name = FormerNames.newName(of: entry.key, in: group) {
             return Refusal("\(shown(entry.key)) was renamed. Write '\(name)'.", line: entry.line)

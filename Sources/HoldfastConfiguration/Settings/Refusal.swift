@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 
-/// Why a value was rejected. The code that catches it adds the setting's name.
+/// The reason why a value was rejected. The code that catches it adds the setting's name.
 struct Refusal: Error {
-    /// A sentence that names the value and states which values are allowed.
+    /// A sentence that contains the value and the allowed values.
     var message: String
     /// The line, if it differs from the setting's line.
     var line: Int?
@@ -13,8 +13,8 @@ struct Refusal: Error {
     }
 }
 
-/// A text from a file for a message: in quotes, without secrets in a URI, without control
-/// characters, and cut if it is long.
+/// Returns text from a file for a message: quoted, without control characters and secrets in URIs,
+/// and truncated if it is long.
 func shown(_ text: some StringProtocol) -> String { "'\(Redaction.uriText(String(text), limit: 100))'" }
 
 /// Joins words for a sentence: `a, b or c`.
@@ -23,15 +23,15 @@ func choice(_ words: [String]) -> String {
     return words.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// The known word nearest to an unknown one, if it is near enough to be a spelling error.
+/// Returns the known word closest to an unknown word, if it is close enough to be a spelling error.
 func nearest(to word: String, of known: [String]) -> String? {
     let limit = max(2, word.utf8.count / 3)
     return known.map { (word: $0, distance: editDistance(word, $0)) }.filter { $0.distance <= limit }
         .min { $0.distance < $1.distance }?.word
 }
 
-/// The number of insertions, removals and replacements that turn one word into the other. Words are
-/// cut at 64 bytes.
+/// Returns the number of insertions, deletions and substitutions that turn one word into the other.
+/// Words are truncated to 64 bytes.
 private func editDistance(_ first: String, _ second: String) -> Int {
     let from = Array(first.lowercased().utf8.prefix(64))
     let to = Array(second.lowercased().utf8.prefix(64))

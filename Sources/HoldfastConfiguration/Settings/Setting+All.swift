@@ -3,13 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Setting {
-    /// All settings of a rule, in the order in which they are shown.
+    /// All settings of a rule, in display order.
     static let all: [Setting] = freshness + staleness + keys + storing + fields + origins
 
-    /// The places in ``all`` by name.
+    /// The indices in ``all`` by name.
     static let places: [String: Int] = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1.name, $0) })
 
-    /// The names of settings below each key that groups some: `lifetime` below `freshness`.
+    /// The names of the settings in each group: `lifetime` in `freshness`.
     static let groups: [String: [String]] = {
         var result: [String: [String]] = [:]
         for setting in all {
@@ -28,8 +28,8 @@ extension Setting {
     private static let staleness = [
         seconds("stale.while-revalidate", \.stale.whileRevalidate) { $1.overrides.staleWhileRevalidate = $0 },
         budget("stale.unreachable", \.stale.unreachable) { $1.overrides.maximumStalenessUnreachable = $0 },
-        // `unlimited` differs from unset here: without a rule, a response that does not allow it
-        // may not be served in place of a 5xx. RFC 5861 §4
+        // Here, `unlimited` is different from unset: without a rule, a response that does not allow
+        // it may not be served in place of a 5xx. RFC 5861 §4
         budget("stale.on-error", \.stale.onError) { $1.overrides.staleIfError = $0 ?? .max },
         budget("stale.offline", \.stale.offline) { $1.overrides.maximumStalenessOffline = $0 },
         Setting(

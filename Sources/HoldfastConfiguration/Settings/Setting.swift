@@ -3,50 +3,53 @@ import HTTPTypes
 
 /// One setting of a rule: its name, how it is read and written, and what it does.
 ///
-/// A new setting touches these places, in this order:
+/// To add a setting, change these places in this order:
 ///
-/// 1. `ExchangeSettings` (module `HTTPCache`): a property whose default changes nothing. If RFC
-///    9111 defines what it changes (freshness, staleness, storing), the property belongs to
-///    `PolicyOverrides` (module `HTTPCacheSemantics`).
-/// 2. The code that obeys the property: `CachePolicy` reads `PolicyOverrides`, `PreparedRequest`
-///    what changes the key or the request, the exchange and the in-flight fetch everything else.
-/// 3. `HTTPCacheExplaining`: `holdfast explain` names the setting if it changes the key, a
-///    lifetime or what is served. `RuledResponse` applies it to responses stored before, for
-///    `holdfast rules`.
-/// 4. ``RuleSettings``: an optional property. Its comment begins with the setting's name in a file.
-/// 5. `Setting+All.swift`: the entry in ``all``, with name, phase, reader and writer. Decisions,
+/// 1. `ExchangeSettings` (module `HTTPCache`): add a property whose default changes nothing. If RFC
+///    9111 defines the behavior that it changes (freshness, staleness, storing), add it to
+///    `PolicyOverrides` (module `HTTPCacheSemantics`) instead.
+/// 2. The code that uses the property: `CachePolicy` reads `PolicyOverrides`, `PreparedRequest`
+///    handles changes to the key or the request, and the exchange and the in-flight fetch handle
+///    everything else.
+/// 3. `HTTPCacheExplaining`: `holdfast explain` mentions the setting if it changes the key, a
+///    lifetime or the served response. `RuledResponse` applies it to responses that were stored
+///    before, for `holdfast rules`.
+/// 4. ``RuleSettings``: add an optional property. Its comment begins with the setting's name in a
+///    file.
+/// 5. `Setting+All.swift`: add an entry to ``all`` with name, phase, reader and writer. Decisions,
 ///    ``RuleOverride`` and ``EffectiveConfiguration`` follow from it. ``SettingSet`` has room for
 ///    64.
 /// 6. ``Readers`` and ``Writers``: only for a new kind of value. `Setting+Kinds.swift` has the
-///    others.
-/// 7. ``RuleCheck``: the bounds for values made in Swift, and the settings that it contradicts. A
-///    setting about requests to the origin joins the list in `checkMode`.
-/// 8. `HoldfastConfiguration.docc/Settings.md`: a line with its name, effect and default.
-/// 9. Tests: `LoadingTests.whole`, which must hold every setting, and `everySettingIsRead`; a line
-///    for each message in `FindingTests`; its effect in `Tests/HTTPCacheTests/RulesTests.swift`.
+///    existing kinds.
+/// 7. ``RuleCheck``: check the range of values created in Swift, and the settings that contradict
+///    the new one. A setting for requests to the origin joins the list in `checkMode`.
+/// 8. `HoldfastConfiguration.docc/Settings.md`: add a line with name, effect and default.
+/// 9. Tests: `LoadingTests.whole`, which must contain every setting, and `everySettingIsRead`; a
+///    line for each message in `FindingTests`; the effect in
+///    `Tests/HTTPCacheTests/RulesTests.swift`.
 ///
-/// A setting of the top level instead has a property in ``Configuration``, an entry in
-/// `TopSetting.swift`, a row in `Settings.md`, and is copied to where it takes effect by
-/// `GatewayConfiguration+File.swift` (gateway) or the code that opens the store and the engine.
+/// A top-level setting instead has a property in ``Configuration``, an entry in `TopSetting.swift`
+/// and a row in `Settings.md`. `GatewayConfiguration+File.swift` (gateway), or the code that opens
+/// the store and the engine, copies it to where it takes effect.
 struct Setting: Sendable {
-    /// When a setting takes effect.
+    /// The time at which a setting takes effect.
     enum Phase: Sendable {
-        /// Before there is a response, so it cannot depend on one.
+        /// Before the response arrives, so it cannot depend on the response.
         case request
-        /// Once there is a response.
+        /// After the response arrives.
         case response
     }
 
-    /// The name in a file: `freshness.lifetime`.
+    /// The setting's name in a file: `freshness.lifetime`.
     let name: String
     let phase: Phase
-    /// Whether it has an effect on requests that bypass the store.
+    /// Whether the setting has an effect on requests that bypass the store.
     let worksWithBypass: Bool
     let isSet: @Sendable (RuleSettings) -> Bool
     let read: @Sendable (FileValue, inout RuleSettings) throws(Refusal) -> Void
-    /// The value as a file would hold it, without secrets; `nil` if it is not set.
+    /// Returns the value as written in a file, without secrets, or `nil` if it is not set.
     let written: @Sendable (RuleSettings) -> String?
-    /// Copies the setting, if it is set, into the settings of an exchange.
+    /// Copies the setting, if set, to the settings of an exchange.
     let apply: @Sendable (RuleSettings, FieldSources.Values, inout ExchangeSettings) -> Void
 
     init<Value: Sendable>(
@@ -69,7 +72,7 @@ struct Setting: Sendable {
         }
     }
 
-    /// A setting that needs no looked-up value of a field.
+    /// Creates a setting that needs no looked-up field value.
     init<Value: Sendable>(
         _ name: String,
         _ phase: Phase,
@@ -91,11 +94,11 @@ struct Setting: Sendable {
     }
 }
 
-/// A set of settings as bits, in the order of ``Setting/all``. There can be 64 settings.
+/// A set of settings as bits, in the order of ``Setting/all``. There can be up to 64 settings.
 struct SettingSet: OptionSet, Sendable, Hashable {
     let rawValue: UInt64
 
-    /// The settings that a rule has.
+    /// Creates the set of settings that a rule has.
     init(of settings: RuleSettings) {
         var bits: UInt64 = 0
         for (index, setting) in Setting.all.enumerated() where setting.isSet(settings) { bits |= 1 << UInt64(index) }
@@ -104,7 +107,7 @@ struct SettingSet: OptionSet, Sendable, Hashable {
 
     init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Their places in ``Setting/all``.
+    /// The indices of the settings in ``Setting/all``.
     var indices: some Sequence<Int> {
         sequence(state: rawValue) { rest -> Int? in
             guard rest != 0 else { return nil }

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Writes values for people: as in a file, and without secrets.
+/// Writes values for people, as in a file but without secrets.
 enum Writers {
     static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
 
@@ -53,8 +53,7 @@ enum Writers {
 
     private static func value(_ value: FieldValue, of name: HTTPField.Name) -> String {
         switch value {
-        // A rule with a literal secret is rejected. Its value is hidden in messages about the rule,
-        // too.
+        // A rule with a literal secret is rejected. Messages about the rule also hide its value.
         case .literal(let text): FieldRules.isSecretByName(name) ? Redaction.placeholder : Redaction.uriText(text)
         case .environment(let variable): "(from the environment: \(variable))"
         case .file(let path): "(from the file: \(path))"

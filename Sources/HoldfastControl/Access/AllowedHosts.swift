@@ -1,14 +1,15 @@
-/// The hosts by which clients may name a control plane. A rebound name is none of them.
+/// The host names that clients may use for a control plane. A rebound DNS name is not among them.
 struct AllowedHosts: Sendable {
-    /// In lower case. A host without a port stands for all ports.
+    /// Lowercase. A host without a port matches every port.
     private let hosts: Set<String>
 
-    /// - Parameter hosts: beside `localhost`; with or without a port, an IPv6 address in brackets.
+    /// - Parameter hosts: allowed in addition to `localhost`, with or without a port. IPv6
+    ///   addresses are in brackets.
     init(_ hosts: [String] = []) {
         self.init(only: hosts + ["localhost"])
     }
 
-    /// - Parameter hosts: those alone.
+    /// - Parameter hosts: the only hosts allowed.
     init(only hosts: [String]) {
         self.hosts = Set(hosts.map { $0.lowercased() })
     }
@@ -16,12 +17,12 @@ struct AllowedHosts: Sendable {
     func contains(_ host: String) -> Bool {
         let host = host.lowercased()
         if hosts.contains(host) { return true }
-        // The colon behind an IPv6 address, not one in it.
+        // The colon after an IPv6 address, not one inside it.
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return false }
         let port = host[host.index(after: colon)...]
         return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && hosts.contains(String(host[..<colon]))
     }
 
-    /// For messages.
+    /// The hosts as error messages list them.
     var shown: String { hosts.sorted().map { "'\(ControlProblem.shown($0))'" }.joined(separator: ", ") }
 }

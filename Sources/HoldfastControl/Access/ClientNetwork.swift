@@ -6,11 +6,12 @@
     import Darwin
 #endif
 
-/// A client of the control plane, as far as its address tells: what limits count as one client.
+/// Identifies a client of the control plane by its address. Limits count per network.
 ///
-/// It is the network of an IPv6 address, since a client has 2⁶⁴ of them, and else the address. An
-/// IPv4 address in IPv6 notation (`::ffff:192.0.2.7`) is the IPv4 address: a listener for both
-/// versions has clients of IPv4 in that notation. All clients of a Unix socket are one.
+/// An IPv6 client counts by its /64 network, because it has 2⁶⁴ addresses. An IPv4 client counts by
+/// its address. An IPv4-mapped address (`::ffff:192.0.2.7`) counts as the IPv4 address, because a
+/// listener for both versions sees IPv4 clients in that form. All clients of a Unix socket count as
+/// one.
 struct ClientNetwork: Sendable, Hashable {
     private let name: String
 

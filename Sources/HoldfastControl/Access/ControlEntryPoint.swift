@@ -2,16 +2,16 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The way by which requests come to the control plane. It decides who a client is.
+/// How a request reaches the control plane. It decides who the client is.
 enum ControlEntryPoint: Sendable {
-    /// The Unix socket: the permissions of its file decide, and no token is needed.
+    /// The Unix socket. File permissions decide, and no token is needed.
     case socket
-    /// A port: a token decides.
+    /// A port. A token decides.
     case network(NetworkEntryPoint)
-    /// A port of this machine, on which there are metrics alone: no token is needed.
+    /// A port of this machine that serves only metrics. No token is needed.
     case metrics(BrowserGuard)
 
-    /// Checks a request before anything of it is looked at.
+    /// Checks a request before anything else reads it.
     ///
     /// - Throws: ``ControlProblem``, ``TokenVerifier/Wait``
     func admit(_ head: HTTPRequest, from channel: any Channel) async throws -> ControlClient {
@@ -40,8 +40,8 @@ extension ControlEntryPoint {
         }
     }
 
-    /// Whether a request with these credentials is opened, so that its connection keeps its permit.
-    /// A wrong token is not a failed attempt: the request itself is judged later.
+    /// Whether these credentials open a request, so its connection keeps its permit. A wrong token
+    /// is not counted as a failed attempt here; the request itself is checked later.
     ///
     /// - Parameter credentials: the values of the request's `Authorization` fields.
     func opens(presenting credentials: [String]) -> Bool {
@@ -54,7 +54,7 @@ extension ControlEntryPoint {
 
     private static let socketGuard = BrowserGuard(hosts: AllowedHosts(), permitsOwnOrigin: false)
 
-    /// Begins a page's session.
+    /// Starts a session for a page.
     ///
     /// - Throws: ``ControlProblem``
     func beginSession(_ code: String) throws(ControlProblem) -> PageSessions.Session {
@@ -68,21 +68,21 @@ extension ControlEntryPoint {
         return try entryPoint.beginSession(code)
     }
 
-    /// Whether a client that was admitted still has its token.
+    /// Whether an admitted client's token is still valid.
     func stillAdmits(_ head: HTTPRequest) -> Bool {
         guard case .network = self else { return true }
         return opens(presenting: head.headerFields[values: .authorization])
     }
 
-    /// The end of the session whose token a request presents; `nil` if there is none.
+    /// When the session of a request's token ends; `nil` if the token has no session.
     func sessionEnd(presenting credentials: [String]) -> Timestamp? {
         guard case .network(let entryPoint) = self, let text = TokenVerifier.bearer(in: credentials) else { return nil }
         return entryPoint.sessions.end(ofToken: text)
     }
 
-    /// Ends the session whose token a request presents.
+    /// Ends the session of a request's token.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a session.
     func endSession(presenting credentials: [String]) -> Bool {
         guard case .network(let entryPoint) = self, let text = TokenVerifier.bearer(in: credentials) else {
             return false
@@ -112,7 +112,7 @@ struct NetworkEntryPoint: Sendable {
         return try tokens.client(presenting: head.headerFields[values: .authorization], from: address, or: sessions)
     }
 
-    /// Begins a page's session.
+    /// Starts a session for a page.
     func beginSession(_ code: String) throws(ControlProblem) -> PageSessions.Session {
         try sessions.session(for: code)
     }

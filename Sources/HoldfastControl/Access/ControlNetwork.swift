@@ -9,24 +9,24 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A control plane's address on the network: it is for clients with a token.
+/// A network address of the control plane, for clients with a token.
 public struct ControlNetwork: Sendable {
     /// A name or an IP address, without brackets.
     public var host: String
     /// The port; 0 for any free one.
     public var port: Int
-    /// The tokens that open it.
+    /// The tokens it accepts.
     public var tokens: TokenVerifier
-    /// The hosts by which clients may name it, beside `host` and `localhost`.
+    /// Host names that clients may use in addition to `host` and `localhost`.
     public var hosts: [String]
 
-    /// Why an address cannot be listened on.
+    /// An address cannot be listened on.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Sentences that name the address, the reason and the next step.
+        /// Names the address, the reason and the next step.
         public let description: String
     }
 
-    /// An address.
+    /// Creates an address.
     public init(host: String, port: Int, tokens: TokenVerifier, hosts: [String] = []) {
         self.host = host
         self.port = port
@@ -34,32 +34,32 @@ public struct ControlNetwork: Sendable {
         self.hosts = hosts
     }
 
-    /// The hosts that a request may name. The address that stands for all addresses is none: pages
-    /// reach this machine by it.
+    /// The hosts that a request may name. The wildcard address is left out, because pages can reach
+    /// this machine through it.
     var allowedHosts: AllowedHosts {
         let written = host.contains(":") ? "[\(host)]" : host
         return AllowedHosts(["0.0.0.0", "[::]"].contains(written) ? hosts : hosts + [written])
     }
 
-    /// The hosts at which a proxy may serve the page by TLS: those that an operator named.
+    /// The hosts at which a proxy may serve the page over TLS: those that the operator named.
     var proxiedHosts: AllowedHosts { AllowedHosts(only: hosts) }
 
-    /// The URL at which a browser finds the page. The address that stands for all addresses is
-    /// none: a further host is, or this machine.
+    /// The URL at which a browser finds the page. If the host is the wildcard address, the URL uses
+    /// the first additional host, or `localhost` if there is none.
     func pageURL(port: Int) -> String {
         guard ["0.0.0.0", "::"].contains(host) else { return ControlServer.url(host, port) }
         let name = hosts.first ?? "localhost"
         return "http://\(name)" + (name.hasPort ? "" : ":\(port)")
     }
 
-    /// Listens for a moment, so that an error shows before clients are served.
+    /// Listens for a moment, so that an error shows up before clients are served.
     ///
     /// - Throws: ``Refusal``
     public func check(on group: any EventLoopGroup) async throws {
         try await Self.check(host, port, of: "control.listen", on: group)
     }
 
-    /// - Parameter setting: the one that names the address.
+    /// - Parameter setting: the setting that names the address.
     fileprivate static func check(
         _ host: String,
         _ port: Int,
@@ -83,15 +83,15 @@ public struct ControlNetwork: Sendable {
     }
 }
 
-/// An address of this machine on which a control plane serves its metrics, and nothing else: to all
-/// clients, without a token.
+/// An address of this machine where a control plane serves only metrics, to all clients and without
+/// a token.
 public struct MetricsAddress: Sendable {
     /// A name or an IP address that only this machine reaches, without brackets.
     public var host: String
     /// The port; 0 for any free one.
     public var port: Int
 
-    /// An address.
+    /// Creates an address.
     public init(host: String, port: Int) {
         self.host = host
         self.port = port
@@ -99,7 +99,7 @@ public struct MetricsAddress: Sendable {
 
     var allowedHosts: AllowedHosts { AllowedHosts(["127.0.0.1", "[::1]", host.contains(":") ? "[\(host)]" : host]) }
 
-    /// Listens for a moment, so that an error shows before clients are served.
+    /// Listens for a moment, so that an error shows up before clients are served.
     ///
     /// - Throws: ``ControlNetwork/Refusal``
     public func check(on group: any EventLoopGroup) async throws {
@@ -108,7 +108,7 @@ public struct MetricsAddress: Sendable {
 }
 
 extension String {
-    /// Whether a host has a port behind it; an IPv6 address is in brackets.
+    /// Whether a port follows the host. IPv6 addresses are in brackets.
     fileprivate var hasPort: Bool {
         guard let colon = lastIndex(of: ":") else { return false }
         return !self[colon...].contains("]")

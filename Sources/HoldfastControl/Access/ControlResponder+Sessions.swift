@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 
 extension ControlResponder {
-    /// The operations by which a page in a browser gets a token.
+    /// The operations that give a page in a browser its token.
     static let sessions: [Operation] =
         [Operation(path: "/v1/inspections", method: .post, scope: .read) { try await $0.beginInspection($1, $2) }]
         + SessionRoute.allCases.map { route in
@@ -14,11 +14,11 @@ extension ControlResponder {
             }
         }
 
-    /// `POST /v1/inspections`: the code has the scope of the client that asks for it.
+    /// `POST /v1/inspections`. The code has the scope of the client that requests it.
     private func beginInspection(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request)
         if !content.isEmpty { try JSONMembers(json: content, example: "{}").end(known: []) }
-        // Otherwise a session would have no end.
+        // Otherwise a session could be extended without end.
         guard entryPoint.sessionEnd(presenting: request.headers[values: .authorization]) == nil else {
             throw ControlProblem(
                 .scopeTooSmall,
@@ -34,13 +34,13 @@ extension ControlResponder {
 
 }
 
-/// The operations on a page's session, which the port of a gateway and that of a relay have.
+/// The operations on a page's session. A gateway's port and a relay's port both have them.
 enum SessionRoute: CaseIterable, Sendable {
     /// Exchanges a code for a token.
     case begin
-    /// Says whose token the request has.
+    /// Returns the client that the request's token belongs to.
     case show
-    /// Ends the session whose token the request has.
+    /// Ends the session of the request's token.
     case end
 
     static let path = "/v1/sessions"
@@ -53,10 +53,10 @@ enum SessionRoute: CaseIterable, Sendable {
         }
     }
 
-    /// Whether it needs no token.
+    /// Whether the operation needs no token.
     var isOpen: Bool { self == .begin }
 
-    /// The route of a request; `nil` if the request is for something else.
+    /// The route of a request; `nil` for any other request.
     init?(_ request: Request) {
         guard request.uri.path == Self.path, let route = Self.allCases.first(where: { $0.method == request.method })
         else { return nil }
@@ -87,12 +87,12 @@ enum SessionRoute: CaseIterable, Sendable {
     }
 }
 
-/// The page of a gateway: where a browser finds it, and its sessions.
+/// A gateway's page: where a browser finds it, and its sessions.
 struct PageAccess: Sendable {
     let sessions: PageSessions
     /// The path of the Unix socket.
     let socket: String
-    /// The URL of the port on which it is; `nil` if the gateway has none.
+    /// The URL of the page's port; `nil` if the gateway has none.
     let place: @Sendable () -> String?
 
     var control: OverviewReport.Control {
@@ -119,17 +119,17 @@ struct SessionRequest {
     }
 }
 
-/// The way to the page, as `holdfast inspect` gets it.
+/// How to open the page, as `holdfast inspect` gets it.
 public struct InspectionReport: Sendable, Hashable, Codable {
-    /// The page with a code in its fragment, which no server sees; `nil` if the gateway has no port
-    /// ('control.listen').
+    /// The page's URL with a code in its fragment, which browsers send to no server; `nil` if the
+    /// gateway has no port ('control.listen').
     public var url: String?
-    /// The code: 32 hexadecimal digits, which work once.
+    /// The code: 32 hexadecimal digits, valid once.
     public var code: String?
-    /// When the code is worth nothing.
+    /// When the code expires.
     public var expiresAt: String?
 
-    /// The report of a gateway without a port.
+    /// Creates the report of a gateway without a port.
     public init() {}
 
     init(_ place: String, _ code: PageSessions.Code) {
@@ -139,11 +139,11 @@ public struct InspectionReport: Sendable, Hashable, Codable {
     }
 }
 
-/// A session, as the page gets it.
+/// A session, as the page receives it.
 struct SessionReport: Sendable, Hashable, Codable {
     /// For `Authorization: Bearer`.
     var token: String
-    /// The client in whose name the page acts.
+    /// The client on whose behalf the page acts.
     var client: String
     var scope: ControlScope
     var expiresAt: String
@@ -156,11 +156,11 @@ struct SessionReport: Sendable, Hashable, Codable {
     }
 }
 
-/// The client behind a request, as it gets it.
+/// The client behind a request, as the client receives it.
 struct ClientReport: Sendable, Hashable, Codable {
     var client: String
     var scope: ControlScope
-    /// The end of its session; `nil` if it has none.
+    /// When its session ends; `nil` if it has none.
     var expiresAt: String?
 
     init(_ client: ControlClient, until end: Timestamp?) {
@@ -172,6 +172,6 @@ struct ClientReport: Sendable, Hashable, Codable {
 
 /// The result of ending a session.
 struct SessionEnd: Sendable, Hashable, Codable {
-    /// Whether there was one.
+    /// Whether there was a session.
     var ended: Bool
 }

@@ -1,14 +1,13 @@
-/// The operations that a client of the control plane may use. A greater scope includes the smaller
-/// ones.
+/// The operations that a client of the control plane may use. Each scope includes the smaller ones.
 public enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// Operations that change nothing.
     case read
-    /// Purges too.
+    /// Also purges.
     case purge
     /// Every operation.
     case operate
 
-    /// Whether the right one includes the left one and more.
+    /// Whether the right scope includes the left one and more.
     public static func < (lhs: ControlScope, rhs: ControlScope) -> Bool { lhs.rank < rhs.rank }
 
     private var rank: Int {
@@ -22,8 +21,8 @@ public enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Com
 
 /// The client behind a request of the control plane.
 struct ControlClient: Sendable, Hashable {
-    /// For log and history: `uid 1000` on the socket, the token's name by TCP. No name of a token
-    /// has a space, so none looks like a user.
+    /// For the log and the history: `uid 1000` on the socket, the token's name over TCP. Token
+    /// names have no spaces, so no token looks like a user.
     var name: String
     var scope: ControlScope
 }

@@ -1,29 +1,29 @@
 import Crypto
 
-/// A secret that opens the control plane on TCP. Only its digest is kept.
+/// A secret that opens the control plane over TCP. Only its digest is kept.
 public struct ControlToken: Sendable, Hashable {
-    /// Its name in log and history.
+    /// Its name in the log and the history.
     public let name: String
-    /// The operations that it opens.
+    /// The operations it allows.
     public let scope: ControlScope
     let digest: SHA256Digest
 
-    /// Why a token cannot be used.
+    /// A token cannot be used.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Sentences that name the token's file and the next step. They hold no secret.
+        /// Names the token's file and the next step. It contains no secret.
         public let description: String
     }
 
     /// The bytes of entropy that a token must have room for.
     public static let leastBytes = 32
-    /// The longest text of a token.
+    /// The longest token, in characters.
     static let maximumText = 512
 
     /// - Parameters:
     ///   - text: the token, as `Authorization: Bearer` carries it. RFC 6750 §2.1
-    ///   - place: the token's place, for the message.
-    /// - Throws: ``Refusal`` if the text has too little room for 32 random bytes, or a character
-    ///   that no bearer token has.
+    ///   - place: where the token is configured, for the message.
+    /// - Throws: ``Refusal`` if the text has too little room for 32 random bytes, or contains a
+    ///   character that bearer tokens may not have.
     public init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
         let bytes = Array(text.utf8)
         guard bytes.allSatisfy(Self.isTokenByte), bytes.count <= Self.maximumText else {
@@ -32,7 +32,7 @@ public struct ControlToken: Sendable, Hashable {
                     "\(place) is not a token. A token is one line of at most \(Self.maximumText) letters, digits and '-._~+/='. \(Self.advice)"
             )
         }
-        // Hexadecimal digits have room for half a byte each, base64 for three quarters.
+        // A hexadecimal digit has room for half a byte, a base64 character for three quarters.
         let isHexadecimal = bytes.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
         let room = isHexadecimal ? bytes.count / 2 : bytes.count * 3 / 4
         guard room >= Self.leastBytes else {
@@ -66,8 +66,8 @@ struct TokenTable: Sendable {
 
     /// The token that a request presents.
     ///
-    /// Digests are compared, each one in constant time, and always all of them: the time tells
-    /// neither how much of a token was right nor which one it was.
+    /// Compares the digests of all tokens, each in constant time. The timing reveals neither how
+    /// much of a token was right nor which token matched.
     func token(presented text: String) -> ControlToken? {
         let digest = SHA256.hash(data: Array(text.utf8))
         var found: ControlToken?

@@ -1,24 +1,25 @@
 import NIOCore
 
-/// Counts the wrong tokens of each address.
+/// Counts the wrong tokens from each address.
 ///
-/// It limits nothing but the number of refusals that say why: a right token is accepted whatever
-/// came before, so that a stranger behind the same proxy or NAT keeps no operator out. The length
-/// of a token makes guessing hopeless (``ControlToken/leastBytes``).
+/// It only limits how many rejections explain why. A valid token is always accepted, so a stranger
+/// behind the same proxy or NAT cannot lock an operator out. Tokens are too long to guess
+/// (``ControlToken/leastBytes``).
 ///
-/// It is bounded: beyond 1,000 addresses the one that failed longest ago is forgotten.
+/// Beyond 1,000 addresses, the address whose last failure is oldest is dropped.
 struct FailedTries {
-    /// The most failed tries of an address within ``window``.
+    /// The most failed attempts of an address within ``window``.
     static let limit = 5
     static let window = TimeAmount.minutes(1)
     static let maximumAddresses = 1000
 
-    /// The instants of the last failures of each address, oldest first, at most ``limit``.
+    /// The last failures of each address, oldest first, at most ``limit``.
     private var failures: [ClientNetwork: [NIODeadline]] = [:]
 
     var count: Int { failures.count }
 
-    /// The seconds for which an address has failed too often; `nil` if it has not.
+    /// The seconds until the address is below the limit again; `nil` if it has not failed too
+    /// often.
     func wait(of address: String, at now: NIODeadline) -> Int? {
         guard let instants = failures[ClientNetwork(address)], instants.count == Self.limit, let first = instants.first
         else { return nil }
@@ -26,7 +27,7 @@ struct FailedTries {
         return rest > .zero ? Int((rest.nanoseconds + 999_999_999) / 1_000_000_000) : nil
     }
 
-    /// Counts a failed try.
+    /// Counts a failed attempt.
     mutating func record(_ address: String, at now: NIODeadline) {
         let key = ClientNetwork(address)
         if failures[key] == nil, failures.count >= Self.maximumAddresses { makeRoom(at: now) }

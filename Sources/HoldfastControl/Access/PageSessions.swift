@@ -4,18 +4,18 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// The sessions of pages in browsers: a code, which works once, is exchanged for a token.
+/// The sessions of pages in browsers. A page exchanges a one-time code for a token.
 ///
-/// All of it is in memory: a restart ends every session. Only digests are kept.
+/// Everything is in memory, so a restart ends all sessions. Only digests are kept.
 final class PageSessions: Sendable {
-    /// A code for one session. It may be shown in an address: it is soon worth nothing.
+    /// A code for one session. It may appear in a URL, because it expires soon.
     struct Code: Sendable, Hashable {
         /// 128 random bits.
         let text: String
         let expiresAt: Timestamp
     }
 
-    /// A session that has begun.
+    /// A running session.
     struct Session: Sendable, Hashable {
         /// 256 random bits.
         let token: String
@@ -37,12 +37,12 @@ final class PageSessions: Sendable {
 
     static let codeLife = TimeAmount.seconds(60)
     static let sessionLife = TimeAmount.hours(8)
-    /// The most codes of a client that wait. A further one replaces its oldest.
+    /// The most unused codes of a client. Another code replaces the oldest.
     static let maximumCodes = 4
-    /// The most sessions of a client. A further one ends its oldest.
+    /// The most sessions of a client. Another session ends the oldest.
     static let maximumSessions = 16
-    /// The most codes of all clients, and the most sessions. A further one is refused, so that no
-    /// client ends the sessions of others.
+    /// The most codes, and the most sessions, of all clients together. Further ones are rejected,
+    /// so that no client can end the sessions of others.
     static let maximumOfAll = 1024
 
     private let state = Mutex(State())
@@ -51,9 +51,9 @@ final class PageSessions: Sendable {
     private let random: @Sendable (_ bytes: Int) -> String
 
     /// - Parameters:
-    ///   - clock: for the ends that are shown.
+    ///   - clock: for the end times that are shown.
     ///   - now: the monotonic clock that decides.
-    ///   - random: hexadecimal digits of that many random bytes.
+    ///   - random: returns hexadecimal digits of that many random bytes.
     init(
         clock: any WallClock = SystemWallClock(),
         now: @escaping @Sendable () -> NIODeadline = { .now() },
@@ -66,7 +66,7 @@ final class PageSessions: Sendable {
 
     /// Makes a code for a session with the client's name and scope.
     ///
-    /// - Throws: ``ControlProblem`` if all clients together have as many as there may be.
+    /// - Throws: ``ControlProblem`` if all clients together have reached the limit.
     func makeCode(for client: ControlClient) throws(ControlProblem) -> Code {
         let text = random(16)
         let secret = secret(text, of: client, for: Self.codeLife)
@@ -85,12 +85,13 @@ final class PageSessions: Sendable {
         )
     }
 
-    /// Exchanges a code for a session. A wrong one is no failed try: a code has 128 random bits and
-    /// a minute to live, and a stranger who tries some must not shut out the operators behind the
-    /// same address.
+    /// Exchanges a code for a session.
     ///
-    /// - Throws: ``ControlProblem`` if the code is wrong, used or too old, or if all clients
-    ///   together have as many sessions as there may be. The code can be used later then.
+    /// A wrong code is not counted as a failed attempt. A code has 128 random bits and lives for a
+    /// minute, and a stranger's guesses must not lock out operators behind the same address.
+    ///
+    /// - Throws: ``ControlProblem`` if the code is wrong, used or expired, or if all clients
+    ///   together have reached the limit of sessions. In the latter case the code stays valid.
     func session(for code: String) throws(ControlProblem) -> Session {
         if let session = try begin(code: code) { return session }
         throw ControlProblem(
@@ -100,9 +101,9 @@ final class PageSessions: Sendable {
         )
     }
 
-    /// Begins a session, and makes the code worthless.
+    /// Starts a session and uses up the code.
     ///
-    /// - Returns: `nil` for a code that is wrong, used or too old.
+    /// - Returns: `nil` if the code is wrong, used or expired.
     /// - Throws: ``ControlProblem`` if there is no room for a session.
     func begin(code: String) throws(ControlProblem) -> Session? {
         let (digest, now) = (Self.digest(code), now())
@@ -129,7 +130,7 @@ final class PageSessions: Sendable {
 
     /// Ends the session of a token.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a session.
     func end(token: String) -> Bool {
         let digest = Self.digest(token)
         return state.withLock { state in
@@ -156,7 +157,7 @@ final class PageSessions: Sendable {
 
     private static func digest(_ text: String) -> SHA256Digest { SHA256.hash(data: Array(text.utf8)) }
 
-    /// Hexadecimal digits from the system's generator.
+    /// Hexadecimal digits from the system's random number generator.
     static func randomDigits(_ bytes: Int) -> String {
         var random = SystemRandomNumberGenerator()
         return (0..<bytes).map { _ in
@@ -167,7 +168,8 @@ final class PageSessions: Sendable {
 }
 
 extension [PageSessions.Secret] {
-    /// Each one is compared, in constant time: the time does not tell which one was right.
+    /// Compares all digests, each in constant time, so the timing does not reveal which one
+    /// matched.
     fileprivate func index(of digest: SHA256Digest) -> Int? {
         var found: Int?
         for (index, secret) in enumerated() {
@@ -177,10 +179,10 @@ extension [PageSessions.Secret] {
         return found
     }
 
-    /// Adds one. It replaces the oldest of its own client if that has no more room, so
-    /// that no client ends the sessions of another.
+    /// Adds a secret. If its client has no more room, it replaces that client's oldest, so that no
+    /// client can end another client's sessions.
     ///
-    /// - Returns: `false` if all clients together have no more room.
+    /// - Returns: `false` if all clients together have reached the limit.
     fileprivate mutating func append(_ secret: PageSessions.Secret, atMost limit: Int, at now: NIODeadline) -> Bool {
         removeAll { $0.deadline <= now }
         if count(where: { $0.client == secret.client }) >= limit,

@@ -1,19 +1,21 @@
 import HTTPCache
 
-/// The rule about the queries of stored URLs, which hold tokens, names and searches: only a client
-/// with the scope `operate` learns them. docs/decisions/0056
+/// Queries of stored URLs can contain tokens, names and searches, so only clients with the scope
+/// `operate` see them. docs/decisions/0056
 ///
-/// A client with a smaller scope sees each query replaced, and names none where the answer would
-/// depend on a part of it: a client that may ask for everything that begins with `?key=a`, then
-/// with `?key=b`, reads a query byte by byte. It may purge a whole URL, which it has to know.
+/// Clients with a smaller scope see queries replaced. They also may not name a query where the
+/// response would depend on part of it: a client that can list everything that begins with
+/// `?key=a`, then `?key=b`, can read a query byte by byte. Such a client may still purge a complete
+/// URL, which it must know.
 extension ControlClient {
-    /// Whether it sees the queries of stored URLs.
+    /// Whether the client sees the queries of stored URLs.
     var seesQueries: Bool { scope >= .operate }
 
-    /// Checks that a client may name a text by which stored URLs are selected.
+    /// Checks that a client may use a text to select stored URLs.
     ///
-    /// - Parameter field: the place of the text, for the message.
-    /// - Throws: ``ControlProblem`` if it reaches into a query and the client sees none.
+    /// - Parameter field: where the text is in the request, for the message.
+    /// - Throws: ``ControlProblem`` if the text includes part of a query and the client may not see
+    ///   queries.
     func checkMayName(_ text: String, in field: String) throws(ControlProblem) {
         guard !seesQueries, text.contains("?") else { return }
         throw ControlProblem(
@@ -24,14 +26,16 @@ extension ControlClient {
         )
     }
 
-    /// Checks that a client may select responses like this.
+    /// Checks that a client may select these responses.
     ///
-    /// - Throws: ``ControlProblem`` if the answer would tell it more of a query than a listing.
+    /// - Throws: ``ControlProblem`` if the response would reveal more of a query than a listing
+    ///   does.
     func checkMaySelect(_ purge: PurgeRequest) throws(ControlProblem) {
         for (index, prefix) in purge.select.prefixes.enumerated() {
             try checkMayName(prefix, in: "select.prefixes[\(index)]")
         }
-        // A purge stands in log and history; a dry run leaves no trace, and may name 1,000 URLs.
+        // A purge appears in the log and the history. A dry run leaves no trace, and may name 1,000
+        // URLs.
         guard purge.dryRun else { return }
         for (index, url) in purge.select.urls.enumerated() { try checkMayName(url, in: "select.urls[\(index)]") }
     }

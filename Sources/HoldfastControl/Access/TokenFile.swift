@@ -6,21 +6,21 @@
     import Darwin
 #endif
 
-/// A file with a token. It must belong to its owner alone.
+/// A file with a token. Only its owner may have access.
 public struct TokenFile: Sendable, Hashable {
     /// The path.
     public let path: String
 
-    /// The name of the file that is made in the store's folder if no token is named.
+    /// The name of the file that is created in the store's folder if no token is configured.
     public static let standardName = "control.token"
 
-    /// The file at a path.
+    /// Creates a reference to the file at a path.
     public init(path: String) { self.path = path }
 
     /// Reads the token.
     ///
-    /// - Throws: ``ControlToken/Refusal`` if it cannot be read, if others can read it, or if it
-    ///   holds no token.
+    /// - Throws: ``ControlToken/Refusal`` if the file cannot be read, if others can read it, or if
+    ///   it contains no token.
     public func read(name: String, scope: ControlScope) throws(ControlToken.Refusal) -> ControlToken {
         // Without O_NONBLOCK, opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -30,7 +30,8 @@ public struct TokenFile: Sendable, Hashable {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw refusal("is not a regular file")
         }
-        // The descriptor is looked at, not the path: another file could be there meanwhile.
+        // Checks the descriptor, not the path, because the file at the path could change in
+        // between.
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw refusal("is accessible to other users (mode 0\(mode)): run 'chmod 600 \(path)'")
@@ -44,10 +45,10 @@ public struct TokenFile: Sendable, Hashable {
         return try ControlToken(name: name, scope: scope, text: String(decoding: text, as: UTF8.self), place: place)
     }
 
-    /// Makes the file with a new token, unless there is a file.
+    /// Creates the file with a new token unless it exists.
     ///
-    /// - Returns: whether it was made.
-    /// - Throws: ``ControlToken/Refusal`` if it cannot be made.
+    /// - Returns: whether it was created.
+    /// - Throws: ``ControlToken/Refusal`` if it cannot be created.
     public func makeIfMissing() throws(ControlToken.Refusal) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return false }
@@ -56,7 +57,8 @@ public struct TokenFile: Sendable, Hashable {
             let byte = UInt8.random(in: .min ... .max, using: &random)
             return (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }
-        // The whole token has its name at once: a process that ends here leaves no half of one.
+        // The file gets its name with the whole token in it, so a process that exits here leaves no
+        // partial token.
         let draft = "\(path).\(getpid())"
         unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -77,7 +79,7 @@ public struct TokenFile: Sendable, Hashable {
     }
 }
 
-/// `read(2)`, which inside of ``TokenFile`` is its own method's name.
+/// `read(2)`. Inside ``TokenFile`` that name is the type's own method.
 private func readBytes(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, buffer, count)
 }

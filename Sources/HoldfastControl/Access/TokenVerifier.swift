@@ -1,15 +1,15 @@
 public import NIOCore
 import Synchronization
 
-/// Tells clients by their tokens, and counts the wrong ones of each address.
+/// Identifies clients by their tokens, and counts wrong tokens per address.
 public final class TokenVerifier: Sendable {
     private let tokens: TokenTable
     private let tries = Mutex(FailedTries())
     private let now: @Sendable () -> NIODeadline
 
-    /// - Parameter now: the monotonic clock for failed tries.
-    /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two are the same secret: the
-    ///   history could not say which of them was used.
+    /// - Parameter now: the monotonic clock for failed attempts.
+    /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two tokens are the same
+    ///   secret. The history could not say which of the two was used.
     public init(
         _ tokens: [ControlToken],
         now: @escaping @Sendable () -> NIODeadline = { .now() }
@@ -28,15 +28,15 @@ public final class TokenVerifier: Sendable {
         self.now = now
     }
 
-    /// A verifier that knows no token of its own: only sessions open it.
+    /// Creates a verifier without tokens of its own. Only session tokens are accepted.
     init(ofSessions now: @escaping @Sendable () -> NIODeadline = { .now() }) {
         tokens = TokenTable([])
         self.now = now
     }
 
-    /// There were too many failed tries, and this is another one.
+    /// There were too many failed attempts, and this is another one.
     struct Wait: Error {
-        /// When the address has no more than ``FailedTries/limit`` in a minute.
+        /// The seconds until the address has at most ``FailedTries/limit`` within a minute.
         let seconds: Int
 
         var problem: ControlProblem {
@@ -50,15 +50,15 @@ public final class TokenVerifier: Sendable {
 
     /// The client that presents a token.
     ///
-    /// A right token is accepted whatever the tries before it. A request without a token is not
-    /// counted: a page has none.
+    /// A valid token is accepted regardless of earlier attempts. A request without a token is not
+    /// counted, because a page has none at first.
     ///
     /// - Parameters:
     ///   - credentials: the values of the request's `Authorization` fields.
     ///   - address: the client's IP address.
-    ///   - sessions: those of pages, whose tokens are right too.
-    /// - Throws: ``ControlProblem`` if there is not one right token; ``Wait`` if its address has
-    ///   presented too many wrong ones.
+    ///   - sessions: the sessions of pages, whose tokens are also valid.
+    /// - Throws: ``ControlProblem`` if there is not exactly one valid token; ``Wait`` if the
+    ///   address has presented too many wrong ones.
     func client(
         presenting credentials: [String],
         from address: String,
@@ -66,7 +66,7 @@ public final class TokenVerifier: Sendable {
     ) throws -> ControlClient {
         guard !credentials.isEmpty else { throw Self.unauthorized }
         if let client = owner(of: credentials, or: sessions) { return client }
-        // Judged and counted as one step: thirty connections have five tries, not thirty.
+        // One atomic step: thirty connections share five attempts instead of getting thirty.
         let seconds = tries.withLock { tries in
             let now = now()
             let seconds = tries.wait(of: address, at: now)
@@ -84,12 +84,13 @@ public final class TokenVerifier: Sendable {
         return sessions?.client(presenting: text)
     }
 
-    /// Whether credentials are right. A wrong one is no failed try: it was right before.
+    /// Whether credentials are valid. A wrong token is not counted as a failed attempt, because it
+    /// was valid before.
     func knows(_ credentials: [String], or sessions: PageSessions) -> Bool {
         owner(of: credentials, or: sessions) != nil
     }
 
-    /// The name of a client that may purge; `nil` for every other one.
+    /// The name of a client that may purge; `nil` for other clients.
     public func purger(presenting credentials: [String], from address: String) -> String? {
         guard let client = try? client(presenting: credentials, from: address), client.scope >= .purge else {
             return nil
@@ -97,18 +98,18 @@ public final class TokenVerifier: Sendable {
         return client.name
     }
 
-    /// The same for a missing token and a wrong one.
+    /// A missing token and a wrong token get the same error.
     private static let unauthorized = ControlProblem(
         .unauthorized,
         "A token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens'.",
         field: "Authorization"
     )
 
-    /// The token that a request presents, once.
+    /// The token that a request presents; `nil` unless there is exactly one.
     static func bearer(in credentials: [String]) -> String? {
         guard credentials.count == 1 else { return nil }
         let parts = credentials[0].split(separator: " ", maxSplits: 1)
-        // A text that is longer than any token is not worth a digest.
+        // A text longer than any token needs no digest.
         guard parts.count == 2, parts[0].lowercased() == "bearer", parts[1].utf8.count <= ControlToken.maximumText
         else { return nil }
         return String(parts[1])

@@ -11,14 +11,14 @@ extension ControlResponder {
             return try Self.response(.ok, Report(value: responder.operations.configuration))
         },
         Operation(path: "/v1/reload", method: .post, scope: .operate) { try await $0.reload($1, $2) },
-        // It says whether a URL with its query is stored, so it is closed to clients that see no
-        // queries.
+        // It reveals whether a URL with its query is stored, so clients that may not see queries
+        // cannot use it.
         Operation(path: "/v1/explain", method: .get, scope: .operate) { responder, request, _ in
             try await responder.explain(request)
         },
     ]
 
-    /// A report whose type another module knows.
+    /// A report whose type belongs to another module.
     private struct Report: Encodable {
         let value: any Encodable & Sendable
 
@@ -27,7 +27,7 @@ extension ControlResponder {
 
     /// `POST /v1/reload`
     private func reload(_ request: Request, _ context: ControlContext) async throws -> Response {
-        // The content is not used, but its type keeps forms of browsers out.
+        // The content is not used, but its required type keeps browser forms out.
         let content = try await Self.content(of: request)
         if !content.isEmpty {
             try JSONMembers(json: content, example: "{}").end(known: [])
@@ -72,10 +72,10 @@ extension ControlResponder {
         return try Self.response(.ok, Report(value: try await reading { try await operations.explain(target, fields) }))
     }
 
-    /// The most fields of a request that is explained.
+    /// The most fields of a request to explain.
     private static let fieldLimit = 32
 
-    /// Fields that are written as `accept-language: de`.
+    /// Parses fields written as `accept-language: de`.
     private static func fields(_ texts: [String]) throws(ControlProblem) -> HTTPFields {
         var fields = HTTPFields()
         for text in texts {
@@ -96,7 +96,7 @@ extension ControlResponder {
         return fields
     }
 
-    /// The most findings that the sentence for people names.
+    /// The most findings that the detail text lists.
     private static let namedFindings = 10
 
     private static func rejection(_ report: ReloadReport) -> ControlProblem {

@@ -1,24 +1,24 @@
 public import HTTPCache
 
-/// The result of a reload, as clients of the control plane get it.
+/// The result of a reload, as clients of the control plane receive it.
 public struct ReloadResult: Sendable, Hashable, Codable {
     /// `reloaded`, `rejected` or `no-file`.
     public var outcome: ReloadReport.Outcome
-    /// When it ended, by RFC 3339.
+    /// When the reload ended, as RFC 3339.
     public var at: String
-    /// Who asked for it.
+    /// The client that requested it.
     public var by: String
-    /// The faults, if it was rejected: the first 100.
+    /// The first 100 errors, if the reload was rejected.
     public var findings: [ReloadReport.Finding]
-    /// The settings, routes and rules that have changed.
+    /// The settings, routes and rules that changed.
     public var changed: [ReloadReport.Change]
-    /// The settings that change only with a restart: `from` is in force, `to` is in the file.
+    /// The settings that need a restart to change: `from` is in effect, `to` is in the file.
     public var kept: [ReloadReport.Change]
 
-    /// The most findings of a result.
+    /// The most findings in a result.
     static let findingLimit = 100
 
-    /// The result of a report.
+    /// Creates the result from a report.
     public init(_ report: ReloadReport) {
         outcome = report.outcome
         at = EndTime.text(report.at)

@@ -1,8 +1,8 @@
-/// How a gateway ends, decided from the signals that it gets.
+/// Decides how a gateway shuts down from the signals it receives.
 ///
-/// After the first `SIGTERM` it serves on for a delay, as one that is not ready, so that load
-/// balancers notice before its listeners close. A person who presses Ctrl-C (`SIGINT`) waits for no
-/// balancer.
+/// After the first `SIGTERM`, the gateway keeps serving for a delay but reports that it is not
+/// ready, so that load balancers notice before its listeners close. Ctrl-C (`SIGINT`) skips the
+/// delay, because no load balancer is involved.
 ///
 /// ```swift
 /// var sequence = EndSequence()
@@ -21,19 +21,19 @@ package struct EndSequence: Sendable {
         case terminate
     }
 
-    /// How the gateway acts on a signal.
+    /// The gateway's response to a signal.
     package enum Action: Sendable, Hashable {
-        /// It reloads its configuration.
+        /// Reload the configuration.
         case reload
-        /// It serves on for this time, and is not ready. Then ``finishDelay()`` decides.
+        /// Keep serving for this time, but report not ready. Then ``finishDelay()`` decides.
         case delay(Duration)
-        /// It closes its listeners, and ends when the exchanges under way are done.
+        /// Close the listeners, and exit when the exchanges in progress are done.
         case drain
-        /// It ends the delay, and drains.
+        /// End the delay early, and drain.
         case endDelay
-        /// It ends at once.
+        /// Exit immediately.
         case exit
-        /// It does nothing: it is ending, and reloads nothing.
+        /// Do nothing. A gateway that is shutting down does not reload.
         case ignore
     }
 
@@ -47,7 +47,7 @@ package struct EndSequence: Sendable {
 
     package init() {}
 
-    /// - Parameter delay: the delay in force now. It applies to the first signal alone.
+    /// - Parameter delay: the delay in effect now. Only the first signal uses it.
     package mutating func receive(_ signal: Signal, delay: Duration) -> Action {
         switch (signal, state) {
         case (.reload, .serving): return .reload
@@ -65,9 +65,9 @@ package struct EndSequence: Sendable {
         }
     }
 
-    /// Ends the delay when its time is over.
+    /// Ends the delay when its time has passed.
     ///
-    /// - Returns: whether the gateway drains now. A signal may have ended the delay before.
+    /// - Returns: whether the gateway drains now. `false` if a signal already ended the delay.
     package mutating func finishDelay() -> Bool {
         switch state {
         case .serving, .draining: return false

@@ -1,6 +1,6 @@
 import HTTPCache
 
-/// The state of a gateway for load balancers, service managers and people.
+/// A gateway's health for load balancers, service managers and people.
 struct HealthReport: Sendable, Hashable, Encodable {
     typealias Status = HealthStatus
 
@@ -18,23 +18,23 @@ struct HealthReport: Sendable, Hashable, Encodable {
         status = [.failing, .ending, .degraded].first(where: all.contains) ?? .ok
     }
 
-    /// 200, or 503 if it must get no requests.
+    /// 200, or 503 if the gateway must not receive requests.
     var httpStatus: Int { status.httpStatus }
 }
 
 extension HealthReport {
-    /// Whether every event loop responds. Neither the disk nor an origin is looked at.
+    /// Whether every event loop responds. The disk and the origins are not checked.
     static func liveness(stuckLoops: [Int]) -> HealthReport {
         HealthReport(["loops": loops(stuckLoops)])
     }
 
-    /// Whether the gateway can answer: it can as long as it listens and its store can be read.
+    /// Whether the gateway can serve: it is listening and its store can be read.
     ///
-    /// An unreachable origin, the mode and a store that accepts no writes degrade it only. A load
-    /// balancer must not remove the one program that still answers.
+    /// An unreachable origin, a mode, or a store that accepts no writes only degrades it. A load
+    /// balancer must not remove the one program that still responds.
     ///
-    /// - Parameter fleet: the state of what is shared with other nodes, if anything is. It
-    ///   degrades the gateway only, too: its own store is the authority.
+    /// - Parameter fleet: the state of sharing with other nodes, if there is any. It also only
+    ///   degrades the gateway, because the node's own store is the authority.
     static func readiness(
         _ phase: ServingPhase,
         _ store: StoreCondition,
@@ -54,7 +54,7 @@ extension HealthReport {
         return HealthReport(checks)
     }
 
-    /// All checks.
+    /// Combines all checks of both reports.
     func adding(_ other: HealthReport) -> HealthReport {
         HealthReport(checks.merging(other.checks) { $1 })
     }
@@ -102,12 +102,12 @@ extension HealthReport.Check {
     }
 }
 
-/// How far a gateway is between its start and its end.
+/// A gateway's phase between start and exit.
 public enum ServingPhase: String, Sendable, Hashable {
-    /// It does not listen yet.
+    /// Not listening yet.
     case starting
-    /// It accepts connections.
+    /// Accepting connections.
     case serving
-    /// It was asked to end.
+    /// Shutting down.
     case ending
 }

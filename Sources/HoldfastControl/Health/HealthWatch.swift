@@ -1,7 +1,8 @@
 public import HTTPCache
 public import NIOCore
 
-/// Says how a gateway is, with or without a control plane, for clients that may learn no more.
+/// Reports a gateway's health, with or without a control plane, to clients that may learn nothing
+/// more.
 public final class HealthWatch: Sendable {
     private let operations: any CacheOperations
     private let loops: LoopWatch
@@ -12,9 +13,9 @@ public final class HealthWatch: Sendable {
         self.loops = LoopWatch(loops)
     }
 
-    /// The status that `/healthz` of the control plane shows in this phase.
+    /// The status that the control plane's `/healthz` shows in this phase.
     ///
-    /// An event loop that is stuck delays it by up to 2 seconds.
+    /// A stuck event loop delays the result by up to 2 seconds.
     public func status(in phase: ServingPhase) async -> HealthStatus {
         let condition = await operations.storeCondition()
         let readiness = HealthReport.readiness(

@@ -1,16 +1,16 @@
 package import NIOCore
 import Synchronization
 
-/// Asks event loops for a sign of life. A loop that is stuck has at most one question waiting.
+/// Checks that event loops respond. A stuck loop has at most one check pending.
 package final class LoopWatch: Sendable {
     private let loops: [any EventLoop]
-    /// When each loop was asked, until it answers.
+    /// When each loop was asked; `nil` once it has responded.
     private let asked: Mutex<[NIODeadline?]>
     private let limit: Duration
     private let now: @Sendable () -> NIODeadline
 
     /// - Parameters:
-    ///   - limit: how long a loop may take to answer.
+    ///   - limit: how long a loop may take to respond.
     ///   - now: the monotonic clock.
     package init(
         _ loops: [any EventLoop],
@@ -23,7 +23,7 @@ package final class LoopWatch: Sendable {
         asked = Mutex(Array(repeating: nil, count: loops.count))
     }
 
-    /// Returns the numbers of the loops that did not answer within the limit, from 0 on.
+    /// Returns the indexes of the loops that did not respond within the limit.
     package func stuckLoops() async -> [Int] {
         for (index, loop) in loops.enumerated() { ask(index, loop) }
         var pause = Duration.milliseconds(1)
@@ -35,13 +35,13 @@ package final class LoopWatch: Sendable {
             let stuck = waiting.filter { $0.1 >= TimeAmount(limit) }.map(\.0)
             if stuck.count == waiting.count { return stuck }
             try? await Task.sleep(for: pause)
-            // A caller that left does not wait.
+            // The caller was cancelled and no longer waits.
             if Task.isCancelled { return stuck }
             pause = min(pause * 2, .milliseconds(50))
         }
     }
 
-    /// The numbers of the loops that were asked and have not answered yet.
+    /// The indexes of the loops that were asked and have not responded yet.
     package var waitingLoops: [Int] { asked.withLock { asked in asked.indices.filter { asked[$0] != nil } } }
 
     private func ask(_ index: Int, _ loop: any EventLoop) {

@@ -30,11 +30,11 @@ extension ControlResponder {
     }
 }
 
-/// The log level of a gateway, as clients of the control plane get it.
+/// A gateway's log level, as clients of the control plane receive it.
 struct LogLevelReport: Encodable {
-    /// The level in force.
+    /// The level in effect.
     var level: Logger.Level
-    /// The gateway's own level, which is in force again after ``until``.
+    /// The gateway's own level, which is in effect again after ``until``.
     var own: Logger.Level
     var until: String?
     var since: String?
@@ -52,7 +52,7 @@ struct LogLevelReport: Encodable {
     }
 }
 
-/// A change of the log level: to another one for a time, or back to the gateway's own.
+/// A change of the log level: to another level for a time, or back to the gateway's own.
 struct LogLevelRequest {
     var level: Logger.Level
     var end: RequestedEnd
@@ -79,14 +79,14 @@ struct LogLevelRequest {
         try members.end(known: ["for", "level", "reason", "until"])
     }
 
-    /// The temporary level that is asked for; `nil` if the gateway's own is.
+    /// The requested temporary level; `nil` if the request asks for the gateway's own.
     ///
     /// - Throws: ``ControlProblem``
     func temporary(own: Logger.Level, at now: Timestamp, by client: String) throws(ControlProblem)
         -> LogLevels.Temporary?
     {
         guard let until = try end.instant(at: now) else {
-            // A level that is forgotten fills a disk.
+            // A forgotten log level fills a disk.
             guard level == own else {
                 throw ControlProblem(
                     .invalidRequest,

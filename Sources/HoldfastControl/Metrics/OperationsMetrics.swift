@@ -2,15 +2,14 @@ import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMetrics
 
-/// Reports what the operations of a cache show: its mode, its origins, its configuration and its
-/// store.
+/// Reports the state of a cache as metrics: its mode, origins, configuration and store.
 final class OperationsMetrics: MetricsCollector {
     private let operations: any CacheOperations
     private let clock: any WallClock
     private let program: ProgramBuild
     private let store: StoreWatch
 
-    /// The most routes whose modes are shown, as many as have a name in other metrics.
+    /// The most routes whose modes are reported: the number of routes that other metrics name.
     static let routeLimit = 64
 
     init(
@@ -25,7 +24,7 @@ final class OperationsMetrics: MetricsCollector {
         self.clock = clock
     }
 
-    /// The store's numbers may have to be counted.
+    /// Reading the store's numbers may require a count.
     var isQuick: Bool { false }
 
     func families() async -> [MetricFamily] {
@@ -76,7 +75,8 @@ final class OperationsMetrics: MetricsCollector {
 
     private var mode: MetricFamily {
         let present = operations.modeState.value
-        // A name that is taken, also that of the whole, would make a series twice.
+        // A duplicate name, including the name for the whole gateway, would produce the same series
+        // twice.
         var seen: Set<String> = ["all"]
         let own = operations.routeModes.filter { seen.insert($0.route).inserted }.prefix(Self.routeLimit)
         let modes =

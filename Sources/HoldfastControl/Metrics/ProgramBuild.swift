@@ -1,20 +1,21 @@
-/// The versions of what a program is made of: the labels of `holdfast_build_info`.
+/// The versions of a program and its parts: the labels of `holdfast_build_info`.
 public struct ProgramBuild: Sendable, Hashable {
     /// The program's version.
     public var version: String
-    /// The commit; `unknown` to a program whose build does not tell it.
+    /// The commit; `unknown` if the build does not set it.
     public var revision: String
-    /// The version of SQLite, whose library the system provides; `nil` without a store on disk.
+    /// The version of the system's SQLite library; `nil` without a store on disk.
     public var sqlite: String?
 
-    /// - Parameter version: the program's.
+    /// - Parameter version: the program's version.
     public init(version: String, revision: String = "unknown", sqlite: String? = nil) {
         self.version = version
         self.revision = revision
         self.sqlite = sqlite
     }
 
-    /// The compiler that built it. Swift tells a program only whether it is at least of a version.
+    /// The compiler's version. Swift only tells a program whether the compiler has at least some
+    /// version.
     public static let swift: String = {
         #if compiler(>=6.4)
             "6.4 or later"

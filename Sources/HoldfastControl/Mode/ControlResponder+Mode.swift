@@ -37,9 +37,9 @@ extension ControlResponder {
         return try mode()
     }
 
-    /// Changes a setting that operators set for a time.
+    /// Changes a setting that operators set for a limited time.
     ///
-    /// - Throws: ``ControlProblem`` if the store cannot keep the change. Then nothing has changed.
+    /// - Throws: ``ControlProblem`` if the store cannot save the change. Then nothing changes.
     func change<Value>(
         _ state: @autoclosure () -> TemporaryState<Value>,
         by change: () async throws -> Void

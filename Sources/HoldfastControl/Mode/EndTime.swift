@@ -1,20 +1,21 @@
 public import Foundation
 public import HTTPCacheSemantics
 
-/// Reads the end of something that an operator sets for a time, and writes instants.
+/// Parses the end of a temporary setting, and formats instants.
 public enum EndTime {
-    /// The longest time for which something is set: 30 days. A setting that must last longer
-    /// belongs into the configuration.
+    /// The longest time for a temporary setting: 30 days. A setting that must last longer belongs
+    /// in the configuration.
     public static let longest = Duration.seconds(30 * 86_400)
 
-    /// An instant by RFC 3339: `2026-11-25T14:00:00Z`, `2026-11-25T15:00:00+01:00`.
+    /// Parses an RFC 3339 instant: `2026-11-25T14:00:00Z`, `2026-11-25T15:00:00+01:00`.
     public static func instant(_ text: String) -> Timestamp? {
         let styles = [false, true].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
         guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
         return timestamp(date)
     }
 
-    /// A number and a unit, without or with a space: `90s`, `30 m`, `2h`, `7d`. Not zero.
+    /// Parses a number and a unit, with or without a space: `90s`, `30 m`, `2h`, `7d`. Zero is
+    /// rejected.
     public static func duration(_ text: String) -> Duration? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units: [String: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
@@ -25,9 +26,9 @@ public enum EndTime {
         return overflow ? nil : .seconds(seconds)
     }
 
-    /// The next instant at which a clock on the wall shows a time of day: `14:00`, `14:00:30`.
+    /// The next instant at which a wall clock shows a time of day: `14:00`, `14:00:30`.
     ///
-    /// On a day on which the zone skips that time, it is the first moment after the gap.
+    /// If the zone skips that time on a day, the result is the first moment after the gap.
     public static func timeOfDay(_ text: String, after now: Timestamp, in zone: TimeZone = .current) -> Timestamp? {
         guard let match = text.wholeMatch(of: /([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?/),
             let hour = Int(match.1), let minute = Int(match.2), hour < 24, minute < 60
@@ -44,9 +45,9 @@ public enum EndTime {
         return next.flatMap(timestamp)
     }
 
-    /// RFC 3339 in UTC, with milliseconds if there are any.
+    /// Formats an instant as RFC 3339 in UTC, with milliseconds only if they are not zero.
     public static func text(_ instant: Timestamp) -> String {
-        // Outside these years the format has no words for it.
+        // The format cannot express years outside this range.
         let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799)
         let style = Date.ISO8601FormatStyle(
             includingFractionalSeconds: instant.milliseconds % 1000 != 0,
@@ -55,7 +56,8 @@ public enum EndTime {
         return Date(timeIntervalSince1970: seconds).formatted(style)
     }
 
-    /// A duration as ``duration(_:)`` reads it, in its largest unit without a rest: `2d`, `36h`.
+    /// Formats a duration as ``duration(_:)`` reads it, in the largest unit that leaves no
+    /// remainder: `2d`, `36h`.
     static func text(seconds: Int64) -> String {
         for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)]
         where seconds > 0 && seconds % length == 0 {
@@ -64,7 +66,7 @@ public enum EndTime {
         return "\(seconds)s"
     }
 
-    /// `nil` for a date that no timestamp holds.
+    /// `nil` for a date that does not fit in a timestamp.
     private static func timestamp(_ date: Date) -> Timestamp? {
         Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { Timestamp(milliseconds: $0) }
     }

@@ -1,13 +1,13 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// The mode of a gateway, as clients of the control plane get it.
+/// A gateway's mode, as clients of the control plane receive it.
 public struct ModeReport: Sendable, Hashable, Codable {
-    /// The mode in force.
+    /// The mode in effect.
     public var mode: OfflineMode
-    /// The mode of the configuration, which is in force again after ``until``.
+    /// The configured mode, which is in effect again after ``until``.
     public var configured: OfflineMode
-    /// The end of the mode by RFC 3339; `nil` if it is the configured one.
+    /// When the mode ends, as RFC 3339; `nil` if it is the configured mode.
     public var until: String?
     /// When it was set.
     public var since: String?
@@ -16,7 +16,7 @@ public struct ModeReport: Sendable, Hashable, Codable {
     /// The client that set it.
     public var by: String?
 
-    /// The report of a state.
+    /// Creates the report of a state.
     public init(_ state: ModeState) {
         mode = state.value
         configured = state.configured

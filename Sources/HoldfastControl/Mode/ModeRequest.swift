@@ -2,18 +2,18 @@ import Foundation
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// A switch of the mode: to another one for a time, or back to the configured one.
+/// A switch of the mode: to another mode for a time, or back to the configured mode.
 public struct ModeRequest: Sendable, Hashable, Encodable {
     /// The mode.
     public var mode: OfflineMode
-    /// Its end by RFC 3339.
+    /// When it ends, as RFC 3339.
     public var until: String?
-    /// Its length: `2h`.
+    /// How long it lasts: `2h`.
     public var `for`: String?
-    /// A text for the log and for other operators.
+    /// A note for the log and for other operators.
     public var reason: String?
 
-    /// A switch. Its values are checked when it is performed.
+    /// Creates a switch. Its values are checked when it is performed.
     public init(_ mode: OfflineMode, until: String? = nil, for length: String? = nil, reason: String? = nil) {
         self.mode = mode
         self.until = until
@@ -23,7 +23,7 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
 
     static let members = ["for", "mode", "reason", "until"]
 
-    /// Reads a switch from JSON. Members that are not known are rejected.
+    /// Reads a switch from JSON. Unknown members are rejected.
     ///
     /// - Throws: ``ControlProblem``
     init(json: [UInt8]) throws {
@@ -47,12 +47,12 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
         try members.end(known: Self.members)
     }
 
-    /// The temporary mode that is asked for; `nil` if the configured one is.
+    /// The requested temporary mode; `nil` if the request asks for the configured mode.
     ///
     /// - Throws: ``ControlProblem``
     func temporaryMode(configured: OfflineMode, at now: Timestamp, by client: String) throws -> TemporaryMode? {
         guard let end = try RequestedEnd(until: until, for: self.for).instant(at: now) else {
-            // An end that is forgotten is how a gateway stays offline after an outage.
+            // A forgotten end keeps a gateway offline after an outage.
             guard mode == configured else {
                 throw ControlProblem(
                     .invalidRequest,

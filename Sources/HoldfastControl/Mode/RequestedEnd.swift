@@ -1,13 +1,13 @@
 import HTTPCacheSemantics
 
-/// The end that a client names for what it sets: an instant, a length, or none.
+/// When a client wants a temporary setting to end: at an instant, after a time, or not stated.
 struct RequestedEnd: Sendable, Hashable {
-    /// By RFC 3339.
+    /// An RFC 3339 instant.
     var until: String?
     /// `2h`
     var `for`: String?
 
-    /// The end, if one is named.
+    /// The end; `nil` if none is stated.
     ///
     /// - Throws: ``ControlProblem``
     func instant(at now: Timestamp) throws(ControlProblem) -> Timestamp? {

@@ -6,7 +6,7 @@ import Hummingbird
 import NIOCore
 
 extension ControlResponder {
-    /// The operations that show the state at a glance, and the past.
+    /// The operations that show the current state and the past.
     static let overview: [Operation] = [
         Operation(path: "/v1/overview", method: .get, scope: .read) { responder, request, _ in
             try QueryMembers.none(in: request)

@@ -4,13 +4,13 @@ import HoldfastMetrics
 import NIOCore
 import Synchronization
 
-/// The streams of events that pages read: each gets the overview every second.
+/// The event streams that pages read. Each stream gets the overview every second.
 ///
-/// Their number is limited, clients share the permits (``ClientShare``), each ends by itself, and
-/// all share what is made for one of them. So pages cost nothing while no client looks, and little
+/// Their number is limited, and clients share the permits (``ClientShare``). Each stream ends on
+/// its own, and all streams share the events. So pages cost nothing while none is open, and little
 /// otherwise.
 final class EventStreams: Sendable {
-    /// A permit for one stream, which is free again when this is released.
+    /// A permit for one stream. Releasing this object returns the permit.
     final class Permit: Sendable {
         private let streams: EventStreams
         private let client: String
@@ -26,24 +26,24 @@ final class EventStreams: Sendable {
     private struct State {
         var permits = ClientPermits<String>()
         var total: Int64 = 0
-        /// The event that was made last.
+        /// The last event.
         var line: (text: String, at: ContinuousClock.Instant)?
     }
 
-    /// The most streams at a time.
+    /// The most concurrent streams.
     static let limit = 16
-    /// How long one lasts. Then the page connects again.
+    /// How long a stream lasts. Then the page reconnects.
     static let life = Duration.seconds(900)
     fileprivate static let period = Duration.seconds(1)
-    /// How old an event may be that several streams get.
+    /// The greatest age of an event that streams share.
     private static let sharingTime = Duration.milliseconds(900)
 
     private let state = Mutex(State())
 
     /// Takes a permit.
     ///
-    /// - Parameter client: the name of the token, or of the user, whose page it is.
-    /// - Throws: ``Full`` if there is none for that client.
+    /// - Parameter client: the name of the page's token or user.
+    /// - Throws: ``Full`` if that client cannot have another permit.
     func take(for client: String) throws -> Permit {
         let isFree = state.withLock { state in
             guard state.permits.take(client, of: Self.limit) else { return false }
@@ -56,7 +56,7 @@ final class EventStreams: Sendable {
 
     private func release(_ client: String) { state.withLock { $0.permits.leave(client) } }
 
-    /// There are as many streams as there may be, or the client has its share of them.
+    /// All permits are taken, or the client has used its share of them.
     struct Full: Error {
         let seconds = 5
 
@@ -81,10 +81,10 @@ final class EventStreams: Sendable {
         case sessionOver
     }
 
-    /// A stream in a permit that was taken.
+    /// A stream that uses a permit.
     ///
     /// - Parameters:
-    ///   - admission: asked before each event.
+    ///   - admission: called before each event.
     ///   - overview: makes the content of an event.
     func events(
         in permit: Permit,
@@ -94,8 +94,8 @@ final class EventStreams: Sendable {
         Events(streams: self, permit: permit, admission: admission, overview: overview)
     }
 
-    /// The events of one stream: the last one says why it ends. The permit is free when this is
-    /// released, however the stream ended.
+    /// The events of one stream. The last event says why the stream ends. Releasing this value
+    /// returns the permit, however the stream ended.
     struct Events: AsyncSequence, Sendable {
         fileprivate let streams: EventStreams
         fileprivate let permit: Permit
@@ -135,7 +135,7 @@ final class EventStreams: Sendable {
 
     fileprivate static func last(_ end: End) -> String { "event: end\ndata: {\"reason\":\"\(end.rawValue)\"}\n\n" }
 
-    /// The event of this moment. JSON from an encoder has no line end.
+    /// The current event. An encoder's JSON contains no line break.
     fileprivate func line(_ overview: () async throws -> Data, at now: ContinuousClock.Instant) async throws -> String {
         if let known = state.withLock({ $0.line }), now - known.at < Self.sharingTime { return known.text }
         let text = "event: overview\ndata: \(String(decoding: try await overview(), as: UTF8.self))\n\n"

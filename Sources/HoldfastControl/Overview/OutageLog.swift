@@ -1,20 +1,19 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The outages of origins since the start of the process: the present ones, and the last that are
-/// over.
+/// The origin outages since the process started: current ones, and the last ones that ended.
 struct OutageLog: Sendable {
-    /// The time in which an origin could not be reached. The numbers are those of the whole gateway
-    /// in that time.
+    /// A period in which an origin was unreachable. The numbers are those of the whole gateway in
+    /// that period.
     struct Outage: Sendable, Hashable {
         var origin: String
         var since: Timestamp
         /// `nil` while it lasts.
         var until: Timestamp?
-        /// The totals at its beginning.
+        /// The totals when it began.
         fileprivate var start: OutageTotals
-        /// The responses that were served from the store in it, because an origin could not be
-        /// reached.
+        /// The stale responses served from the store in that period because an origin was
+        /// unreachable.
         fileprivate(set) var served: Int64 = 0
         /// The requests that could not be answered.
         fileprivate(set) var refused: Int64 = 0
@@ -22,42 +21,42 @@ struct OutageLog: Sendable {
         fileprivate(set) var oldestServed: Int64 = 0
     }
 
-    /// An origin that cannot be reached.
+    /// An unreachable origin.
     struct Away: Sendable, Hashable {
         var origin: String
         var since: Timestamp
     }
 
-    /// The most outages that are kept. The oldest of those that are over goes first.
+    /// The most outages that are kept. Beyond it, the oldest ended outage is dropped.
     static let limit = 100
 
     private(set) var outages: [Outage] = []
-    /// The totals of the last seconds, the oldest first. Empty before the first sample.
+    /// The totals of the last seconds, oldest first. Empty before the first sample.
     private var recent = [(at: Timestamp(milliseconds: 0), totals: OutageTotals())]
-    /// The number of the last ended outage that was noted.
+    /// The number of the last recorded outage that ended.
     private var lastEnded = 0
 
-    /// For so many milliseconds totals are kept: an outage begins before it is noticed, by the
-    /// first request that failed.
+    /// How long totals are kept, in milliseconds. An outage begins with the first request that
+    /// fails, before it is noticed.
     private static let memory: Int64 = 16_000
 
-    /// The outages that last.
+    /// The current outages.
     var present: [Outage] { outages.filter { $0.until == nil } }
 
-    /// Notes which origins cannot be reached now. Call it each second: an outage counts from the
+    /// Records which origins are unreachable now. Call it every second. An outage counts from the
     /// totals of the second in which it began.
     ///
-    /// - Parameter ended: the last outages that are over, read after `away`. One of them may have
+    /// - Parameter ended: the last outages that ended, read after `away`. One of them may have
     ///   begun and ended since the last sample.
     mutating func note(_ away: [Away], ended: [OriginOutage] = [], _ totals: OutageTotals, at now: Timestamp) {
         let new = ended.filter { $0.number > lastEnded }
         lastEnded = new.last?.number ?? lastEnded
-        // Of a clock that was set back: their times are still to come.
+        // The clock was set back, so these times are in the future.
         if let last = recent.last, last.at > now {
             let totals = OutageTotals(served: last.totals.served, refused: last.totals.refused, oldest: 0)
             recent = [(now, totals)]
         }
-        // The last ones stay, however long the process has been suspended.
+        // The last totals stay, even if the process was suspended for a long time.
         while recent.count > 1, now.milliseconds(since: recent[0].at) > Self.memory { recent.removeFirst() }
         recent.append((now, totals))
         for outage in away + new.map(Away.init) where !present.contains(where: { Away($0) == outage }) {
@@ -78,7 +77,7 @@ struct OutageLog: Sendable {
         }
     }
 
-    /// The last totals that are no younger than an outage, else the first that are kept.
+    /// The newest totals that are at least as old as the outage, or the oldest that are kept.
     private func start(_ since: Timestamp) -> OutageTotals {
         (recent.last { $0.at <= since } ?? recent[0]).totals
     }
@@ -90,7 +89,7 @@ extension OutageLog.Away {
     fileprivate init(_ outage: OriginOutage) { self.init(origin: outage.origin, since: outage.since) }
 }
 
-/// The outages of origins, as clients of the control plane get them: the newest first.
+/// The origin outages as clients of the control plane receive them, newest first.
 struct OutagesReport: Sendable, Hashable, Codable {
     struct Outage: Sendable, Hashable, Codable {
         var origin: String
@@ -98,7 +97,7 @@ struct OutagesReport: Sendable, Hashable, Codable {
         /// `nil` while it lasts.
         var until: String?
         var seconds: Int64
-        /// Responses from the store, stale because the origin could not be reached.
+        /// Stale responses from the store because the origin was unreachable.
         var fromStore: Int64
         /// Requests that could not be answered.
         var refused: Int64
@@ -106,7 +105,7 @@ struct OutagesReport: Sendable, Hashable, Codable {
         var oldestSeconds: Int64
     }
 
-    /// When the process began to watch.
+    /// When the process began to record outages.
     var since: String
     var outages: [Outage]
 

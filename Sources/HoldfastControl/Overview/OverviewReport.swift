@@ -1,26 +1,27 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The state of a gateway at a glance, as the page shows it above all else. Instants are texts by
-/// RFC 3339, times are seconds, and shares are numbers from 0 to 1.
+/// A gateway's state at a glance, as the top of the page shows it. Instants are RFC 3339 text,
+/// durations are in seconds, and shares are from 0 to 1.
 struct OverviewReport: Sendable, Hashable, Codable {
     /// Where responses come from.
     enum ResponsesFrom: String, Sendable, Hashable, Codable {
-        /// Every origin can be asked.
+        /// Every origin is reachable.
         case origin
-        /// Some can, or stored responses are preferred, or replace errors of origins.
+        /// Some origins are reachable, or stored responses are preferred, or stored responses
+        /// replace errors from origins.
         case mixed
-        /// None can, or the mode asks none.
+        /// No origin is reachable, or the mode uses none.
         case store
         case starting, ending
     }
 
-    /// The traffic of a stretch of time that ends now.
+    /// The traffic of a period that ends now.
     struct Traffic: Sendable, Hashable, Codable {
         var seconds: Double
         var requests: Int64
         var requestsPerSecond: Double
-        /// The share of the requests to the cache that were hits; `nil` if there were none.
+        /// The share of requests to the cache that were hits; `nil` if there were no requests.
         var hitRatio: Double?
         var p50Seconds: Double?
         var p99Seconds: Double?
@@ -41,7 +42,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
         }
     }
 
-    /// The share of the last hour's requests that an outage of all origins would leave answerable.
+    /// The share of the last hour's requests that could be answered if all origins were down.
     struct Answerable: Sendable, Hashable, Codable {
         /// Why requests could not be answered.
         struct Missing: Sendable, Hashable, Codable {
@@ -50,11 +51,11 @@ struct OverviewReport: Sendable, Hashable, Codable {
         }
 
         var seconds: Double
-        /// How many requests that is about.
+        /// The number of requests that were considered.
         var requests: Int64
         /// If the outage began now.
         var now: Double?
-        /// If it had lasted an hour, or a day.
+        /// If the outage had lasted an hour, or a day.
         var hour: Double?
         var day: Double?
         /// The reasons, the most frequent first.
@@ -76,11 +77,11 @@ struct OverviewReport: Sendable, Hashable, Codable {
         }
     }
 
-    /// The outages that last, as one.
+    /// The current outages combined.
     struct Outage: Sendable, Hashable, Codable {
         /// When the first of them began.
         var since: String
-        /// Responses from the store, stale because an origin could not be reached.
+        /// Stale responses from the store because an origin was unreachable.
         var fromStore: Int64
         /// Requests that could not be answered.
         var refused: Int64
@@ -104,9 +105,9 @@ struct OverviewReport: Sendable, Hashable, Codable {
         var responses: Int?
         var pinned: Int?
         var damaged: Int?
-        /// Entries that may be served while their origin cannot be reached, and no longer else.
+        /// Entries that may only be served while their origin is unreachable.
         var stale: Int?
-        /// Since the start.
+        /// Entries evicted since the process started.
         var evicted: Int?
         var countedAt: String?
 
@@ -124,11 +125,11 @@ struct OverviewReport: Sendable, Hashable, Codable {
     struct Memory: Sendable, Hashable, Codable {
         var bytes: Int64?
         var budget: Int64?
-        /// Bytes that the process has; `nil` where the system does not tell.
+        /// The process's memory in bytes; `nil` if the system does not report it.
         var processBytes: Int64?
     }
 
-    /// Where the control plane is, for commands.
+    /// The control plane's addresses, for commands.
     struct Control: Sendable, Hashable, Codable {
         /// The path of the Unix socket.
         var socket: String?
@@ -137,7 +138,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     }
 
     var at: String
-    /// Sentences for people.
+    /// A summary for people.
     var summary: String
     var responsesFrom: ResponsesFrom
     var phase: String
@@ -148,7 +149,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     var control: Control
     var mode: ModeReport
     var staleness: StalenessReport
-    /// The first of them, those that cannot be reached before the others.
+    /// The first origins, unreachable ones first.
     var origins: [OriginsReport.Origin]
     var originCount: Int
     var unreachableCount: Int
@@ -171,7 +172,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     }
 
     /// - Parameters:
-    ///   - status: the same state in more words.
+    ///   - status: the same state in more detail.
     ///   - measures: the store's numbers; `nil` if they cannot be read.
     init(
         _ status: StatusReport,

@@ -2,13 +2,13 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// The store's numbers, which are counted over all rows and therefore only now and then.
+/// The store's numbers. Counting reads all rows, so it runs only occasionally.
 final class StoreWatch: Sendable {
     /// The numbers, and when they were counted.
     struct Reading: Sendable {
         var measures: StoreMeasures
         var at: Timestamp
-        /// How long the counting took.
+        /// How long the count took.
         var cost: Duration
     }
 
@@ -16,11 +16,11 @@ final class StoreWatch: Sendable {
     private let clock: any WallClock
     private let latest = Mutex<Reading?>(nil)
 
-    /// How old numbers may be, in milliseconds.
+    /// The greatest age of the numbers, in milliseconds.
     static let longestAge: Int64 = 30_000
-    /// The same for a page that people look at, if counting takes next to nothing.
+    /// The greatest age for an open page if counting is almost free, in milliseconds.
     private static let shortestAge: Int64 = 1000
-    /// Counting for a page takes at most this part of the time.
+    /// An open page waits at least this many times the duration of a count before the next count.
     private static let share: Int64 = 200
 
     init(_ operations: any CacheOperations, clock: any WallClock) {
@@ -28,15 +28,15 @@ final class StoreWatch: Sendable {
         self.clock = clock
     }
 
-    /// The numbers that were counted last, however old.
+    /// The last numbers, whatever their age.
     var known: Reading? { latest.withLock { $0 } }
 
-    /// The numbers, of at most ``longestAge``; `nil` if they cannot be read.
+    /// Numbers that are at most ``longestAge`` old; `nil` if they cannot be read.
     ///
-    /// Two callers at once may both count; the lock is not held meanwhile.
+    /// Two concurrent callers may both count, because the lock is not held during a count.
     func reading() async -> Reading? { await reading(noOlderThan: Self.longestAge) }
 
-    /// The numbers for a page that people look at: the sooner counted again, the less that takes.
+    /// Numbers for an open page. The faster a count is, the sooner it is repeated.
     func readingForPage() async -> Reading? {
         let cost = known.map { Int64($0.cost / .milliseconds(1)) } ?? 0
         return await reading(noOlderThan: min(Self.longestAge, max(Self.shortestAge, cost * Self.share)))

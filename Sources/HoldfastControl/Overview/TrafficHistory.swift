@@ -1,13 +1,13 @@
 import HTTPCacheSemantics
 
-/// The totals of the last hour and of the last day, in memory of fixed size: about 260 KB.
+/// The totals of the last hour and the last day, in fixed memory of about 260 KB.
 struct TrafficHistory: Sendable {
-    /// A stretch of time and how finely it is kept.
+    /// A period, kept in steps.
     enum Window: String, CaseIterable, Sendable {
         case hour, day
 
         var step: Int64 { self == .hour ? 10_000 : 300_000 }
-        /// How many steps it has.
+        /// The number of steps.
         var count: Int { self == .hour ? 360 : 288 }
     }
 
@@ -15,25 +15,25 @@ struct TrafficHistory: Sendable {
     struct Point: Sendable, Hashable {
         var at: Timestamp
         var totals: TrafficTotals
-        /// The bytes of the store when it was last measured.
+        /// The store's size in bytes when it was last measured.
         var storeBytes: Int64?
     }
 
-    /// The bytes of all points, about.
+    /// The approximate size of all points in bytes.
     static let bytes = Window.allCases.reduce(0) {
         $0 + ($1.count + 1) * (MemoryLayout<Point>.stride + TrafficTotals.bytes)
     }
 
     private var points: [Window: [Point]] = [.hour: [], .day: []]
 
-    /// The first point that is kept.
+    /// The oldest point that is kept.
     var first: Point? { points[.hour]?.first }
 
-    /// Adds a point, at each step of the hour or about so.
+    /// Adds a point. Call it about once per step of the hour.
     mutating func record(_ point: Point) {
         for window in Window.allCases {
             guard var kept = points.removeValue(forKey: window) else { continue }
-            // Of a clock that was set back: their times are still to come.
+            // The clock was set back, so these times are in the future.
             kept.removeAll { $0.at > point.at }
             let isDue = kept.last.map { point.at.milliseconds(since: $0.at) >= window.step - 500 } ?? true
             if isDue {
@@ -44,7 +44,7 @@ struct TrafficHistory: Sendable {
         }
     }
 
-    /// The oldest point that is no older than a time.
+    /// The oldest point within a time before now.
     func point(within milliseconds: Int64, of now: Timestamp) -> Point? {
         points[.hour]?.first { now.milliseconds(since: $0.at) <= milliseconds }
     }
@@ -55,7 +55,7 @@ struct TrafficHistory: Sendable {
         let kept = points[window] ?? []
         for (earlier, later) in zip(kept, kept.dropFirst()) {
             let elapsed = later.at.milliseconds(since: earlier.at)
-            // The process may have been suspended for a while.
+            // The process may have been suspended.
             let steps = min(max(1, (elapsed + window.step / 2) / window.step), Int64(window.count))
             for _ in 1..<steps { curves.series.appendNothing() }
             let seconds = Double(elapsed > 0 ? elapsed : window.step) / 1000
@@ -71,8 +71,8 @@ struct TrafficHistory: Sendable {
     }
 }
 
-/// The curves of a window of time, as clients of the control plane get them. Values are in the
-/// order of time, one for each step; `nil` where nothing is known.
+/// The curves of a window, as clients of the control plane receive them. Values are in order of
+/// time, one per step; `nil` where nothing is known.
 struct Curves: Sendable, Hashable, Codable {
     struct Series: Sendable, Hashable, Codable {
         var requestsPerSecond: [Double?] = []
@@ -128,8 +128,8 @@ extension Curves.Series {
 }
 
 extension Double {
-    /// The number with four significant digits, so that it is short as a text. All digits of its
-    /// whole part stay.
+    /// The number rounded to four significant digits, so that it is short as text. All digits of
+    /// the integer part stay.
     var toDigits: Double {
         guard isFinite, self != 0 else { return isFinite ? 0 : self }
         var scale = 1.0

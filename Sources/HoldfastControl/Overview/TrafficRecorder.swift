@@ -4,17 +4,17 @@ import HoldfastMetrics
 import ServiceLifecycle
 import Synchronization
 
-/// Keeps what the page shows of the past: the curves of an hour and a day, and the outages. So a
-/// page is useful where nothing scrapes the metrics.
+/// Records the history that the page shows: curves of an hour and a day, and outages. So the page
+/// is useful even if nothing scrapes the metrics.
 ///
-/// It looks each second whether an origin can be reached, and at the numbers of outages: an outage
-/// counts from the second in which it began. It reads the metrics of the process each ten seconds.
-/// Of outages between two looks it learns from the engine.
+/// Every second it checks whether origins are reachable and reads the outage numbers, because an
+/// outage counts from the second in which it began. Every ten seconds it reads the process's
+/// metrics. The engine reports outages that began and ended between two checks.
 final class TrafficRecorder: Service {
     private struct State {
         var history = TrafficHistory()
         var outages = OutageLog()
-        /// The last reading, which all pages share.
+        /// The last reading, shared by all pages.
         var latest: Reading?
         var sampledAt: Timestamp?
         var measuredAt: Timestamp?
@@ -27,27 +27,27 @@ final class TrafficRecorder: Service {
         var gauges: TrafficGauges
     }
 
-    /// The past that the page shows, as of one moment.
+    /// The history that the page shows, at one moment.
     struct Past: Sendable {
         var reading: Reading
-        /// The last minute and the last hour, as far as they were recorded.
+        /// The last minute and the last hour, if they were recorded.
         var recent: Stretch?
         var hour: Stretch?
         var outages: [OutageLog.Outage]
-        /// Since when there are numbers.
+        /// When recording began.
         var since: Timestamp
     }
 
-    /// The traffic of a stretch of time.
+    /// The traffic of a period.
     struct Stretch: Sendable {
         var seconds: Double
         var totals: TrafficTotals
     }
 
     private static let period = Duration.seconds(1)
-    /// The store is counted this often while no page is open, in milliseconds.
+    /// How often the store is counted while no page is open, in milliseconds.
     private static let measuringStep = TrafficHistory.Window.day.step
-    /// How old a reading may be that pages share, in milliseconds.
+    /// The greatest age of a reading that pages share, in milliseconds.
     private static let sharingTime: Int64 = 900
 
     private let operations: any CacheOperations
@@ -63,7 +63,7 @@ final class TrafficRecorder: Service {
         self.store = store
         self.clock = clock
         start = clock.now()
-        // A page that is opened counts anew, and so does a scrape.
+        // Opening a page counts again, and so does a scrape.
         state.withLock { $0.measuredAt = start }
     }
 
@@ -76,7 +76,7 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// Looks at the origins, and takes a sample of the metrics if one is due.
+    /// Checks the origins, and samples the metrics if a sample is due.
     func tick() async {
         let now = clock.now()
         let away = operations.origins.compactMap { condition -> OutageLog.Away? in
@@ -102,7 +102,7 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// Half a second early is in time: the next tick may be late.
+    /// A sample may be half a second early, because the next tick may be late.
     private static func isDue(_ last: Timestamp?, _ step: Int64, at now: Timestamp) -> Bool {
         guard let last, now >= last else { return true }
         return now.milliseconds(since: last) >= step - 500
@@ -117,7 +117,7 @@ final class TrafficRecorder: Service {
 
     // MARK: Reports
 
-    /// The past, as of now or of a moment ago.
+    /// The history, as of now or a moment ago.
     func past() async -> Past {
         let now = clock.now()
         let known = state.withLock { $0.latest }
@@ -144,7 +144,7 @@ final class TrafficRecorder: Service {
     /// The curves of a window.
     func curves(_ window: TrafficHistory.Window) -> Curves { state.withLock { $0.history }.curves(window) }
 
-    /// The outages since the start.
+    /// The outages since the process started.
     func outages() -> OutagesReport {
         OutagesReport(state.withLock { $0.outages }, since: start, at: clock.now())
     }

@@ -2,32 +2,31 @@ import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMetrics
 
-/// The numbers that a gateway has counted since its start, as far as the page shows them. They only
-/// grow, so the difference of two says what happened between them.
+/// The counters since the gateway started that the page shows. They only grow, so the difference
+/// between two readings is what happened between them.
 struct TrafficTotals: Sendable, Hashable {
-    /// One of the numbers.
+    /// A counter.
     enum Counter: Int, CaseIterable, Sendable {
-        /// Requests of clients that have ended.
+        /// Completed client requests.
         case requests
-        /// Those of them that the cache was asked for.
+        /// Completed requests that asked the cache.
         case exchanges
         case hits
         case staleServed
-        /// Stale responses that were served because their origin responded with an error.
+        /// Stale responses served because their origin responded with an error.
         case errorServed
         /// Requests that could not be answered without their origin.
         case refused
         case originRequests
-        /// Requests with an offline forecast. Those of samples have their weight.
+        /// Requests with an offline forecast. Sampled requests count with their weight.
         case forecast
-        /// Those of them that could be answered if the origin were unreachable from now on.
+        /// Forecast requests that could be answered if the origin became unreachable now.
         case answerable
-        /// The same after an hour, and after a day.
+        /// Forecast requests that could still be answered after an hour, and after a day.
         case answerableAfterHour, answerableAfterDay
     }
 
-    /// The reasons why requests could not be answered in an outage, and one for all that are not
-    /// known.
+    /// The reasons why requests could not be answered in an outage. One covers all unknown reasons.
     static let reasons = [
         "not-stored", "must-revalidate", "proxy-revalidate", "no-cache", "s-maxage", "invalidated", "limit", "other",
     ]
@@ -36,13 +35,13 @@ struct TrafficTotals: Sendable, Hashable {
     private static let firstBucket = firstReason + reasons.count
     private static let count = firstBucket + bounds.count + 1
 
-    /// The bytes of one, about: it is an array of fixed length.
+    /// The approximate size of one value in bytes: an array of fixed length.
     static let bytes = 32 + count * MemoryLayout<Int64>.stride
 
-    /// By counter, reason and bucket of durations.
+    /// Ordered by counter, reason and duration bucket.
     private var values = [Int64](repeating: 0, count: count)
 
-    /// Nothing.
+    /// Creates totals of zero.
     init() {}
 
     subscript(_ counter: Counter) -> Int64 {
@@ -50,21 +49,21 @@ struct TrafficTotals: Sendable, Hashable {
         set { values[counter.rawValue] = newValue }
     }
 
-    /// How many requests could not be answered in an outage for a reason.
+    /// How many requests could not be answered in an outage for this reason.
     subscript(reason index: Int) -> Int64 { values[Self.firstReason + index] }
 
     /// The growth since an earlier reading.
     static func - (later: TrafficTotals, earlier: TrafficTotals) -> TrafficTotals {
         var difference = TrafficTotals()
         for index in later.values.indices {
-            // Collectors are read one after the other, so a sum may be behind another one.
+            // Collectors are read one after the other, so a sum may lag behind its parts.
             difference.values[index] = max(0, later.values[index] - earlier.values[index])
         }
         return difference
     }
 
     /// The share of the exchanges that were hits; `nil` if there were none. A stale response that
-    /// replaces an error of its origin does not count: the request was forwarded. RFC 9211 §2.1
+    /// replaces an origin's error is not a hit, because the request was forwarded. RFC 9211 §2.1
     var hitRatio: Double? { share(of: self[.hits] - self[.errorServed], in: .exchanges) }
 
     func share(of part: Counter, in whole: Counter) -> Double? { share(of: self[part], in: whole) }
@@ -73,8 +72,8 @@ struct TrafficTotals: Sendable, Hashable {
         self[whole] > 0 ? min(1, Double(max(0, part)) / Double(self[whole])) : nil
     }
 
-    /// The seconds within which a share of the requests ended, interpolated in its bucket; `nil` if
-    /// there were none. Above all bounds it is the last bound.
+    /// The duration in seconds within which a share of the requests ended, interpolated within its
+    /// bucket; `nil` if there were none. Above the last bound, it is the last bound.
     func quantile(_ share: Double) -> Double? {
         let counts = values[Self.firstBucket...]
         let all = counts.reduce(0, +)
@@ -93,7 +92,7 @@ struct TrafficTotals: Sendable, Hashable {
 // MARK: Reading
 
 extension TrafficTotals {
-    /// The totals in the metrics of one moment.
+    /// Reads the totals from one snapshot of the metrics.
     init(_ families: [MetricFamily]) {
         for family in families {
             for series in family.series { add(series, of: family.description.name) }
@@ -131,11 +130,11 @@ extension TrafficTotals {
     }
 }
 
-/// Numbers of one moment that may fall.
+/// Numbers at one moment that can also fall.
 struct TrafficGauges: Sendable, Hashable {
     var connections: Int64 = 0
     var activeRequests: Int64 = 0
-    /// Bytes of memory that the process has; `nil` where the system does not tell.
+    /// The process's memory in bytes; `nil` if the system does not report it.
     var processBytes: Int64?
 
     init(_ families: [MetricFamily]) {
@@ -156,7 +155,7 @@ extension MetricSeries {
     /// The value of a label; empty if there is none.
     fileprivate subscript(_ name: String) -> String { labels.all.first { $0.name == name }?.value ?? "" }
 
-    /// The value as a whole number; of a histogram, how many values it has.
+    /// The value as an integer. For a histogram, the number of its values.
     fileprivate var count: Int64 {
         switch value {
         case .integer(let number): number

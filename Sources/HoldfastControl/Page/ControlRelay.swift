@@ -8,7 +8,7 @@ import ServiceLifecycle
 
 /// Sends requests to a control plane.
 public protocol ControlForwarding: Sendable {
-    /// Sends a request, and returns when the response's head has come.
+    /// Sends a request, and returns when the response head has arrived.
     ///
     /// - Parameters:
     ///   - target: path and query.
@@ -17,16 +17,16 @@ public protocol ControlForwarding: Sendable {
         -> ForwardedResponse
 }
 
-/// A response of a control plane.
+/// A control plane's response.
 public struct ForwardedResponse: Sendable {
     /// The status.
     public var status: Int
     /// The fields.
     public var fields: HTTPFields
-    /// The parts of the content, as they come.
+    /// The parts of the content, as they arrive.
     public var content: any AsyncSequence<ByteBuffer, any Error> & Sendable
 
-    /// A response.
+    /// Creates a response.
     public init(status: Int, fields: HTTPFields, content: any AsyncSequence<ByteBuffer, any Error> & Sendable) {
         self.status = status
         self.fields = fields
@@ -34,11 +34,11 @@ public struct ForwardedResponse: Sendable {
     }
 }
 
-/// Shows the page of a gateway that has a Unix socket alone: a port of this machine, which relays
-/// to the socket as long as it runs.
+/// Serves the page of a gateway that only has a Unix socket: a port on this machine that relays to
+/// the socket while it runs.
 ///
-/// The socket's permissions say who may use it, and every user of the machine reaches a port. So
-/// the port needs a session, as that of a gateway does, and its sessions are the relay's own.
+/// File permissions decide who may use the socket, but every user of the machine can reach the
+/// port. So the port requires a session, as a gateway's port does. The relay has its own sessions.
 public struct ControlRelay: Sendable {
     private let host: String
     private let port: Int
@@ -66,7 +66,7 @@ public struct ControlRelay: Sendable {
 
     /// Relays until the task is cancelled.
     ///
-    /// - Parameter whenListening: gets the page's URL with a code.
+    /// - Parameter whenListening: receives the page's URL, which contains a code.
     public func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (PageSessions(), client)
@@ -76,7 +76,7 @@ public struct ControlRelay: Sendable {
         let address = BindAddress.hostname(host, port: port)
         let application = ControlServer.application(responder, entryPoint, on: address, group, logger) { channel in
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
-            // The first code always has room.
+            // There is always room for the first code.
             guard let code = try? sessions.makeCode(for: client) else { return }
             if let url = InspectionReport(place, code).url { whenListening(url) }
         }
@@ -90,7 +90,7 @@ public struct ControlRelay: Sendable {
     }
 }
 
-/// Checks a request as the port of a control plane does, and passes it on.
+/// Checks a request as a control plane's port does, and forwards it.
 struct RelayResponder: HTTPResponder {
     let entryPoint: ControlEntryPoint
     let forwarding: any ControlForwarding

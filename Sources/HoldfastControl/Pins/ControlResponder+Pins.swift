@@ -52,7 +52,7 @@ extension ControlResponder {
     }
 }
 
-/// A page of pinned responses, with the space of all pins.
+/// A page of pinned responses, with the space that all pins use.
 struct PinsReport: Encodable {
     var pins: PinUse
     var responses: [ResponseReport]

@@ -1,17 +1,17 @@
 public import HTTPCache
 
-/// A change of pins: the selection of stored responses, and whether they are pinned from now on.
+/// A change of pins: selects stored responses to pin or unpin.
 public struct PinRequest: Sendable, Hashable, Encodable {
-    /// The selected responses, as a purge selects them.
+    /// The selected responses, selected as in a purge.
     public var select: PurgeRequest.Selection
-    /// Whether they are pinned. Otherwise they are unpinned.
+    /// Whether to pin the responses; `false` unpins them.
     public var pinned: Bool
-    /// Whether they are counted only.
+    /// Whether to only count the responses.
     public var dryRun: Bool
-    /// A text for the log.
+    /// A note for the log.
     public var reason: String?
 
-    /// A change. Its values are checked when it is performed.
+    /// Creates a change. Its values are checked when it is performed.
     public init(_ select: PurgeRequest.Selection, pinned: Bool, dryRun: Bool = false, reason: String? = nil) {
         self.select = select
         self.pinned = pinned
@@ -19,7 +19,7 @@ public struct PinRequest: Sendable, Hashable, Encodable {
         self.reason = reason
     }
 
-    /// Reads a change from JSON. Members that are not known are rejected.
+    /// Reads a change from JSON. Unknown members are rejected.
     ///
     /// - Throws: ``ControlProblem``
     init(json: [UInt8]) throws {
@@ -45,7 +45,7 @@ public struct PinRequest: Sendable, Hashable, Encodable {
         try members.end(known: ["dryRun", "pinned", "reason", "select"])
     }
 
-    /// The scopes of the selectors, each once.
+    /// The scopes of the selectors, without duplicates.
     ///
     /// - Throws: ``ControlProblem``, as for a purge.
     public func scopes() throws -> [InvalidationScope] { try PurgeRequest(select, reason: reason).scopes() }
@@ -53,15 +53,15 @@ public struct PinRequest: Sendable, Hashable, Encodable {
 
 /// The result of a change of pins, or of its dry run.
 public struct PinResult: Sendable, Hashable, Codable {
-    /// The selected responses, before the change. Each is counted once.
+    /// The selected responses before the change. Each counts once.
     public struct Matched: Sendable, Hashable, Codable {
-        /// Their number.
+        /// The number of responses.
         public var responses: Int
-        /// The bytes they take in the store.
+        /// The bytes they use in the store.
         public var bytes: Int64
-        /// Those that were pinned.
+        /// How many were pinned.
         public var pinned: Int
-        /// Whether these numbers were counted. Otherwise they are estimates.
+        /// Whether the numbers were counted; `false` if they are estimates.
         public var exact: Bool
 
         init(_ count: ScopeCount) {
@@ -72,24 +72,24 @@ public struct PinResult: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether they are pinned now.
+    /// Whether the responses are pinned now.
     public var pinned: Bool
-    /// Whether nothing was changed.
+    /// Whether this was a dry run.
     public var dryRun: Bool
     /// The selected responses.
     public var matched: Matched
-    /// The responses that were not as asked before.
+    /// How many responses were not already in the requested state.
     public var changed: Int
-    /// The space of all pins now.
+    /// The space that all pins use now.
     public var pins: PinUse
 }
 
 extension StoreOperations {
-    /// Counts what a change of pins concerns, and performs it unless it is a dry run. It is durable
-    /// when this returns.
+    /// Counts the responses that a change of pins affects, and performs the change unless it is a
+    /// dry run. The change is durable when this returns.
     ///
-    /// - Throws: ``ControlProblem`` if a selector is not valid, or if pins would take too much; the
-    ///   store's errors.
+    /// - Throws: ``ControlProblem`` if a selector is invalid, or if pins would use too much space;
+    ///   the store's errors.
     public func perform(_ change: PinRequest) async throws -> PinResult {
         let scopes = try change.scopes()
         let limit = change.dryRun ? Self.dryRunExamination : Self.purgeExamination

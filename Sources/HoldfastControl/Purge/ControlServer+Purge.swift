@@ -1,21 +1,21 @@
 import Foundation
 import HTTPCache
 
-/// The response of a control plane to a purge.
+/// A control plane's response to a purge.
 public struct PurgeReply: Sendable, Hashable {
     /// The status.
     public var status: Int
     /// The result, or a problem (RFC 9457) if the status is an error.
     public var json: [UInt8]
-    /// After how many seconds to try again.
+    /// The number of seconds to wait before retrying.
     public var retryAfter: Int?
 }
 
 extension ControlServer {
-    /// Performs a purge that came another way than through the control plane. It counts for the
-    /// same rate, and stands in the same log and history.
+    /// Performs a purge that did not come through the control plane. It counts toward the same rate
+    /// limit, and appears in the same log and history.
     ///
-    /// - Parameter client: who asks, for log and history.
+    /// - Parameter client: the client's name, for the log and the history.
     public func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
         do {
             let result = try await coordinator.purge(purge, by: client)
@@ -29,8 +29,8 @@ extension ControlServer {
         } catch let problem as ControlProblem {
             return PurgeReply(status: problem.status, json: Self.line(problem))
         } catch {
-            // It was cancelled while it waited. The coordinator turns every other error into a
-            // problem.
+            // The purge was cancelled while it waited. The coordinator converts every other error
+            // to a problem.
             return PurgeReply(status: ControlProblem.ended.status, json: Self.line(ControlProblem.ended))
         }
     }

@@ -1,7 +1,7 @@
 import Crypto
 
-/// The key of a request that may be repeated, and a digest by which a repetition is told from
-/// another request.
+/// The key of a request that may be repeated, and a digest that distinguishes a repetition from a
+/// different request.
 struct IdempotencyKey: Sendable, Hashable {
     let text: String
     let digest: [UInt8]
@@ -13,7 +13,7 @@ struct IdempotencyKey: Sendable, Hashable {
     ///   - fields: the values of the request's `Idempotency-Key` fields.
     ///   - content: the request's content.
     /// - Returns: `nil` if the request has no key.
-    /// - Throws: ``ControlProblem`` if it has several, or one that is empty or too long.
+    /// - Throws: ``ControlProblem`` if there are several keys, or if the key is empty or too long.
     init?(_ fields: [String], of content: [UInt8]) throws(ControlProblem) {
         guard let text = fields.first else { return nil }
         guard fields.count == 1 else {
@@ -37,7 +37,7 @@ struct IdempotencyKey: Sendable, Hashable {
         digest = Array(SHA256.hash(data: content))
     }
 
-    /// The problem if a request with the key is being performed.
+    /// A request with this key is still running.
     var isUnderWay: ControlProblem {
         ControlProblem(
             .keyInUse,
@@ -47,7 +47,7 @@ struct IdempotencyKey: Sendable, Hashable {
         )
     }
 
-    /// The problem if the key belonged to another request.
+    /// The key was used for a different request.
     var isAnothers: ControlProblem {
         ControlProblem(
             .keyReused,

@@ -1,17 +1,17 @@
 import HTTPCacheSemantics
 
 /// The results of requests with an idempotency key, so that a repeated request is not performed
-/// again. It is a value that only sees the events it is given.
+/// again. A pure value: it acts only on the events it receives.
 struct IdempotencyTable<Result: Sendable>: Sendable {
-    /// How a request is treated.
+    /// The action for a request.
     enum Action {
-        /// It is new: perform it, then call ``finish(_:with:)``.
+        /// The request is new. Perform it, then call ``finish(_:with:)``.
         case perform
-        /// It was performed: respond with this result.
+        /// The request was performed. Respond with this result.
         case replay(Result)
-        /// A request with the key is being performed.
+        /// A request with this key is still running.
         case isUnderWay
-        /// The key belonged to another request.
+        /// The key was used for a different request.
         case isAnother
     }
 
@@ -23,11 +23,11 @@ struct IdempotencyTable<Result: Sendable>: Sendable {
 
     /// How long a result is kept, in milliseconds.
     static var lifetime: Int64 { 3_600_000 }
-    /// The most keys that are kept. Beyond it the oldest result is forgotten.
+    /// The most keys that are kept. Beyond it, the oldest result is dropped.
     static var limit: Int { 1000 }
 
     private var entries: [String: Entry] = [:]
-    /// The keys, the oldest first.
+    /// The keys, oldest first.
     private var order: [String] = []
 
     mutating func begin(_ key: String, digest: [UInt8], at now: Timestamp) -> Action {
@@ -44,9 +44,9 @@ struct IdempotencyTable<Result: Sendable>: Sendable {
         return .perform
     }
 
-    /// Ends a request that ``begin(_:digest:at:)`` let through.
+    /// Ends a request that ``begin(_:digest:at:)`` accepted.
     ///
-    /// - Parameter result: `nil` if it failed: the key may be used again.
+    /// - Parameter result: `nil` if the request failed; the key may then be used again.
     mutating func finish(_ key: String, with result: Result?) {
         if let result {
             entries[key]?.result = result

@@ -2,15 +2,15 @@ import HTTPCache
 import HTTPCacheSemantics
 import Logging
 
-/// Takes purges one by one: limits their rate, repeats the result of a repeated one, performs it,
-/// and keeps the history.
+/// Performs purges one at a time. It limits their rate, returns the stored result of a repeated
+/// purge, and keeps the history.
 ///
-/// One purge at a time is performed, in the order of arrival. So the history is in the order of the
-/// store's sequence when a client reads it, and several clients together do not exceed what the
-/// store can compare at a time.
+/// Purges run in order of arrival. So clients read the history in the order of the store's
+/// sequence, and several clients together do not exceed the number of purges that the store can
+/// compare at once.
 actor PurgeCoordinator {
     let operations: any StoreOperations
-    /// `nil` if what is purged cannot be fetched again.
+    /// `nil` if purged responses cannot be fetched again.
     let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
@@ -19,9 +19,9 @@ actor PurgeCoordinator {
     private var rate = PurgeRate()
     private var repeated = IdempotencyTable<PurgeResult>()
     private var history: PurgeHistory
-    /// For metrics.
+    /// Counts for metrics.
     private(set) var tally = PurgeTally()
-    /// The purge that is performed now.
+    /// The running purge.
     private var underWay: UnderWay?
     private var isEnding = false
     private var whenIdle: CheckedContinuation<Void, Never>?
@@ -32,8 +32,9 @@ actor PurgeCoordinator {
         var continuation: CheckedContinuation<PurgeResult, any Error>
     }
 
-    /// The most purges that wait, and the most dry runs: as many as the control plane has
-    /// connections, on the socket and on the port together. Clients of the gateway come on top.
+    /// The most waiting purges, and the most waiting dry runs: the control plane's connections on
+    /// the socket and on the port combined. Purges from the gateway's clients also count toward
+    /// this limit.
     static let waitingLimit = 128
 
     /// - Parameter sequence: the number of the last invalidation so far.
@@ -51,10 +52,10 @@ actor PurgeCoordinator {
         history = PurgeHistory(since: sequence)
     }
 
-    /// How many purges wait, and how many dry runs.
+    /// The number of waiting purges and of waiting dry runs.
     nonisolated var waiting: (purges: Int, counts: Int) { (purges.waiting, counts.waiting) }
 
-    /// The purges with greater numbers than `sequence`.
+    /// The purges with numbers greater than `sequence`.
     func purges(after sequence: Int64, atMost count: Int) -> PurgeHistory.Page {
         history.page(after: sequence, atMost: count)
     }
@@ -64,12 +65,12 @@ actor PurgeCoordinator {
 
     /// Performs a purge.
     ///
-    /// A purge continues if its task is cancelled; a dry run ends.
+    /// A purge continues if its task is cancelled; a dry run stops.
     ///
     /// - Parameters:
     ///   - key: the request's idempotency key.
-    ///   - client: who asks, for log and history.
-    /// - Throws: ``ControlProblem``; ``Wait`` if there were too many; `CancellationError`.
+    ///   - client: the client's name, for the log and the history.
+    /// - Throws: ``ControlProblem``; ``Wait`` if there were too many purges; `CancellationError`.
     @concurrent
     nonisolated func purge(
         _ purge: PurgeRequest,
@@ -117,7 +118,7 @@ actor PurgeCoordinator {
             try await queue.enter()
         } catch Limiter.Refusal.isFull {
             reject(purge)
-            // Clients that come again do not use up what others may purge.
+            // Retrying clients must not use up the rate of others.
             rate.giveBack()
             throw Wait.busy(purge)
         } catch Limiter.Refusal.hasEnded {
@@ -148,18 +149,19 @@ actor PurgeCoordinator {
         }
     }
 
-    // MARK: The purge that is performed
+    // MARK: The running purge
 
-    /// Performs a purge that has its turn.
+    /// Performs a purge that has its permit.
     func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
-        // It may have got its turn just before the end.
+        // It may have received its permit just before the shutdown.
         if isEnding {
             reject(purge)
             throw Self.endingBefore
         }
         return try await withCheckedThrowingContinuation { continuation in
             underWay = UnderWay(purge: purge, client: client, continuation: continuation)
-            // No child of the client's task: a purge is not left half done because its client left.
+            // Not a child of the client's task: a purge must not stop halfway because its client
+            // disconnected.
             Task {
                 let result: Result<PurgeResult, any Error>
                 do {
@@ -175,14 +177,14 @@ actor PurgeCoordinator {
     private func finish(_ result: Result<PurgeResult, any Error>) async {
         switch result {
         case .success(let result):
-            // It may have been abandoned.
+            // The purge may have been abandoned.
             guard let purged = underWay.take() else { return }
             tally.add(purged.purge, .ok)
             record(purged.purge, result, by: purged.client)
             purged.continuation.resume(returning: result)
         case .failure(let error):
-            // The store may be slow to say how it is. Nothing is recorded before that, because the
-            // purge may be abandoned meanwhile, which records it too.
+            // The store may be slow to report its condition. Record nothing until then: the purge
+            // may be abandoned in the meantime, and abandoning records it too.
             let problem = await problem(of: error)
             guard let purged = underWay.take() else { return }
             record(purged.purge, problem, error, by: purged.client)
@@ -248,16 +250,16 @@ actor PurgeCoordinator {
 
     // MARK: The end
 
-    /// Ends the coordinator: purges that wait are rejected, and the one that is performed gets a
-    /// limited time. Beyond it its client is told that it is not acknowledged.
+    /// Shuts the coordinator down. Waiting purges are rejected, and the running purge gets a
+    /// limited time. After that, its client is told that the purge is not acknowledged.
     ///
-    /// - Parameter limit: how long to wait for it.
+    /// - Parameter limit: how long to wait for the running purge.
     func end(within limit: Duration, _ clock: any Clock<Duration> = ContinuousClock()) async {
         isEnding = true
         purges.end()
         counts.end()
         guard underWay != nil else { return }
-        // Not a child of this task: it must end the wait for what cannot be cancelled.
+        // Not a child of this task, because it must end a wait that cannot be cancelled.
         let timer = Task {
             try? await clock.sleep(for: limit)
             if !Task.isCancelled { abandon() }
@@ -289,7 +291,7 @@ actor PurgeCoordinator {
 
     /// There were too many purges.
     struct Wait: Error {
-        /// When to try again.
+        /// The seconds to wait before retrying.
         let seconds: Int
         let problem: ControlProblem
 

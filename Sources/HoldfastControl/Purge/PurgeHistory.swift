@@ -1,21 +1,22 @@
 import HTTPCacheSemantics
 
-/// The last purges of this process, the oldest first. It is in memory: a restart begins a new one.
+/// The last purges of this process, oldest first. It is in memory, so a restart begins a new
+/// history.
 struct PurgeHistory: Sendable {
-    /// One purge, or one that failed.
+    /// A purge, or a failed purge.
     struct Record: Sendable, Hashable, Encodable {
-        /// The number of the purge; of a failed one, the last number when it failed.
+        /// The purge's sequence number. For a failed purge, the last number when it failed.
         var sequence: Int64
         /// Milliseconds since 1970, UTC.
         var at: Int64
-        /// The client that asked for it.
+        /// The client that requested it.
         var by: String
         var action: PurgeRequest.Action
-        /// Secret parameters are replaced.
+        /// The selectors, with the values of secret parameters replaced.
         var select: PurgeRequest.Selection
         var reason: String?
         var matched: PurgeResult.Matched?
-        /// The code of the problem if it failed. A part of it may be in force.
+        /// The problem's code if the purge failed. Part of the purge may be in effect.
         var problem: String?
 
         enum Outcome: Sendable, Hashable {
@@ -37,18 +38,19 @@ struct PurgeHistory: Sendable {
         }
     }
 
-    /// A part of the history, as a client gets it.
+    /// Part of the history, as a client receives it.
     struct Page: Sendable, Hashable, Encodable {
-        /// The history has every purge of this process with a greater number. Purges of other
-        /// programs, and those of unsafe methods, are not in it.
+        /// The history contains every purge of this process with a greater number. It does not
+        /// contain purges by other programs or by unsafe methods.
         var since: Int64
         var purges: [Record]
-        /// Whether there are more after the last one.
+        /// Whether more purges follow the last one.
         var more: Bool
-        /// The last purges that failed since the number that was asked for, whatever their number.
+        /// The last purges that failed since the requested number, not limited by the requested
+        /// count.
         var failed: [Record]
 
-        /// The same for clients that may not see queries of URLs.
+        /// The same page for clients that may not see the queries of URLs.
         var withoutQueries: Page {
             var page = self
             for index in page.purges.indices { page.purges[index].select = page.purges[index].select.withoutQueries }
@@ -58,14 +60,14 @@ struct PurgeHistory: Sendable {
     }
 
     static let limit = 10_000
-    /// The most bytes of selectors that are kept, about.
+    /// The most bytes of selectors that are kept, approximately.
     static let byteLimit = 16 << 20
-    /// The same for purges that failed. They are kept apart: they have no number from which a
-    /// client could continue, and many of them must not push out those that others still have to
-    /// read.
+    /// The most failed purges that are kept. They are kept separately: they have no number from
+    /// which a client could continue, and many of them must not push out purges that other clients
+    /// still have to read.
     static let failedLimit = 100
     static let failedByteLimit = 1 << 20
-    /// The most records of a page.
+    /// The most records on a page.
     static let pageLimit = 1000
 
     private var purges = RecentRecords(limit: limit, byteLimit: byteLimit)
@@ -75,7 +77,7 @@ struct PurgeHistory: Sendable {
     /// - Parameter since: the number of the last invalidation so far.
     init(since: Int64) { self.since = since }
 
-    /// Adds a record. Purges come in the order of their numbers.
+    /// Adds a record. Purges arrive in the order of their numbers.
     mutating func append(_ record: Record) {
         if record.problem == nil {
             for forgotten in purges.append(record) { since = max(since, forgotten.sequence) }
@@ -84,7 +86,7 @@ struct PurgeHistory: Sendable {
         }
     }
 
-    /// The last purges, in their order.
+    /// The last purges, in order.
     func page(last count: Int) -> Page {
         let first = purges.records.dropLast(count).last?.sequence
         return Page(
@@ -95,7 +97,7 @@ struct PurgeHistory: Sendable {
         )
     }
 
-    /// The purges with greater numbers, in their order.
+    /// The purges with greater numbers, in order.
     func page(after sequence: Int64, atMost count: Int = pageLimit) -> Page {
         let later = purges.records.drop { $0.sequence <= sequence }
         return Page(
@@ -107,7 +109,7 @@ struct PurgeHistory: Sendable {
     }
 }
 
-/// The last records, the oldest first.
+/// The last records, oldest first.
 private struct RecentRecords: Sendable {
     let limit: Int
     let byteLimit: Int
@@ -119,7 +121,7 @@ private struct RecentRecords: Sendable {
         self.byteLimit = byteLimit
     }
 
-    /// - Returns: the records that had to go.
+    /// - Returns: the records that were dropped.
     mutating func append(_ record: PurgeHistory.Record) -> [PurgeHistory.Record] {
         records.append(record)
         bytes += record.select.bytes

@@ -1,31 +1,31 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// A purge: the selection of responses, and the action on them.
+/// A purge: a selection of responses, and the action on them.
 public struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The action on the selected responses.
     public enum Action: String, Sendable, Hashable, Codable, CaseIterable {
-        /// They are validated before their next use. They stay for the time in which their origin
-        /// is unreachable.
+        /// Validate the responses before their next use. They stay available while their origin is
+        /// unreachable.
         case expire
-        /// They are removed, offline copies too.
+        /// Remove the responses, including offline copies.
         case remove
     }
 
-    /// The selected responses: those of any selector.
+    /// The selected responses: those that match any selector.
     public struct Selection: Sendable, Hashable, Codable {
-        /// Target URIs, each with all variants, in all partitions.
+        /// Target URIs, each with all variants in all partitions.
         public var urls: [String] = []
-        /// Beginnings of target URIs.
+        /// Prefixes of target URIs.
         public var prefixes: [String] = []
-        /// Names under which responses are stored.
+        /// Tags of stored responses.
         public var tags: [String] = []
         /// Hosts of target URIs, on every port.
         public var hosts: [String] = []
-        /// Every response. It stands alone.
+        /// Every response. It cannot be combined with other selectors.
         public var all = false
 
-        /// Selects nothing.
+        /// Creates an empty selection.
         public init() {}
 
         /// The number of selectors.
@@ -36,23 +36,23 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     public var select: Selection
     /// The action on them.
     public var action: Action
-    /// Whether they are counted only.
+    /// Whether to only count the responses.
     public var dryRun: Bool
-    /// A text for the log and the history.
+    /// A note for the log and the history.
     public var reason: String?
-    /// How fast the expired responses are fetched again; `nil` leaves that to clients.
+    /// How fast to fetch the expired responses again; `nil` leaves that to clients' requests.
     public var refresh: RefreshPace?
-    /// How far the purge has to come before it is acknowledged; `nil`: as far as the gateway's
-    /// configuration says.
+    /// How far the purge must reach before it is acknowledged; `nil` uses the gateway's
+    /// configuration.
     public var wait: PurgeLevel?
-    /// How long that may take, `5s` or `500ms`; `nil`: ``PurgeWait/limit(for:)``.
+    /// How long that may take, as `5s` or `500ms`; `nil` uses ``PurgeWait/limit(for:)``.
     public var within: String?
 
-    /// The most selectors of one purge.
+    /// The most selectors in a purge.
     public static let maximumSelectors = 1000
     /// The most bytes of a purge as JSON.
     public static let maximumBytes = 1 << 20
-    /// A purge. Its values are checked when it is made.
+    /// Creates a purge. Its values are checked when it is performed.
     public init(
         _ select: Selection,
         action: Action = .expire,
@@ -71,7 +71,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         self.reason = reason
     }
 
-    /// Reads a purge from JSON. Members that are not known are rejected.
+    /// Reads a purge from JSON. Unknown members are rejected.
     ///
     /// - Throws: ``ControlProblem``
     public init(json: [UInt8]) throws {
@@ -105,10 +105,10 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         try members.end(known: ["action", "dryRun", "reason", "refresh", "select", "wait", "within"])
     }
 
-    /// The scopes of the selectors, each once.
+    /// The scopes of the selectors, without duplicates.
     ///
     /// - Throws: ``ControlProblem`` if there is no selector, if there are too many, or if one is
-    ///   not valid.
+    ///   invalid.
     public func scopes() throws -> [InvalidationScope] {
         try checkNumber()
         if let reason { try ReasonText.check(reason) }
@@ -214,7 +214,7 @@ extension PurgeRequest.Selection {
         try members.end(known: ["all", "hosts", "prefixes", "tags", "urls"])
     }
 
-    /// The selection for the history: the values of secret parameters are replaced.
+    /// The selection for the history, with the values of secret parameters replaced.
     var redacted: Self {
         var redacted = self
         redacted.urls = urls.map { Redaction.uriText($0, limit: 1024) }
@@ -230,7 +230,7 @@ extension PurgeRequest.Selection {
         return hidden
     }
 
-    /// About the bytes that it takes.
+    /// Its approximate size in bytes.
     var bytes: Int {
         (urls + prefixes + tags + hosts).reduce(0) { $0 + $1.utf8.count + 32 }
     }

@@ -2,22 +2,22 @@ public import HTTPCache
 
 /// The result of a purge, or of its dry run.
 public struct PurgeResult: Sendable, Hashable, Codable {
-    /// The responses that it concerned. Each is counted once.
+    /// The responses that the purge affected. Each counts once.
     public struct Matched: Sendable, Hashable, Codable {
-        /// Their number.
+        /// The number of responses.
         public var responses: Int
-        /// The bytes they take in the store.
+        /// The bytes they use in the store.
         public var bytes: Int64
-        /// Those that were stale or invalidated before, and that only an unreachable origin would
-        /// have brought back into use.
+        /// How many were already stale or invalidated, and would only have been served while their
+        /// origin was unreachable.
         public var onlyOfflineCopies: Int
-        /// Those that were fresh and may not be served stale: nothing serves them without their
-        /// origin once they are expired. `nil` if they are removed.
+        /// How many were fresh and may not be served stale. Once expired, they cannot be served
+        /// without their origin. `nil` if the responses are removed.
         public var onlyWhileFresh: Int?
-        /// Whether these numbers were counted. Otherwise they are estimates.
+        /// Whether the numbers were counted; `false` if they are estimates.
         public var exact: Bool
 
-        /// The numbers of a count.
+        /// Creates the numbers from a count.
         public init(_ count: ScopeCount, of action: PurgeRequest.Action) {
             responses = count.responses
             bytes = count.bytes
@@ -27,42 +27,41 @@ public struct PurgeResult: Sendable, Hashable, Codable {
         }
     }
 
-    /// The number of the purge in the store's sequence of invalidations; `nil` for a dry run.
+    /// The purge's number in the store's sequence of invalidations; `nil` for a dry run.
     public var sequence: Int64?
     /// The action on the responses.
     public var action: PurgeRequest.Action
-    /// Whether nothing was changed.
+    /// Whether this was a dry run.
     public var dryRun: Bool
-    /// The responses that it concerned.
+    /// The responses that the purge affected.
     public var matched: Matched
-    /// Set if too many prefixes were being purged at once, and everything was expired instead.
+    /// Set if too many prefixes were being purged at once, so everything was expired instead.
     public var coversEverything: Bool?
-    /// The most responses that are fetched again in the background; `nil` if none are.
+    /// The most responses that will be fetched again in the background; `nil` if none are.
     public var refreshing: Int?
-    /// How far it has come to other nodes; `nil` if the gateway shares nothing.
+    /// How far the purge has reached other nodes; `nil` if the gateway shares nothing.
     public var reached: PurgeLevel?
-    /// The place in the fleet log up to which all purges of this node are there; `nil` while they
-    /// wait.
+    /// The position in the fleet log that includes all purges of this node; `nil` while they wait.
     public var position: String?
-    /// The replicas that confirmed it; `nil` if none were asked.
+    /// The number of replicas that confirmed it; `nil` if none were asked.
     public var replicas: Int?
-    /// The nodes that have it; `nil` if they were not looked at.
+    /// The nodes that have it; `nil` if this was not checked.
     public var nodes: PurgeReach.Nodes?
-    /// A sentence for people about that.
+    /// An explanation for people.
     public var note: String?
 }
 
 extension StoreOperations {
-    /// The most stored responses that a purge examines to count them, so that it is acknowledged
+    /// The most stored responses that a purge examines for its count, so that it is acknowledged
     /// within milliseconds.
     package static var purgeExamination: Int { 10_000 }
-    /// The same for a dry run.
+    /// The most stored responses that a dry run examines for its count.
     package static var dryRunExamination: Int { 100_000 }
 
-    /// Counts what a purge concerns, and purges it unless it is a dry run. It is in force and
-    /// durable when this returns.
+    /// Counts the responses that a purge affects, and purges them unless it is a dry run. The purge
+    /// is in effect and durable when this returns.
     ///
-    /// - Throws: ``ControlProblem`` if a selector is not valid; the store's errors.
+    /// - Throws: ``ControlProblem`` if a selector is invalid; the store's errors.
     public func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
         if purge.refresh != nil { throw ControlProblem.refreshNeedsGateway }
         let scopes = try purge.scopes()

@@ -1,19 +1,18 @@
 import HTTPCache
 import HoldfastMetrics
 
-/// The number of purges, by what they select, their action and their result. Dry runs are not in
-/// it.
+/// Counts purges by selector kind, action and result. Dry runs do not count.
 struct PurgeTally: Sendable {
     /// How a purge ended.
     enum Result: String, CaseIterable {
         case ok
-        /// It was performed in part, or not at all.
+        /// The purge was performed in part, or not at all.
         case failed
-        /// It is not valid, or there were too many.
+        /// The purge is invalid, or there were too many.
         case rejected
     }
 
-    /// The selectors of a purge: those of one kind, or of several.
+    /// The selectors of a purge: of one kind, or of several.
     private enum Selector: String, CaseIterable {
         case url, prefix, tag, host, all, several
 
@@ -41,7 +40,7 @@ struct PurgeTally: Sendable {
         counts[labels, default: 0] += 1
     }
 
-    /// Every series from the start, so that a first purge shows as an increase.
+    /// Includes every series from the start, so that the first purge shows up as an increase.
     var family: MetricFamily {
         var series: [MetricSeries] = []
         for selector in Selector.allCases {

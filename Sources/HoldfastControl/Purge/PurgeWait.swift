@@ -1,11 +1,11 @@
 public import HTTPCache
 
-/// How long a client waits for a purge to come to other nodes.
+/// How long a client waits for a purge to reach other nodes.
 public enum PurgeWait {
     /// The longest wait.
     public static let longest = Duration.seconds(60)
 
-    /// The wait of a purge that names none. Nodes tell once a second how far they are.
+    /// The wait of a purge that states none. Nodes report their progress once a second.
     public static func limit(for level: PurgeLevel) -> Duration {
         level == .everywhere ? .seconds(5) : .seconds(1)
     }
@@ -24,12 +24,12 @@ public enum PurgeWait {
         )
     }
 
-    /// Checks the text of a time.
+    /// Checks the text of a duration.
     ///
     /// - Throws: ``ControlProblem``
     public static func check(_ text: String) throws(ControlProblem) { _ = try limit(text) }
 
-    /// A time by its text: `5s`, `500ms`, `1m`.
+    /// Parses a duration: `5s`, `500ms`, `1m`.
     ///
     /// - Throws: ``ControlProblem``
     static func limit(_ text: String) throws(ControlProblem) -> Duration {

@@ -11,7 +11,7 @@ extension ControlResponder {
     ]
 }
 
-/// The refreshes under way, then the last ones that have ended, the last ended first.
+/// The running refreshes, then the ones that ended, last ended first.
 struct RefreshesReport: Codable {
     var refreshes: [RefreshReport]
 }

@@ -1,7 +1,7 @@
 import HTTPCache
 
 extension PurgeCoordinator {
-    /// Performs a purge, and begins to fetch what it has purged again, if it says so.
+    /// Performs a purge, and starts to fetch the purged responses again if the purge asks for it.
     ///
     /// - Throws: ``ControlProblem``; the store's errors.
     func performRefreshing(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {

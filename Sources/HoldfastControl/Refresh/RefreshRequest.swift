@@ -20,7 +20,7 @@ extension RefreshPace {
 }
 
 extension ControlProblem {
-    /// Nothing was purged, because what is purged could not be fetched again.
+    /// Nothing was purged, because purged responses could not be fetched again.
     init(_ refusal: RefreshRefusal) {
         switch refusal {
         case .tooMany(let limit):
@@ -42,7 +42,7 @@ extension ControlProblem {
         }
     }
 
-    /// A refresh was asked of a store that no gateway has open.
+    /// A refresh was requested for a store that no gateway has open.
     static let refreshNeedsGateway = ControlProblem(
         .invalidRequest,
         "'refresh' needs a running gateway. Purge without it, or start the gateway.",

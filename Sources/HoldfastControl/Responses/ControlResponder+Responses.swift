@@ -28,10 +28,10 @@ extension ControlResponder {
         return try Self.response(.ok, ResponsesReport(try await reading { try await operations.responses(selection) }))
     }
 
-    /// A host, and the port behind it if there is one.
+    /// Parses a host with an optional port.
     private static func host(_ text: String) throws -> (TargetHost, UInt16?) {
         do {
-            // The colon behind an IPv6 address, not one in it.
+            // The colon after an IPv6 address, not one inside it.
             guard let colon = text.lastIndex(of: ":"), !text.hasSuffix(":"),
                 !text[colon...].contains("]")
             else {
@@ -73,7 +73,7 @@ extension ControlResponder {
         )
     }
 
-    /// The parameters that all listings have: `limit`, `after`, `prefix` and `tag`.
+    /// The parameters of every listing: `limit`, `after`, `prefix` and `tag`.
     ///
     /// - Throws: ``ControlProblem``
     static func query(_ members: inout QueryMembers, by client: ControlClient) throws -> ResponseQuery {
@@ -96,7 +96,7 @@ extension ControlResponder {
         return try Self.response(.ok, VariantsReport(found))
     }
 
-    /// `POST /v1/responses/{id}/comparison`: it asks the origin.
+    /// `POST /v1/responses/{id}/comparison`. It sends a request to the origin.
     private func compare(_ request: Request, _ context: ControlContext) async throws -> Response {
         let id = try Self.id(request)
         var members = try JSONMembers(json: try await Self.content(of: request), example: #"{"entry": 17}"#)

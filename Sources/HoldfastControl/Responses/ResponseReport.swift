@@ -1,21 +1,22 @@
 public import HTTPCache
 import HTTPTypes
 
-/// A page of stored responses, as clients of the control plane get it.
+/// A page of stored responses, as clients of the control plane receive it.
 public struct ResponsesReport: Sendable, Hashable, Encodable {
     /// The responses, in the order in which they were stored.
     public var responses: [ResponseReport]
-    /// The value of `after` for the next page; `nil` if this is the last one. A page may have fewer
-    /// responses than its limit, or none, and still have a next one.
+    /// The value of `after` for the next page; `nil` on the last page. A page may have fewer
+    /// responses than its limit, or none, even if more pages follow.
     public var next: Cursor?
-    /// The number of entries that were looked at for it.
+    /// The number of entries that were examined for the page.
     public var examined: Int
 
-    /// A cursor, which clients give back as it came: a number in the order of storing, else a text.
+    /// A cursor, which clients return unchanged: a number for listings in storage order, otherwise
+    /// a string.
     public struct Cursor: Sendable, Hashable, Encodable {
         let cursor: ResponseCursor
 
-        /// Writes the number or the text.
+        /// Writes the number or the string.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if cursor.values.count == 1 {
@@ -33,8 +34,9 @@ public struct ResponsesReport: Sendable, Hashable, Encodable {
     }
 }
 
-/// One stored response, as clients of the control plane get it: the keys of `cache-dump list`. The
-/// query of its URL is replaced if the client may not see it. Instants are texts by RFC 3339.
+/// One stored response, as clients of the control plane receive it, with the keys of `cache-dump
+/// list`. The query of its URL is replaced if the client may not see it. Instants are RFC 3339
+/// text.
 public struct ResponseReport: Sendable, Hashable, Encodable {
     /// The response.
     public var summary: ResponseSummary
@@ -46,7 +48,7 @@ public struct ResponseReport: Sendable, Hashable, Encodable {
         case storedAt, expiresAt, lastUsedAt, usableStale, pinned, vary
     }
 
-    /// Writes all keys, `null` if there is no value.
+    /// Writes all keys, with `null` for a missing value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(summary.id, forKey: .id)
@@ -67,9 +69,9 @@ public struct ResponseReport: Sendable, Hashable, Encodable {
     }
 }
 
-/// The stored variants of a key with their fields, as clients of the control plane get them.
+/// The stored variants of a key with their fields, as clients of the control plane receive them.
 public struct VariantsReport: Sendable, Hashable, Encodable {
-    /// One of them.
+    /// One variant.
     public struct Variant: Sendable, Hashable, Encodable {
         /// The response.
         public var details: ResponseDetails
@@ -78,7 +80,7 @@ public struct VariantsReport: Sendable, Hashable, Encodable {
             case tags, fields, selectingFields
         }
 
-        /// Writes the keys of the response beside those of the details.
+        /// Writes the keys of the response and of the details.
         public func encode(to encoder: any Encoder) throws {
             try ResponseReport(details.summary).encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)

@@ -1,11 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Makes the host of a target in absolute form that of the request, whatever `Host` says. RFC 9112
-/// §3.2.2
+/// Replaces `Host` with the host of a request target in absolute form. RFC 9112 §3.2.2
 ///
-/// It stands before the types in which requests are served: they have the path of such a target,
-/// and the host of `Host`, so nothing behind it could tell.
+/// It runs before the types that serve requests. Those combine the target's path with the host of
+/// `Host`, so no later code could tell the difference.
 final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -14,7 +13,7 @@ final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data), let authority = Self.authority(head.uri) else {
             return context.fireChannelRead(data)
         }
-        // Several are an error, which is left to be found.
+        // Several `Host` fields are an error, which a later check reports.
         if head.headers["host"].count < 2 { head.headers.replaceOrAdd(name: "Host", value: authority) }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
@@ -25,8 +24,8 @@ final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
         return String(target[start...].prefix { !"/?#".contains($0) })
     }
 
-    /// Puts handlers behind the decoder of their connection. The server itself lets handlers in
-    /// behind its own types alone.
+    /// Inserts handlers after the connection's decoder. The server's own API only inserts handlers
+    /// after its own.
     final class Placement: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = NIOAny
 
@@ -40,7 +39,7 @@ final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
                 let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
                 try pipeline.addHandlers(makeHandlers(), position: .after(decoder))
             } catch {
-                // Without them, no rule would hold.
+                // Without the handlers, no rule would be enforced.
                 context.close(promise: nil)
             }
         }

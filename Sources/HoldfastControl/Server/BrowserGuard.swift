@@ -1,17 +1,17 @@
 import HTTPTypes
 
-/// Rejects what a browser would send. A page on the operator's machine must neither change nor read
-/// anything, whatever proxy leads it to the socket.
+/// Rejects requests that a browser could send for another site. A page on the operator's machine
+/// must not read or change anything, whatever proxy leads it to the socket.
 struct BrowserGuard: Sendable {
     let hosts: AllowedHosts
     /// Whether a page of the control plane itself may use it.
     let permitsOwnOrigin: Bool
-    /// The hosts whose page may have come by `https`, through a proxy that ends TLS.
+    /// The hosts whose page may have been loaded over `https`, through a proxy that terminates TLS.
     var proxiedHosts = AllowedHosts(only: [])
 
     /// - Throws: ``ControlProblem``
     func check(_ head: HTTPRequest) throws(ControlProblem) {
-        // A rebound name is a foreign one. A second 'Host' stays among the fields.
+        // A rebound name is another site's host. A second 'Host' stays among the fields.
         guard let host = head.authority, hosts.contains(host), head.values(of: "host").isEmpty else {
             let host = head.authority ?? ""
             throw ControlProblem(
@@ -22,7 +22,7 @@ struct BrowserGuard: Sendable {
                 value: host
             )
         }
-        // A target in absolute form names a host beside 'Host'. RFC 9112 §3.2.2
+        // A target in absolute form names a host in addition to 'Host'. RFC 9112 §3.2.2
         guard head.path?.hasPrefix("/") == true else {
             let target = head.path ?? ""
             throw ControlProblem(
@@ -44,17 +44,17 @@ struct BrowserGuard: Sendable {
         }
     }
 
-    /// Whether a page came from here. Its host is one that is allowed.
+    /// Whether a page came from this control plane. Its host must be an allowed one.
     ///
-    /// A page of the other scheme gains nothing: the token is in the storage of its own origin, and
-    /// there is no cookie.
+    /// A page with the other scheme gains nothing: the token is in the storage of its own origin,
+    /// and there is no cookie.
     private func isOwn(_ origin: String, _ host: String) -> Bool {
         let (origin, host) = (origin.lowercased(), host.lowercased())
         return origin == "http://\(host)" || (origin == "https://\(host)" && proxiedHosts.contains(host))
     }
 
-    /// Checks the content type of a request that changes something: pages can send the types of
-    /// forms without asking.
+    /// Checks the content type of a request that changes something. Pages of any site can send the
+    /// types of forms without a preflight.
     ///
     /// - Throws: ``ControlProblem``
     static func checkContent(_ head: HTTPRequest) throws(ControlProblem) {
@@ -74,9 +74,9 @@ struct BrowserGuard: Sendable {
 }
 
 extension HTTPRequest {
-    /// The values of the fields with a name for which the library has no constant.
+    /// The values of fields for whose name the library has no constant.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: lowercase.
     func values(of name: String) -> [String] {
         headerFields.lazy.filter { $0.name.canonicalName == name }.map(\.value)
     }

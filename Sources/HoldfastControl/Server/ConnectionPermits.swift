@@ -2,31 +2,31 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// The connections of a listener, and which of them makes room for a new one.
+/// The connections of a listener, and which of them is closed to make room for a new one.
 ///
-/// A connection is *opened* while a request is under way that a token opens, or the permissions of
-/// the Unix socket. It keeps its permit, and no further connection is accepted while ``limit`` of
-/// them are open. Every other connection is a *stranger*: it has sent no head yet, waits between
-/// two requests, or asks for something that needs no token (a log-in, a file of the page, a
-/// refusal).
+/// A connection is *opened* while it has a request that is authorized by a token or by the
+/// permissions of the Unix socket. An opened connection keeps its permit, and no connection is
+/// accepted while ``limit`` of them are opened. Every other connection is a *stranger*: it has sent
+/// no head yet, is between two requests, or requests something that needs no token (a login, a file
+/// of the page, a rejection).
 ///
-/// Strangers have permits of their own. Beyond ``strangerLimit`` a new one replaces another one: of
-/// the client that has the most, the one that has been a stranger for longest. So a client that
-/// opens connection after connection without a token takes permits from itself first, and keeps no
-/// operator out.
+/// Strangers have separate permits. Beyond ``strangerLimit``, a new stranger replaces another: of
+/// the client with the most strangers, the one that has been a stranger for the longest time. So a
+/// client that keeps opening connections without a token takes permits from itself first, and
+/// cannot lock an operator out.
 struct ConnectionPermits: Sendable {
     private struct Stranger {
         var connection: ObjectIdentifier
         var client: ClientNetwork
     }
 
-    /// The most connections with a request that a token opens.
+    /// The most connections with an authorized request.
     let limit: Int
     /// The most connections without one.
     let strangerLimit: Int
 
     private var opened: Set<ObjectIdentifier> = []
-    /// The one that has been a stranger for longest comes first.
+    /// Ordered by how long they have been strangers, longest first.
     private var strangers: [Stranger] = []
 
     init(limit: Int, strangerLimit: Int) {
@@ -34,12 +34,12 @@ struct ConnectionPermits: Sendable {
         self.strangerLimit = strangerLimit
     }
 
-    /// Whether a further connection is accepted.
+    /// Whether another connection is accepted.
     var isAccepting: Bool { opened.count < limit }
 
-    /// A connection is new, or has no more requests under way.
+    /// Records a connection that is new, or that no longer has a request in progress.
     ///
-    /// - Returns: the connection whose permit it takes, which is to be closed.
+    /// - Returns: the connection whose permit it takes, which must be closed.
     mutating func admit(_ connection: ObjectIdentifier, of client: ClientNetwork) -> ObjectIdentifier? {
         remove(connection)
         strangers.append(Stranger(connection: connection, client: client))
@@ -47,19 +47,19 @@ struct ConnectionPermits: Sendable {
         return strangers.remove(at: longestOfTheMost).connection
     }
 
-    /// A token opens the request that has come on a connection.
+    /// Records that a connection's request is authorized.
     mutating func open(_ connection: ObjectIdentifier) {
         strangers.removeAll { $0.connection == connection }
         opened.insert(connection)
     }
 
-    /// A connection was closed.
+    /// Records that a connection was closed.
     mutating func remove(_ connection: ObjectIdentifier) {
         strangers.removeAll { $0.connection == connection }
         opened.remove(connection)
     }
 
-    /// The first stranger of the client that has the most of them.
+    /// The longest-lived stranger of the client that has the most strangers.
     private var longestOfTheMost: Int {
         var counts: [ClientNetwork: Int] = [:]
         for stranger in strangers { counts[stranger.client, default: 0] += 1 }
@@ -68,10 +68,10 @@ struct ConnectionPermits: Sendable {
     }
 }
 
-/// Accepts the connections of a listener as ``ConnectionPermits`` decides, and closes those that
-/// make room for others.
+/// Accepts a listener's connections as ``ConnectionPermits`` decides, and closes those that make
+/// room for others.
 ///
-/// The listener and its connections are on one event loop.
+/// The listener and its connections share one event loop.
 final class ConnectionAdmission: AvailableConnectionsDelegate {
     private struct State {
         var permits: ConnectionPermits
@@ -80,7 +80,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         /// Whether the listener waits for a permit.
         var isPaused = false
 
-        /// - Returns: the listener if it waited for a permit that is free now.
+        /// - Returns: the listener, if it was waiting for a permit and one is free now.
         mutating func resumes() -> (any Channel)? {
             guard isPaused, permits.isAccepting else { return nil }
             isPaused = false
@@ -94,7 +94,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         state = Mutex(State(permits: ConnectionPermits(limit: limit, strangerLimit: strangerLimit)))
     }
 
-    /// Names the listener, which accepts again when a permit is free.
+    /// Sets the listener, which accepts again when a permit is free.
     func listens(on channel: any Channel) { state.withLock { $0.listener = channel } }
 
     // MARK: The listener
@@ -112,7 +112,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
 
     // MARK: Connections
 
-    /// A connection is new, or has no more requests under way.
+    /// Records a connection that is new, or that no longer has a request in progress.
     func admit(_ channel: any Channel, of client: ClientNetwork) {
         let (displaced, resumed) = state.withLock { state in
             let id = ObjectIdentifier(channel)
@@ -124,7 +124,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         resumed?.read()
     }
 
-    /// A token opens the request that has come on a connection.
+    /// Records that a connection's request is authorized.
     func open(_ channel: any Channel) {
         state.withLock { state in
             let id = ObjectIdentifier(channel)
@@ -133,7 +133,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         }
     }
 
-    /// A connection was closed.
+    /// Records that a connection was closed.
     func remove(_ channel: any Channel) {
         let resumed = state.withLock { state in
             let id = ObjectIdentifier(channel)

@@ -5,7 +5,7 @@ import NIOCore
 struct ControlContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// Set when the client was admitted.
+    /// Set when the client is admitted.
     var client = ControlClient(name: "", scope: .read)
 
     init(source: ApplicationRequestContextSource) {
@@ -15,13 +15,14 @@ struct ControlContext: RequestContext {
 
     /// Performs an operation, and cancels it when its connection closes.
     ///
-    /// The system tells of a client of the Unix socket that has left. It does not tell of one on
-    /// the port, which may have closed one side alone and still wait for its response.
+    /// The system reports when a client of the Unix socket has disconnected. It does not report
+    /// this for a client on the port, which may have closed only its sending side and still wait
+    /// for its response.
     static func perform<Value: Sendable>(
         until closed: EventLoopFuture<Void>,
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // No child of this task, which the callback of the connection could not cancel.
+        // Not a child of this task, because the connection's callback could not cancel a child.
         let task = Task { try await operation() }
         closed.whenComplete { _ in task.cancel() }
         return try await withTaskCancellationHandler {

@@ -28,20 +28,20 @@ struct ControlResponder: HTTPResponder {
     let page: PageAccess
     let assets: PageAssets
     var entryPoint: ControlEntryPoint
-    /// The operations that this entry point leads to.
+    /// The operations that this entry point serves.
     var served = operations + Self.page
 
-    /// One operation: its path, its method, the least scope that opens it, and what it does.
+    /// One operation: its path, its method, the smallest scope that allows it, and its action.
     struct Operation: Sendable {
-        /// `{id}` stands for any part of a path.
+        /// `{id}` matches any path segment.
         let path: String
         let method: HTTPRequest.Method
         let scope: ControlScope
-        /// Whether it needs no token.
+        /// Whether the operation needs no token.
         var isOpen = false
         let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
 
-        /// Whether a request with this path is for the operation.
+        /// Whether the path of a request belongs to the operation.
         func covers(_ path: String) -> Bool {
             guard self.path.contains("{id}") else { return self.path == path }
             let own = self.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -49,11 +49,10 @@ struct ControlResponder: HTTPResponder {
             return own.count == parts.count && zip(own, parts).allSatisfy { $0 == "{id}" ? !$1.isEmpty : $0 == $1 }
         }
 
-        /// The methods of requests that are for the operation. A file that needs no token may be
-        /// asked for by its head alone.
+        /// The methods that the operation accepts. A file that needs no token also accepts `HEAD`.
         var methods: [HTTPRequest.Method] { isOpen && method == .get ? [.get, .head] : [method] }
 
-        /// Lets a client in whose scope is not too small.
+        /// Checks that a client's scope allows the operation.
         func admit(_ client: ControlClient) throws(ControlProblem) {
             if client.scope >= scope { return }
             throw ControlProblem(
@@ -85,7 +84,7 @@ struct ControlResponder: HTTPResponder {
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         var response = try await outcome(of: request, context)
-        // The rest of a content that was not read must not keep the connection.
+        // Unread content must not keep the connection open.
         if request.hasContent, response.status.code >= 400 || [.get, .delete].contains(request.method) {
             response.headers[.connection] = "close"
             SlowClients.close(context.channel)
@@ -124,7 +123,7 @@ struct ControlResponder: HTTPResponder {
 
     // MARK: Operations
 
-    /// The most bytes of a request's content, if the operation states no other limit.
+    /// The most bytes of a request's content, unless the operation states another limit.
     static let maximumContent = 64 << 10
 
     /// The content of a request that changes something.
@@ -136,7 +135,7 @@ struct ControlResponder: HTTPResponder {
         within time: Duration = SlowClients.contentLimit
     ) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
-        // A client that asks for a dry run in the query must not purge.
+        // A client that puts `dryRun` in the query must not purge.
         try QueryMembers.none(in: request)
         do {
             return try await SlowClients.content(of: request, upTo: limit, within: time)
@@ -156,8 +155,8 @@ struct ControlResponder: HTTPResponder {
             let acknowledgement = await PurgeAcknowledgement(result, of: purge, operations.sharing)
             return try Self.response(acknowledgement.isReached ? .ok : .accepted, acknowledgement.result)
         }
-        // It changes nothing, so it ends if the client leaves. The connection keeps a callback for
-        // each, so it has one alone.
+        // A dry run changes nothing, so it stops if the client disconnects. A connection keeps a
+        // callback for each dry run, so it closes after one.
         let result = try await ControlContext.perform(until: context.channel.closeFuture) {
             try await coordinator.purge(purge, key: key, by: client)
         }
@@ -168,7 +167,7 @@ struct ControlResponder: HTTPResponder {
         var query = try QueryMembers(request)
         let counts = 1...Int64(PurgeHistory.pageLimit)
         let last = try query.number("last", counts)
-        // Otherwise they are rejected as unknown.
+        // With `last`, these are rejected as unknown.
         let after = last == nil ? try query.number("after", 0...Int64.max) : nil
         let limit = last == nil ? try query.number("limit", counts) : nil
         try query.end(known: last == nil ? ["after", "limit", "last"] : ["last"])
@@ -255,12 +254,12 @@ struct ControlResponder: HTTPResponder {
 }
 
 extension Response {
-    /// The response to a request with a method: `HEAD` gets no content. RFC 9110 §9.3.2
+    /// The response for a request method. `HEAD` gets no content. RFC 9110 §9.3.2
     func withContent(for method: HTTPRequest.Method) -> Response { method == .head ? createHeadResponse() : self }
 }
 
 extension Request {
-    /// Whether the head announces a content.
+    /// Whether the head announces content.
     fileprivate var hasContent: Bool {
         headers[.transferEncoding] != nil || headers[.contentLength].map { $0 != "0" } ?? false
     }

@@ -8,8 +8,8 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// The control plane of a gateway: an HTTP server on a Unix socket, and optionally on a port,
-/// through which operators steer the gateway and see its state.
+/// The control plane of a gateway: an HTTP server through which operators control the gateway and
+/// see its state. It listens on a Unix socket, and optionally on a port.
 ///
 /// ```swift
 /// let control = try ControlServer(
@@ -23,8 +23,7 @@ import Synchronization
 /// try await control.run()
 /// ```
 ///
-/// It has an event loop of its own, so that clients of the gateway and operators do not wait for
-/// each other.
+/// It has its own event loop, so the gateway's clients and operators do not wait for each other.
 public final class ControlServer: Service {
     /// Where it listens.
     public let socket: ControlSocket
@@ -45,9 +44,9 @@ public final class ControlServer: Service {
     public enum Address: Sendable, Hashable, CustomStringConvertible {
         /// The Unix socket.
         case socket(ControlSocket)
-        /// The URL of a port.
+        /// The URL of the port.
         case network(String)
-        /// The URL of the metrics on a port of their own.
+        /// The URL of the separate metrics port.
         case metrics(String)
 
         /// The path or the URL.
@@ -59,33 +58,33 @@ public final class ControlServer: Service {
         }
     }
 
-    /// The most connections at a time with a request that a token opens, for the socket and for the
-    /// port each. Further ones wait. ``ConnectionPermits``
+    /// The most connections with an authorized request, for the socket and the port each. Further
+    /// ones wait. ``ConnectionPermits``
     private static let maximumConnections = 64
-    /// The most others. A further one replaces one that has no token either.
+    /// The most other connections. A further one replaces another without a token.
     private static let maximumStrangers = 64
     /// How long a connection may be idle.
     private static let idleLimit = TimeAmount.seconds(30)
-    /// How long operations under way may take when it ends.
+    /// How long running operations may take during shutdown.
     private static let drainLimit = Duration.seconds(2)
-    /// How long a purge among them may take.
+    /// How long a running purge may take during shutdown.
     fileprivate static let purgeLimit = Duration.seconds(1)
 
     /// Claims the socket's path. ``run()`` listens on it.
     ///
     /// - Parameters:
-    ///   - store: the store's folder. It gets a link to a socket that is elsewhere, by which the
-    ///     command line finds it.
-    ///   - network: the port, beside the socket; `nil` for none.
-    ///   - metricsAddress: a port for metrics alone, beside those; `nil` for none.
+    ///   - store: the store's folder. If the socket is elsewhere, the folder gets a link to it, so
+    ///     that the command line finds it.
+    ///   - network: the port to listen on in addition to the socket; `nil` for none.
+    ///   - metricsAddress: an additional port that only serves metrics; `nil` for none.
     ///   - build: the program's versions, for `/v1/status` and `/metrics`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
-    ///   - pageFolder: a folder with the files of the page, in place of those in the binary; for
-    ///     work on the page.
-    ///   - metrics: the metrics of `GET /metrics`. The state of the cache is added to them.
-    ///   - whenListening: called for each address when clients can connect there.
-    /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
-    ///   process listens on it.
+    ///   - pageFolder: a folder with the page's files that are used instead of those in the binary;
+    ///     for developing the page.
+    ///   - metrics: the metrics for `GET /metrics`. The state of the cache is added to them.
+    ///   - whenListening: called for each address once clients can connect.
+    /// - Throws: ``ControlSocket/Refusal`` if the path is too long or cannot be used, or if a
+    ///   process already listens on it.
     public init(
         socket: ControlSocket,
         network: ControlNetwork? = nil,
@@ -137,17 +136,17 @@ public final class ControlServer: Service {
         )
     }
 
-    /// Changes what `/readyz` says.
+    /// Changes the phase that `/readyz` reports.
     public func enter(_ phase: ServingPhase) { self.phase.value = phase }
 
-    /// Names the address on which the gateway's clients connect, for `/v1/status`.
+    /// Sets the address that `/v1/status` shows for the gateway's clients.
     public func listens(at address: String) { self.phase.address = address }
 
-    /// Serves until its service group shuts down gracefully or the task is cancelled, and removes
-    /// the socket then.
+    /// Serves until its service group shuts down gracefully or its task is cancelled, then removes
+    /// the socket.
     ///
-    /// A control plane that cannot listen must not end the gateway: the error is logged, and this
-    /// returns at the end all the same.
+    /// A control plane that cannot listen must not stop the gateway. It logs the error and returns
+    /// only at shutdown.
     public func run() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
@@ -171,7 +170,8 @@ public final class ControlServer: Service {
         var services: [any Service] = [recorder, socketApplication(on: group)]
         if let network { services.append(application(of: network, on: group)) }
         if let metricsAddress { services.append(application(of: metricsAddress, on: group)) }
-        // The last one ends first: clients get their responses before the connections close.
+        // Services shut down in reverse order: clients get their responses before the connections
+        // close.
         services.append(PurgeEnd(coordinator: coordinator))
         var configuration = ServiceGroupConfiguration(services: services, logger: logger)
         configuration.maximumGracefulShutdownDuration = Self.drainLimit
@@ -184,7 +184,7 @@ public final class ControlServer: Service {
             do {
                 try claim.publish()
             } catch {
-                // Clients cannot find it. The gateway serves all the same.
+                // Clients cannot find the socket. The gateway keeps serving.
                 logger.error("Control socket is not available", metadata: ["control.error": "\(error)"])
                 return
             }
@@ -198,7 +198,7 @@ public final class ControlServer: Service {
         }
     }
 
-    /// A program of its own, so that clients on the network take no connection from the socket.
+    /// A separate server, so that network clients do not use up the socket's connections.
     private func application(of network: ControlNetwork, on group: any EventLoopGroup) -> any Service {
         let (whenListening, phase) = (whenListening, phase)
         var responder = responder
@@ -233,9 +233,9 @@ public final class ControlServer: Service {
         Self.application(responder, responder.entryPoint, on: address, group, logger, whenRunning)
     }
 
-    /// A server with the limits of a control plane.
+    /// A server with the control plane's limits.
     ///
-    /// - Parameter entryPoint: says which requests a token opens.
+    /// - Parameter entryPoint: decides which requests are authorized.
     static func application<Responder: HTTPResponder>(
         _ responder: Responder,
         _ entryPoint: ControlEntryPoint,
@@ -268,18 +268,19 @@ public final class ControlServer: Service {
     }
 }
 
-/// Ends the coordinator when the control plane ends.
+/// Shuts the coordinator down with the control plane.
 private struct PurgeEnd: Service {
     let coordinator: PurgeCoordinator
 
     func run() async throws {
-        // It throws if the control plane failed. Clients of the gateway may still purge then.
+        // It throws if the control plane failed. The gateway's clients may still purge in that
+        // case.
         guard (try? await gracefulShutdown()) != nil else { return }
         await coordinator.end(within: ControlServer.purgeLimit)
     }
 }
 
-/// The gateway's phase and address, which one part sets and another one reads.
+/// The gateway's phase and address, set by one part and read by another.
 private final class PhaseBox: Sendable {
     private let phase = Mutex(ServingPhase.starting)
     private let listening = Mutex<String?>(nil)

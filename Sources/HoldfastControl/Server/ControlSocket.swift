@@ -13,20 +13,20 @@ public struct ControlSocket: Sendable, Hashable {
     /// The absolute path of the socket.
     public let path: String
 
-    /// The name of the file in a folder.
+    /// The name of the socket file in a folder.
     public static let name = "control.sock"
 
-    /// The most bytes in a path: what a socket's address has room for, with its terminator.
+    /// The most bytes in a path: the size of a socket address, including the terminator.
     public static let maximumPath = UnixAddress.maximumPath
 
-    /// Why a path cannot be used.
+    /// A path cannot be used.
     public typealias Refusal = SocketRefusal
 
-    /// The socket at a path.
+    /// Creates a reference to the socket at a path.
     public init(path: String) { self.path = path }
 
-    /// The socket of a gateway whose configuration names none: in the folder that the service
-    /// manager made for sockets, else in the store's folder.
+    /// The default socket of a gateway: in the runtime folder that the service manager created,
+    /// otherwise in the store's folder.
     public init(store: String, environment: [String: String]) {
         // The variable may name several folders, separated by colons.
         let runtime = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init)
@@ -36,8 +36,8 @@ public struct ControlSocket: Sendable, Hashable {
     /// The path of the file in a folder.
     static func path(in folder: String) -> String { folder + (folder.hasSuffix("/") ? "" : "/") + name }
 
-    /// The socket that a store's gateway listens on, as another process finds it: the file in the
-    /// store's folder, or the socket that it is a link to.
+    /// The socket of a store's gateway, as another process finds it: the file in the store's
+    /// folder, or the target of the link there.
     public static func inStore(_ folder: String) -> ControlSocket {
         let path = path(in: folder)
         var target = [CChar](repeating: 0, count: 4096)
@@ -52,7 +52,7 @@ public struct ControlSocket: Sendable, Hashable {
     /// Tries to connect.
     public var reach: Reach { location.reach }
 
-    /// The socket as a location in the file system, with the words of messages.
+    /// The socket's location in the file system, with names for messages.
     var location: SocketLocation {
         SocketLocation(
             path: path,

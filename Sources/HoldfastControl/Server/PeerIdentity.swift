@@ -6,16 +6,16 @@ import NIOCore
     import Musl
 #endif
 
-/// The user behind a connection by a Unix socket, as the system knows it.
+/// The user at the other end of a Unix socket, as the system reports it.
 enum PeerIdentity {
-    /// `struct ucred`, which the system's headers show only to programs with `_GNU_SOURCE`. unix(7)
+    /// `struct ucred`, which system headers declare only with `_GNU_SOURCE`. unix(7)
     private struct Credentials: Sendable {
         var process: Int32 = 0
         var user: UInt32 = 0
         var group: UInt32 = 0
     }
 
-    /// `uid 1000`; `local` where the system does not tell.
+    /// `uid 1000`; `local` if the system does not report the user.
     static func name(of channel: any Channel) async -> String {
         #if canImport(Glibc) || canImport(Musl)
             guard let options = channel as? any SocketOptionProvider else { return "local" }

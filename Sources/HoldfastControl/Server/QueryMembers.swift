@@ -1,12 +1,12 @@
 import Hummingbird
 
-/// Reads the parameters of a request's query, and rejects those that it does not know.
+/// Reads a request's query parameters, and rejects unknown ones.
 struct QueryMembers {
     private var members: [String: String] = [:]
     private var lists: [String: [String]] = [:]
 
-    /// - Parameter repeatable: parameters that may come several times, for ``texts(_:)``.
-    /// - Throws: ``ControlProblem`` if another one comes twice.
+    /// - Parameter repeatable: parameters that may appear several times, for ``texts(_:)``.
+    /// - Throws: ``ControlProblem`` if another parameter appears twice.
     init(_ request: Request, repeatable: Set<String> = []) throws(ControlProblem) {
         for (name, value) in request.uri.queryParameters {
             if repeatable.contains(String(name)) {
@@ -24,12 +24,12 @@ struct QueryMembers {
     /// - Throws: ``ControlProblem``
     static func none(in request: Request) throws(ControlProblem) { try QueryMembers(request).end(known: []) }
 
-    /// A parameter; `nil` if there is none, or if it is empty.
+    /// A parameter; `nil` if it is missing or empty.
     mutating func text(_ name: String) -> String? {
         members.removeValue(forKey: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The values of a repeatable parameter, in their order.
+    /// The values of a repeatable parameter, in order.
     func texts(_ name: String) -> [String] { lists[name] ?? [] }
 
     mutating func number(_ name: String, _ range: ClosedRange<Int64>) throws(ControlProblem) -> Int64? {
@@ -44,7 +44,7 @@ struct QueryMembers {
         )
     }
 
-    /// Rejects what was not read.
+    /// Rejects the parameters that were not read.
     func end(known: [String]) throws(ControlProblem) {
         guard let name = members.keys.min() else { return }
         let list = known.map { "'\($0)'" }.joined(separator: ", ")

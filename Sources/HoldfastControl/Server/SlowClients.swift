@@ -2,16 +2,16 @@ import Hummingbird
 import NIOCore
 import NIOHTTP1
 
-/// The times in which a client must send. Few connections are served at a time, so that slow ones
-/// would keep others out.
+/// Time limits for clients that send. The number of connections is small, so slow clients would
+/// keep others out.
 enum SlowClients {
-    /// For the first head of a connection.
+    /// For the first request head of a connection.
     static let firstHeadLimit = TimeAmount.seconds(10)
-    /// For a further head, from the last response on.
+    /// For later request heads, counted from the last response.
     static let headLimit = TimeAmount.seconds(30)
     /// For a request's content.
     static let contentLimit = Duration.seconds(30)
-    /// For the content of a request that no token opens: a code for a session.
+    /// For the content of a request without a token: a code for a session.
     static let openContentLimit = Duration.seconds(5)
     /// For the content of a request that was rejected before it was read.
     static let rejectedContentLimit = TimeAmount.seconds(5)
@@ -41,16 +41,17 @@ enum SlowClients {
         }
     }
 
-    /// Closes a connection after a time, unless the client has closed it before.
+    /// Closes a connection after a delay, unless the client closes it first.
     static func close(_ channel: any Channel, in time: TimeAmount = rejectedContentLimit) {
         channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     }
 }
 
-/// Closes a connection whose next head does not come in time, and says what the connection has: a
-/// request that a token opens, or none (``ConnectionPermits``).
+/// Closes a connection whose next request head does not arrive in time. It also reports whether the
+/// connection has an authorized request (``ConnectionPermits``).
 ///
-/// It sees parts of requests, so a head that comes byte by byte is nothing until it is whole.
+/// It sees complete message parts, so a head that arrives byte by byte does not count until it is
+/// complete.
 final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -59,12 +60,12 @@ final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private let admission: ConnectionAdmission?
     private let opens: (_ credentials: [String]) -> Bool
     private var timer: Scheduled<Void>?
-    /// The requests whose responses are not yet written.
+    /// The requests whose responses are not written yet.
     private var underWay = 0
 
     /// - Parameters:
-    ///   - admission: learns what the connection has.
-    ///   - opens: whether the values of a request's `Authorization` open it.
+    ///   - admission: is told whether the connection has an authorized request.
+    ///   - opens: whether the values of a request's `Authorization` fields authorize it.
     init(_ admission: ConnectionAdmission?, opens: @escaping (_ credentials: [String]) -> Bool) {
         self.admission = admission
         self.opens = opens
@@ -98,9 +99,9 @@ final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         restart(context, SlowClients.headLimit)
         guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
-        // A head that cannot be read has a response too.
+        // A malformed head also gets a response.
         underWay = max(0, underWay - 1)
-        // A client that still reads its response does not wait for the next request.
+        // A client that is still reading its response is not between two requests.
         let written = promise ?? context.eventLoop.makePromise()
         let channel = context.channel
         written.futureResult.assumeIsolated().whenSuccess { [self] in

@@ -17,12 +17,12 @@ extension SocketClaim {
     /// The control socket.
     var socket: ControlSocket { ControlSocket(path: location.path) }
 
-    /// Leads other processes from the store's folder to the socket, if it is elsewhere.
+    /// Creates a link from the store's folder to a socket that is elsewhere, for other processes.
     ///
-    /// - Returns: whether it can be found in the folder now.
+    /// - Returns: whether the socket can be found through the folder now.
     func link(fromStore folder: String) -> Bool {
         let link = ControlSocket.path(in: folder)
-        // The folder may have several names: a link must not replace the socket itself.
+        // The folder may have several paths. The link must not replace the socket itself.
         if let found = FileIdentity(of: link) {
             if found == published { return true }
             switch found.kind {
@@ -34,7 +34,7 @@ extension SocketClaim {
         return symlink(socket.path, link) == 0
     }
 
-    /// Removes the link from a store's folder, unless it leads elsewhere.
+    /// Removes the link from a store's folder, unless it leads to another socket.
     func removeLink(fromStore folder: String) {
         let link = ControlSocket.path(in: folder)
         if FileIdentity(of: link)?.kind == S_IFLNK, ControlSocket.inStore(folder) == socket { unlink(link) }

@@ -1,19 +1,20 @@
 import Foundation
 
-/// The service manager that started this process: systemd, for units of `Type=notify`. It gets the
-/// process's state by `sd_notify(3)`.
+/// The service manager that started this process: systemd, for units of `Type=notify`. It receives
+/// the process's state through `sd_notify(3)`.
 ///
-/// Nothing is sent unless `NOTIFY_SOCKET` names a socket. A notice that cannot be sent is dropped.
+/// Nothing is sent unless `NOTIFY_SOCKET` names a socket. A notification that cannot be sent is
+/// dropped.
 package struct ServiceManager: Sendable {
     /// A state of the process.
     package enum Notice: Sendable, Hashable {
-        /// The gateway accepts connections, under the configuration that was read last.
+        /// The gateway accepts connections with the configuration that was read last.
         case ready
         case reloading
         case stopping
-        /// Every event loop answers. ``Watchdog`` sends it.
+        /// Every event loop responds. ``Watchdog`` sends it.
         case alive
-        /// A sentence for people, in one line. ``ServiceStatus`` sends it.
+        /// A one-line status for people. ``ServiceStatus`` sends it.
         case status(String)
     }
 
@@ -23,20 +24,20 @@ package struct ServiceManager: Sendable {
         path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     }
 
-    /// Whether there is one.
+    /// Whether there is a service manager.
     package var isPresent: Bool { path != nil }
 
-    /// - Returns: whether the notice was sent.
+    /// - Returns: whether the notification was sent.
     @discardableResult
     package func notify(_ notice: Notice) -> Bool {
         switch notice {
         case .ready: return send("READY=1")
         case .reloading:
-            // By this clock systemd pairs it with the READY=1 that follows.
+            // systemd uses this clock to match the message with the READY=1 that follows.
             let instant = monotonicNanoseconds() / 1000
             return send("RELOADING=1\nMONOTONIC_USEC=\(instant)")
         case .stopping: return send("STOPPING=1")
-        // These are repeated, so a manager that does not read must not hold the process up.
+        // These messages repeat, so a manager that does not read must not block the process.
         case .alive: return send("WATCHDOG=1", CInt(MSG_DONTWAIT))
         case .status(let text): return send("STATUS=\(text)", CInt(MSG_DONTWAIT))
         }
@@ -46,7 +47,7 @@ package struct ServiceManager: Sendable {
         guard let path else { return false }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // An abstract name begins with NUL and has no terminator.
+        // An abstract socket name begins with NUL and has no terminator.
         var name = Array(path.utf8)
         if name.first == UInt8(ascii: "@") { name[0] = 0 }
         let capacity = MemoryLayout.size(ofValue: address.sun_path)

@@ -3,7 +3,7 @@ package import HTTPCache
 package import HTTPCacheSemantics
 import Synchronization
 
-/// Shows a service manager what the gateway does, in a sentence: `systemctl status` prints it.
+/// Sends a service manager a one-line status of the gateway. `systemctl status` prints it.
 package final class ServiceStatus: Sendable {
     private struct State {
         var shown: String?
@@ -13,14 +13,14 @@ package final class ServiceStatus: Sendable {
     private let manager: ServiceManager
     private let state = Mutex(State())
 
-    /// How long after one look at the gateway the next one follows.
+    /// The time between two checks of the gateway.
     package static let interval = Duration.seconds(5)
 
     package init(_ manager: ServiceManager) { self.manager = manager }
 
-    /// Sends the sentence when it has changed, until the task is cancelled.
+    /// Sends the status when it changes, until the task is cancelled.
     ///
-    /// - Parameter sentence: looks at the gateway.
+    /// - Parameter sentence: reads the gateway's state and returns the status.
     package func follow(
         clock: any Clock<Duration> = ContinuousClock(),
         _ sentence: @Sendable () async -> String
@@ -32,9 +32,9 @@ package final class ServiceStatus: Sendable {
         }
     }
 
-    /// Says that the gateway ends. Nothing else is sent from now on.
+    /// Reports that the gateway is shutting down. No other status is sent afterward.
     ///
-    /// - Returns: whether it is the first call.
+    /// - Returns: whether this is the first call.
     package func end() -> Bool {
         state.withLock { state in
             guard !state.isEnding else { return false }
@@ -44,21 +44,21 @@ package final class ServiceStatus: Sendable {
         }
     }
 
-    /// The notice is sent within the lock, so that none of an earlier state follows the last one.
+    /// Sends the status while holding the lock, so that no older status follows the last one.
     private func show(_ sentence: String) {
         state.withLock { state in
             guard !state.isEnding, state.shown != sentence else { return }
-            // One that is not sent is tried again.
+            // A status that could not be sent is retried.
             if manager.notify(.status(sentence)) { state.shown = sentence }
         }
     }
 }
 
 extension ServiceStatus {
-    /// The state of a gateway that serves: `Serving; 1 of 3 origins unreachable for 12 min`.
+    /// The status of a serving gateway: `Serving; 1 of 3 origins unreachable for 12 min`.
     ///
-    /// It names no origin, so its length is limited, and it changes once a minute at most while
-    /// nothing happens.
+    /// It names no origin, so its length is limited. While nothing happens, it changes at most once
+    /// a minute.
     ///
     /// - Parameter zone: the time zone of the instants.
     package static func sentence(
@@ -94,7 +94,7 @@ extension ServiceStatus {
         return milliseconds < 60_000 ? "less than a minute" : StatusReport.duration(milliseconds)
     }
 
-    /// The time of day, with the date if it is not within a day.
+    /// The time of day, with the date if it is more than a day away.
     private static func clockText(_ instant: Timestamp, at now: Timestamp, in zone: TimeZone) -> String {
         let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
         var calendar = Calendar(identifier: .gregorian)

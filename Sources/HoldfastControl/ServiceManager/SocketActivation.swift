@@ -6,39 +6,38 @@
     import Darwin
 #endif
 
-/// The sockets that a service manager passes to this process: `sd_listen_fds(3)` of systemd.
+/// The sockets that a service manager passes to this process: systemd's `sd_listen_fds(3)`.
 ///
-/// The manager makes and keeps them. So clients are not refused while one process ends and the next
-/// one starts: their connections wait.
+/// The manager creates the sockets and keeps them open. So while one process ends and the next one
+/// starts, connections wait instead of being refused.
 package struct SocketActivation: Sendable, Hashable {
-    /// A descriptor, and the name that the manager has for it.
+    /// A descriptor, and the manager's name for it.
     package struct Socket: Sendable, Hashable {
         package let descriptor: CInt
-        /// `FileDescriptorName=` of a socket unit, or the unit's name; empty if the manager names
-        /// none.
+        /// `FileDescriptorName=` of a socket unit, or the unit's name; empty if the manager sets no
+        /// name.
         package let name: String
     }
 
-    /// A variable of the environment is malformed, or a descriptor cannot be used.
+    /// An environment variable is malformed, or a descriptor cannot be used.
     package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Sentences that name the variable, its value, and the values that are allowed.
+        /// Names the variable, its value, and the allowed values.
         package let description: String
     }
 
     /// The number of the first descriptor.
     package static let firstDescriptor: CInt = 3
-    /// The name of a socket of the control plane.
+    /// The name of a socket for the control plane.
     private static let controlName = "control"
     private static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
 
     /// In the manager's order.
     package let sockets: [Socket]
 
-    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. An empty variable is treated as not
-    /// set.
+    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. An empty variable counts as unset.
     ///
     /// - Parameters:
-    ///   - process: the number of this process. Sockets for another one are not this one's.
+    ///   - process: the ID of this process. Sockets for another process are ignored.
     ///   - limit: the most sockets.
     /// - Throws: ``Refusal``
     package init(environment: [String: String], process: Int32, limit: Int) throws(Refusal) {
@@ -53,7 +52,7 @@ package struct SocketActivation: Sendable, Hashable {
             }
             return number
         }
-        // Without this variable, or with another number, the sockets are for a parent of this
+        // Without this variable, or with another process ID, the sockets belong to a parent
         // process.
         let owner = try number("LISTEN_PID", "a process ID", 1...Int(Int32.max))
         let count = try number("LISTEN_FDS", "a number of sockets from 0 to \(limit)", 0...limit)
@@ -74,7 +73,7 @@ package struct SocketActivation: Sendable, Hashable {
         sockets = (0..<count).map { index in
             Socket(descriptor: Self.firstDescriptor + CInt(index), name: index < names.count ? names[index] : "")
         }
-        // Clients of the gateway must not meet the operators' socket, or the other way round.
+        // The gateway's clients must not reach the operators' socket, or the other way around.
         guard !sockets.contains(where: { $0.name == Self.controlName }) else {
             throw Refusal(
                 description: "A socket of the service manager has the name '\(Self.controlName)'. "
@@ -83,7 +82,7 @@ package struct SocketActivation: Sendable, Hashable {
         }
     }
 
-    /// Takes the sockets over: processes that this one starts get neither them nor the variables.
+    /// Takes ownership of the sockets: child processes get neither the sockets nor the variables.
     ///
     /// Call it before other threads read the environment.
     /// - Throws: ``Refusal`` if a descriptor is not open.

@@ -1,25 +1,23 @@
 package import Logging
 
-/// The watchdog of a service manager, which restarts a service that gives no sign of life for a
-/// time: `WatchdogSec=` of systemd.
+/// Sends keep-alives to a service manager that restarts a silent service: systemd's `WatchdogSec=`.
 ///
-/// The sign is sent while every event loop answers, and not otherwise. So a gateway that hangs is
-/// restarted. It runs as a task, so a process whose tasks hang gives no sign either.
+/// Keep-alives are sent only while every event loop responds, so a gateway that hangs is restarted.
+/// The watchdog runs as a task, so a process whose tasks hang also goes silent.
 package struct Watchdog: Sendable {
-    /// A variable of the environment that is malformed.
+    /// An environment variable is malformed.
     package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Sentences that name the variable, its value, and the values that are allowed.
+        /// Names the variable, its value, and the allowed values.
         package let description: String
     }
 
     /// The time after which the manager restarts the process.
     let limit: Duration
 
-    /// Reads `WATCHDOG_USEC`, and `WATCHDOG_PID` if it is set. An empty variable is treated as not
-    /// set.
+    /// Reads `WATCHDOG_USEC`, and `WATCHDOG_PID` if it is set. An empty variable counts as unset.
     ///
-    /// - Parameter process: the number of this process.
-    /// - Returns: `nil` if the manager watches no process, or another one.
+    /// - Parameter process: the ID of this process.
+    /// - Returns: `nil` if the manager watches no process, or another process.
     /// - Throws: ``Refusal``
     package init?(environment: [String: String], process: Int32) throws(Refusal) {
         guard let text = environment["WATCHDOG_USEC"], !text.isEmpty else { return nil }
@@ -47,14 +45,14 @@ package struct Watchdog: Sendable {
         return (1...limit).contains(number) ? number : nil
     }
 
-    /// How long after a sign the next one is sent.
+    /// The time between keep-alives.
     var interval: Duration { max(limit / 2, .milliseconds(1)) }
 
-    /// How soon the loops are asked again if one did not answer. It is short, so that a loop that
-    /// answers late saves the process.
+    /// The time until the loops are checked again after one did not respond. It is short, so that a
+    /// late response still saves the process.
     var retryInterval: Duration { max(min(limit / 8, .seconds(1)), .milliseconds(1)) }
 
-    /// Gives signs of life until the task is cancelled.
+    /// Sends keep-alives until the task is cancelled.
     package func run(
         _ manager: ServiceManager,
         _ loops: LoopWatch,
@@ -64,7 +62,7 @@ package struct Watchdog: Sendable {
         var isSilent = false
         while true {
             let stuck = await loops.stuckLoops()
-            // A cancelled question has no answer.
+            // A cancelled check has no result.
             if Task.isCancelled { return }
             if !stuck.isEmpty, !isSilent {
                 logger.error(

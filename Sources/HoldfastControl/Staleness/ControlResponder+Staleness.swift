@@ -2,7 +2,7 @@ import HTTPCache
 import Hummingbird
 
 extension ControlResponder {
-    /// The operations on how stale responses may be while their origin fails.
+    /// The operations on how stale a response may be while its origin fails.
     static let staleness: [Operation] = [
         Operation(path: "/v1/staleness", method: .get, scope: .read) { responder, request, _ in
             try QueryMembers.none(in: request)

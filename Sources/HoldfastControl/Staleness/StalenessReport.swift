@@ -1,13 +1,13 @@
 public import HTTPCache
 
-/// How stale responses may be while their origin fails, as clients of the control plane get it.
+/// How stale a response may be while its origin fails, as clients of the control plane receive it.
 public struct StalenessReport: Sendable, Hashable, Codable {
-    /// How stale every response may at least be: `2d`; `configured` if the limits of responses and
-    /// rules count alone.
+    /// The staleness that every response may have at least: `2d`. `configured` if only the limits
+    /// of responses and rules apply.
     public var staleness: String
     /// The same in seconds; `nil` for `configured`.
     public var seconds: Int64?
-    /// The end of the extension by RFC 3339; `nil` if there is none.
+    /// When the extension ends, as RFC 3339; `nil` if there is none.
     public var until: String?
     /// When it was set.
     public var since: String?
@@ -16,10 +16,10 @@ public struct StalenessReport: Sendable, Hashable, Codable {
     /// The client that set it.
     public var by: String?
 
-    /// The word for the limits of responses and rules alone.
+    /// The value that means only the limits of responses and rules apply.
     public static let configured = "configured"
 
-    /// The report of a state.
+    /// Creates the report of a state.
     public init(_ state: StalenessState) {
         staleness = Self.configured
         guard let temporary = state.temporary else { return }

@@ -1,18 +1,18 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// An extension, for a time, of how stale responses may be while their origin fails.
+/// Extends for a time how stale responses may be while their origin fails.
 public struct StalenessRequest: Sendable, Hashable, Encodable {
-    /// How stale every response may at least be: `2d`.
+    /// The staleness that every response may have at least: `2d`.
     public var staleness: String
-    /// The end of the extension by RFC 3339.
+    /// When the extension ends, as RFC 3339.
     public var until: String?
-    /// Its length: `2h`.
+    /// How long it lasts: `2h`.
     public var `for`: String?
-    /// A text for the log and for other operators.
+    /// A note for the log and for other operators.
     public var reason: String?
 
-    /// An extension. Its values are checked when it is performed.
+    /// Creates an extension. Its values are checked when it is performed.
     public init(_ staleness: String, until: String? = nil, for length: String? = nil, reason: String? = nil) {
         self.staleness = staleness
         self.until = until
@@ -20,7 +20,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
         self.reason = reason
     }
 
-    /// Reads an extension from JSON. Members that are not known are rejected.
+    /// Reads an extension from JSON. Unknown members are rejected.
     ///
     /// - Throws: ``ControlProblem``
     init(json: [UInt8]) throws(ControlProblem) {
@@ -39,7 +39,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
         try members.end(known: ["for", "reason", "staleness", "until"])
     }
 
-    /// The extension that is asked for.
+    /// The requested extension.
     ///
     /// - Throws: ``ControlProblem``
     func temporaryStaleness(at now: Timestamp, by client: String) throws(ControlProblem) -> TemporaryStaleness {
@@ -62,7 +62,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
             )
         }
         guard let end = try RequestedEnd(until: until, for: self.for).instant(at: now) else {
-            // An extension that is forgotten outlasts the outage that it was for.
+            // A forgotten extension would outlast the outage that it was for.
             throw ControlProblem(
                 .invalidRequest,
                 "A staleness extension needs an end. Set 'until' (2026-11-25T14:00:00Z) or 'for' (2h). "

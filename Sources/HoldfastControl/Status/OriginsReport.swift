@@ -1,7 +1,6 @@
 public import HTTPCache
 
-/// The origins of a gateway, as clients of the control plane get them. Instants are texts by RFC
-/// 3339.
+/// A gateway's origins, as clients of the control plane receive them. Instants are RFC 3339 text.
 public struct OriginsReport: Sendable, Hashable, Codable {
     /// One origin.
     public struct Origin: Sendable, Hashable, Codable {
@@ -9,30 +8,30 @@ public struct OriginsReport: Sendable, Hashable, Codable {
         public var origin: String
         /// `reachable`, `confirming` or `unreachable`.
         public var state: OriginCondition.Reachability
-        /// Since when it is unreachable.
+        /// Since when it has been unreachable.
         public var since: String?
-        /// When the next probe is sent, about. Probes are sent in the mode `automatic` alone.
+        /// The approximate time of the next probe. Only the mode `automatic` sends probes.
         public var nextProbe: String?
-        /// The probes that failed since it became unreachable.
+        /// The failed probes since it became unreachable.
         public var failedProbes: Int
-        /// Its requests under way.
+        /// The requests in progress.
         public var inFlight: Int
-        /// The requests that wait for a permit.
+        /// The requests waiting for a permit.
         public var waiting: Int
-        /// Its servers in the order in which they are asked; `nil` if the configuration has no more
-        /// than its URL.
+        /// Its servers in the order in which they are tried; `nil` if the configuration only has
+        /// its URL.
         public var servers: [Server]?
     }
 
-    /// A server that has an origin's content: one of its addresses, or a mirror.
+    /// A server with an origin's content: one of its addresses, or a mirror.
     public struct Server: Sendable, Hashable, Codable {
-        /// An address or a URL, as the configuration has it.
+        /// An address or a URL, as configured.
         public var server: String
-        /// Whether it failed, so that others are asked before it.
+        /// Whether it failed, so others are tried first.
         public var aside: Bool
-        /// Its responses, except 502, 503 and 504.
+        /// Its responses, not counting 502, 503 and 504.
         public var responses: Int
-        /// The requests that it failed.
+        /// The requests that failed there.
         public var failures: Int
     }
 
@@ -41,7 +40,7 @@ public struct OriginsReport: Sendable, Hashable, Codable {
     /// Whether there are more than ``limit``.
     public var more: Bool
 
-    /// The most origins of a report.
+    /// The most origins in a report.
     static let limit = 1000
 
     init(_ conditions: [OriginCondition], _ mode: OfflineMode) {

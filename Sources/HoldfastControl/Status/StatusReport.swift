@@ -7,9 +7,9 @@ struct ProgramReport: Sendable, Hashable {
     var startedAt: Timestamp
 }
 
-/// The state of a gateway, as clients of the control plane get it. Instants are texts by RFC 3339.
+/// A gateway's state, as clients of the control plane receive it. Instants are RFC 3339 text.
 public struct StatusReport: Sendable, Hashable, Codable {
-    /// An origin that requests do not reach.
+    /// An unreachable origin.
     public struct Unreachable: Sendable, Hashable, Codable {
         /// `https://a.example`
         public var origin: String
@@ -17,17 +17,17 @@ public struct StatusReport: Sendable, Hashable, Codable {
         public var since: String?
     }
 
-    /// The last reload, without the faults that it found: they may quote a file's content.
+    /// The last reload, without the errors it found, because they may quote the file.
     public struct Reload: Sendable, Hashable, Codable {
         /// `reloaded`, `rejected` or `no-file`.
         public var outcome: ReloadReport.Outcome
-        /// When it ended, by RFC 3339.
+        /// When the reload ended, as RFC 3339.
         public var at: String
-        /// Who asked for it.
+        /// The client that requested it.
         public var by: String
-        /// The number of faults.
+        /// The number of errors.
         public var findings: Int
-        /// The settings that change only with a restart: `from` is in force, `to` is in the file.
+        /// The settings that need a restart to change: `from` is in effect, `to` is in the file.
         public var kept: [ReloadReport.Change]
 
         init(_ report: ReloadReport) {
@@ -39,37 +39,37 @@ public struct StatusReport: Sendable, Hashable, Codable {
         }
     }
 
-    /// Where the configuration comes from.
+    /// The source of the configuration.
     public struct Configuration: Sendable, Hashable, Codable {
         /// The file; `nil` if there is none.
         public var file: String?
-        /// When the configuration in force was read.
+        /// When the configuration in effect was read.
         public var loadedAt: String
         /// The last reload; `nil` if there was none.
         public var lastReload: Reload?
-        /// Sentences about settings that take protection away; `nil` if there are none.
+        /// Warnings about settings that weaken protection; `nil` if there are none.
         public var warnings: [String]?
     }
 
-    /// Sentences for people: `Serving. https://a.example has been unreachable for 12 min.`
+    /// A summary for people: `Serving. https://a.example has been unreachable for 12 min.`
     public var summary: String
     /// The program's version.
     public var version: String
-    /// When it started.
+    /// When the program started.
     public var startedAt: String
-    /// The seconds since then.
+    /// The seconds since the program started.
     public var uptimeSeconds: Int64
     /// `starting`, `serving` or `ending`.
     public var phase: String
-    /// The host and port on which clients connect; `nil` before it listens.
+    /// The host and port where clients connect; `nil` before it listens.
     public var listening: String?
-    /// The mode and its end.
+    /// The mode, and when it ends.
     public var mode: ModeReport
-    /// How far stale use is extended while origins fail, and the end of that.
+    /// How far stale use is extended while origins fail, and when the extension ends.
     public var staleness: StalenessReport
-    /// The number of origins that are known.
+    /// The number of known origins.
     public var origins: Int
-    /// The first 100 that are unreachable.
+    /// The first 100 unreachable origins.
     public var unreachable: [Unreachable]
     /// `usable`, `readOnly`, `notWritable` or `unreadable`.
     public var storeCondition: String
@@ -77,9 +77,9 @@ public struct StatusReport: Sendable, Hashable, Codable {
     public var store: StoreSummary?
     /// The number of the last invalidation.
     public var invalidationSequence: Int64
-    /// The nodes with which purges are shared; `nil` if nothing is shared.
+    /// The nodes that share purges; `nil` if nothing is shared.
     public var fleet: FleetState?
-    /// Where the configuration comes from.
+    /// The source of the configuration.
     public var configuration: Configuration
 
     private static let shownOrigins = 100
@@ -174,7 +174,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         return sentences.joined(separator: " ")
     }
 
-    /// The result of an outage so far.
+    /// The effects of an outage so far.
     private static func sentence(_ outage: OverviewReport.Outage) -> String {
         let refused =
             outage.refused == 1 ? "1 request was rejected" : "\(number(outage.refused)) requests were rejected"
@@ -185,7 +185,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         return "\(served), \(refused)\(oldest)"
     }
 
-    /// The state towards other nodes, if it is not as it should be.
+    /// The state of sharing with other nodes, unless all is well.
     private static func sentence(_ fleet: FleetState) -> String {
         let waiting = number(Int64(fleet.waiting))
         if fleet.state != "following" {
@@ -194,14 +194,14 @@ public struct StatusReport: Sendable, Hashable, Codable {
         return fleet.waiting > 0 ? " \(waiting) purges of this node are not shared yet." : ""
     }
 
-    /// A number with a comma before each three digits, as the page's tables have it: `3,410`.
+    /// A number with a comma between groups of three digits, as in the page's tables: `3,410`.
     static func number(_ value: Int64) -> String {
         let digits = Array(String(value.magnitude))
         let groups = stride(from: digits.count, to: 0, by: -3).map { String(digits[max(0, $0 - 3)..<$0]) }
         return (value < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
     }
 
-    /// A length of time in words: `12 min`.
+    /// A duration in words: `12 min`.
     static func duration(_ milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds / 1000)
         return switch seconds {

@@ -32,7 +32,7 @@ extension ControlResponder {
     }
 }
 
-/// The values of a metric, added up by one of its labels.
+/// A metric's values, summed by one of its labels.
 struct LabelCounts: Sendable, Hashable {
     private(set) var counts: [String: Int64] = [:]
 
@@ -48,11 +48,11 @@ struct LabelCounts: Sendable, Hashable {
     }
 }
 
-/// Why responses were not stored, as clients of the control plane get it.
+/// Why responses were not stored, as clients of the control plane receive it.
 struct NotStoredReport: Sendable, Hashable, Codable {
     struct Example: Sendable, Hashable, Codable {
-        /// Host and target; its query is replaced for clients that see none, and secrets in it
-        /// always are.
+        /// Host and target. The query is replaced for clients that may not see queries. Secrets in
+        /// it are always replaced.
         var url: String
         var at: String
         var status: Int
@@ -61,14 +61,14 @@ struct NotStoredReport: Sendable, Hashable, Codable {
 
     struct Reason: Sendable, Hashable, Codable {
         var reason: String
-        /// A sentence.
+        /// An explanation.
         var words: String
         var count: Int64
         /// The latest first.
         var examples: [Example]
     }
 
-    /// The start of the process.
+    /// When the process started.
     var since: String
     /// The most frequent first.
     var reasons: [Reason]
@@ -93,34 +93,34 @@ struct NotStoredReport: Sendable, Hashable, Codable {
     private static func shown(_ target: String, _ showsQueries: Bool) -> String {
         guard let mark = target.firstIndex(of: "?") else { return target }
         if !showsQueries { return Redaction.withoutQuery(target) }
-        // Secrets are told by the names of their parameters, as in a URL.
+        // Secrets are recognized by the names of their parameters, as in a URL.
         let url = Redaction.uriText("http://" + target, limit: 4096)
         return url.hasPrefix("http://")
             ? String(url.dropFirst("http://".count)) : target[...mark] + Redaction.placeholder
     }
 }
 
-/// The rules and how often they were applied, as clients of the control plane get them.
+/// The rules and how often they were applied, as clients of the control plane receive them.
 struct RulesReport: Sendable, Hashable, Codable {
     struct Rule: Sendable, Hashable, Codable {
         var name: String
         var line: Int?
-        /// Its conditions, `match.url: /img/**`; empty if it always applies.
+        /// Its conditions, such as `match.url: /img/**`; empty if it always applies.
         var match: [String]
         var settings: [String]
-        /// About the requests for which it decided a setting; 0 if there was none.
+        /// The approximate number of requests for which it decided a setting; 0 if there were none.
         var matched: Int64
     }
 
     struct Route: Sendable, Hashable, Codable {
         var name: String
-        /// The requests to the cache since the start of the process.
+        /// The requests to the cache since the process started.
         var requests: Int64
     }
 
-    /// The start, or the last reload: rules count from there.
+    /// When the process started or last reloaded. Rules count from there.
     var since: String
-    /// In their order.
+    /// In the order of the rules.
     var rules: [Rule]
     /// The most used first.
     var routes: [Route]

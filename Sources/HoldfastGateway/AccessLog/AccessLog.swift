@@ -6,11 +6,11 @@ public import Logging
 import NIOCore
 import Synchronization
 
-/// The access log of a gateway: a line for each request of a client, or for those that matter.
+/// The access log of a gateway: a line for each client request, or only for notable ones.
 ///
-/// Each event loop writes lines into a buffer of its own, and hands it over to one thread that
-/// writes them. So a slow or full disk makes no client wait: if a loop's lines cannot be written
-/// soon enough, further ones are dropped and counted.
+/// Each event loop writes lines into its own buffer and hands the buffer to one writer thread. So a
+/// slow or full disk never delays a client. If a loop's lines cannot be written soon enough, later
+/// lines are dropped and counted.
 ///
 /// ```swift
 /// let log = AccessLog(.init(level: .all, destination: .file("access.log")), logger: logger)
@@ -20,20 +20,20 @@ import Synchronization
 /// await log.close()
 /// ```
 public final class AccessLog: Sendable {
-    /// The requests that are logged, how, and where to. All of it can change at any time.
+    /// Which requests are logged, and where and how. Every setting can change at any time.
     public struct Settings: Sendable, Hashable {
         /// Which requests are logged.
         public var level: Configuration.Log.Access
         /// How a line is written.
         public var format: Configuration.Log.Format
-        /// Where lines are written to.
+        /// Where lines are written.
         public var destination: Destination
         /// How much of a query is logged.
         public var query: Configuration.Log.Query
         /// How much of a client's address is logged.
         public var client: Configuration.Log.Client
 
-        /// Settings; the defaults are those of `log` in a configuration file.
+        /// Creates settings. The defaults are those of `log` in a configuration file.
         public init(
             level: Configuration.Log.Access = .notable,
             format: Configuration.Log.Format = .combined,
@@ -61,12 +61,11 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// Where lines are written to.
+    /// Where lines are written.
     public enum Destination: Sendable, Hashable {
         case standardError
         case standardOutput
-        /// The path of a file, to whose end lines are added. It is made with the permissions 0640
-        /// if there is none.
+        /// The path of a file to append to. A missing file is created with permissions 0640.
         case file(String)
 
         /// - Parameter text: `stderr`, `stdout`, or a path.
@@ -79,7 +78,7 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// The most bytes of lines of one event loop that wait to be written. 1 MiB
+    /// The most bytes of unwritten lines per event loop. 1 MiB
     public static let bufferLimit = 1 << 20
 
     private struct State {
@@ -91,7 +90,7 @@ public final class AccessLog: Sendable {
     private let writer: LogWriter
     private let clock: any WallClock
 
-    /// - Parameter logger: reports when lines are lost, and when they no longer are.
+    /// - Parameter logger: reports when lines are being lost, and when they no longer are.
     public init(_ settings: Settings, clock: any WallClock = SystemWallClock(), logger: Logger) {
         state = Mutex(State(settings: settings))
         writer = LogWriter(settings.destination) { report, dropped in
@@ -109,13 +108,13 @@ public final class AccessLog: Sendable {
         self.clock = clock
     }
 
-    /// The lines that were dropped, because they could not be written or not soon enough.
+    /// The number of lines that were dropped because they could not be written, or not soon enough.
     public var droppedCount: UInt64 { writer.droppedCount }
 
     /// The metric `holdfast_log_dropped_total`.
     public var metrics: any MetricsCollector { metrics(with: nil) }
 
-    /// The metric `holdfast_log_dropped_total`, with the lines of events.
+    /// The metric `holdfast_log_dropped_total`, including lines of events.
     package func metrics(with events: EventLog?) -> any MetricsCollector { Metrics(writer: writer, events: events) }
 
     private struct Metrics: MetricsCollector {
@@ -137,10 +136,10 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// The settings in force.
+    /// The settings in effect.
     public var settings: Settings { state.withLock { $0.settings } }
 
-    /// The part of an event loop.
+    /// Creates the part of the log that belongs to an event loop.
     ///
     /// - Parameters:
     ///   - labels: names the routes.
@@ -158,7 +157,7 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// Applies other settings to all later lines.
+    /// Applies new settings to all later lines.
     public func configure(_ settings: Settings) {
         let loops = state.withLock { state in
             state.settings = settings
@@ -168,15 +167,14 @@ public final class AccessLog: Sendable {
         for (eventLoop, log) in loops { eventLoop.execute { log.value.settings = settings } }
     }
 
-    /// Opens the file anew, for example after it was renamed. Lines that were logged before may go
-    /// to the old file or to the new one; none is lost.
+    /// Reopens the file, for example after it was renamed. Lines logged before may go to the old
+    /// file or the new one; none is lost.
     public func reopen() { writer.reopen() }
 
-    /// Writes all lines that were logged, as far as that is possible within a time. Lines that are
-    /// logged later are dropped.
+    /// Writes all logged lines, as far as the time allows. Lines logged later are dropped.
     public func close(within time: Duration = .seconds(2)) async {
         for (eventLoop, log) in state.withLock({ $0.loops }) {
-            // It fails if the loop has ended. Then it has no lines left.
+            // It fails if the loop has shut down. Then the loop has no lines left.
             try? await eventLoop.submit { log.value.handOver() }.get()
         }
         await writer.close(within: time)

@@ -5,10 +5,10 @@ import HoldfastTracing
 import NIOCore
 
 extension ExchangeRecord {
-    /// Requests that took longer are logged at the level `notable`.
+    /// Slower requests are logged at the level `notable`.
     static let slowness = TimeAmount.seconds(1)
 
-    /// Whether the request is one that an operator looks for after an incident.
+    /// Whether an operator would look for this request after an incident.
     var isNotable: Bool {
         guard let status, status < 400, abort == nil, let facts else { return true }
         return facts.isStale || facts.problem != nil || measuredDuration > Self.slowness
@@ -27,7 +27,7 @@ extension AccessLogEntry {
         status = record.status
         responseSize = Int64(record.sentBytes)
         duration = record.end - record.start
-        // A response that is not a stream is written in one piece, at its end.
+        // A response that is not a stream is written at once, at its end.
         if let first = record.firstByte ?? (record.status == nil ? nil : record.end) {
             firstByte = first - record.start
         }
@@ -45,7 +45,8 @@ extension AccessLogEntry {
         notStored = outcome.notStored?.label
     }
 
-    /// The origin's part. A fresh hit has none, and neither has a request that the gateway rejects.
+    /// Records the origin's part. A fresh hit has none, and neither does a request that the gateway
+    /// rejects.
     private mutating func takeOrigin(_ record: ExchangeRecord) {
         if let facts = record.facts, facts.ending == nil || facts.ending == .hit { return }
         origin = record.origin
@@ -56,13 +57,13 @@ extension AccessLogEntry {
         isOriginReused = report?.isReused
     }
 
-    /// A hit of the hot table, without what differs from one to the next.
+    /// Creates the entry of a hot-table hit, without the values that differ between hits.
     init(_ request: GatewayRequest, status: Int, size: Int) {
         take(request)
         (self.status, responseSize, result) = (status, Int64(size), .hit)
     }
 
-    /// The client's address, and how it is connected.
+    /// Records the client's address, and how it is connected.
     mutating func take(_ client: GatewayClient) {
         self.client = client.address
         (scheme, tlsVersion) = (client.scheme, client.tlsVersion)
@@ -75,7 +76,7 @@ extension AccessLogEntry {
         protocolVersion = request.receivedProtocol.version
         agent = request.fields[.userAgent]
         referer = request.fields[.referer]
-        // The log writes a number of any size.
+        // The log can write a number of any size.
         if case .length(let length) = request.content { requestSize = length.bytes(upTo: .max) }
     }
 }

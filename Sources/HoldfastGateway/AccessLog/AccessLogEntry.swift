@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// The facts about one request in the access log; `nil` for those that are not known.
+/// The facts about one request in the access log; `nil` for unknown ones.
 struct AccessLogEntry: Sendable, Hashable {
     /// When the exchange ended.
     var time = Timestamp(milliseconds: 0)
@@ -12,7 +12,7 @@ struct AccessLogEntry: Sendable, Hashable {
     var tlsVersion: String?
     var method: String?
     var scheme: String?
-    /// The host that was asked, with its port.
+    /// The requested host, with its port.
     var authority: String?
     /// Path and query.
     var target: String?
@@ -21,7 +21,7 @@ struct AccessLogEntry: Sendable, Hashable {
     var status: Int?
     /// Bytes of the response's content.
     var responseSize: Int64?
-    /// From the request's head to the response's end, and to the response's first byte.
+    /// The time from the request's head to the response's end, and to its first byte.
     var duration: TimeAmount?
     var firstByte: TimeAmount?
     var route: String?
@@ -35,12 +35,12 @@ struct AccessLogEntry: Sendable, Hashable {
     var isStored: Bool?
     var notStored: String?
     var origin: String?
-    /// The server that was asked, if the origin has settings of its own.
+    /// The server that received the request, if the origin has settings of its own.
     var originServer: String?
     var originStatus: Int?
     var originDuration: TimeAmount?
     var isOriginReused: Bool?
-    /// The code of the problem, or why the response has no end.
+    /// The code of the problem, or why the response was cut short.
     var problem: String?
     var isAborted = false
     var requestID: String?
@@ -53,20 +53,20 @@ struct AccessLogEntry: Sendable, Hashable {
     var connectionRequests: Int64?
 }
 
-/// The cache's part in a response, by the words of nginx. Programs that read logs know them.
+/// The cache's part in a response, in nginx's words, which log tools know.
 enum AccessLogResult: String, Sendable, Hashable, CaseIterable {
     /// Served from the store, fresh.
     case hit = "HIT"
     /// Served from the store, stale.
     case stale = "STALE"
-    /// Served from the store after the origin confirmed it.
+    /// Served from the store after the origin validated it.
     case revalidated = "REVALIDATED"
-    /// Served from the store, stale, while it is fetched again.
+    /// Served stale from the store while it is fetched again.
     case updating = "UPDATING"
     /// Fetched, because the stored response was stale.
     case expired = "EXPIRED"
-    /// Fetched, because nothing fitting was stored.
+    /// Fetched, because nothing suitable was stored.
     case miss = "MISS"
-    /// Fetched past the store.
+    /// Fetched, bypassing the store.
     case bypass = "BYPASS"
 }

@@ -2,14 +2,14 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 
-/// Writes entries as lines of the access log. No text of a client ends a line, leaves its quotes,
-/// or makes a line longer than ``lineLimit``.
+/// Writes entries as lines of the access log. No text from a client can end a line, leave its
+/// quotes, or make a line longer than ``lineLimit``.
 struct AccessLogFormat {
-    /// The most bytes of a line, with its end.
+    /// The most bytes in a line, including its end.
     static let lineLimit = 8192
 
-    /// The most bytes that a part takes. All of them and the names of the members together are
-    /// fewer than ``AccessLogFormat/lineLimit``.
+    /// The most bytes in each part. All parts and member names together are shorter than
+    /// ``AccessLogFormat/lineLimit``.
     enum Limit {
         static let path = 2048
         static let query = 1024
@@ -19,10 +19,10 @@ struct AccessLogFormat {
     }
 
     private var dates = LogDates()
-    /// Where the values stand in the line that was written last, see ``AccessLogTemplate``.
+    /// The positions of the values in the last written line; see ``AccessLogTemplate``.
     private(set) var offsets = AccessLogTemplate.Offsets()
 
-    /// Appends the line of an entry.
+    /// Appends an entry's line.
     mutating func write(_ entry: AccessLogEntry, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
         switch settings.format {
         case .combined: writeCombined(entry, settings, to: &bytes)
@@ -31,7 +31,7 @@ struct AccessLogFormat {
         bytes.writeInteger(UInt8(ascii: "\n"))
     }
 
-    // MARK: Values that differ from one line to the next
+    // MARK: Values that differ between lines
 
     mutating func writeClient(_ client: String?, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
@@ -43,14 +43,14 @@ struct AccessLogFormat {
         offsets.client = start..<bytes.writerIndex
     }
 
-    /// Only JSON has it.
+    /// Written only in JSON.
     mutating func writeTLSVersion(_ version: String?, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         bytes.writeMember("tls.protocol.version", version, limit: Limit.word)
         offsets.tlsVersion = start..<bytes.writerIndex
     }
 
-    /// Only JSON has it.
+    /// Written only in JSON.
     mutating func writeScheme(_ scheme: String?, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         bytes.writeMember("url.scheme", scheme, limit: Limit.word)
@@ -106,7 +106,7 @@ struct AccessLogFormat {
     ) {
         let full = settings.query == .full
         writeClient(entry.client, settings, to: &bytes)
-        // Never a user: no principal is logged.
+        // Never a user, because no principal is logged.
         bytes.writeStaticString(" - - [")
         writeTime(entry.time, settings, to: &bytes)
         bytes.writeStaticString("] \"")
@@ -120,7 +120,7 @@ struct AccessLogFormat {
             bytes.writeInteger(UInt8(ascii: "-"))
         }
         bytes.writeStaticString("\" ")
-        // nginx logs 499 for a client that went away before it got a response.
+        // nginx logs 499 for a client that disconnected before it got a response.
         bytes.writeDecimal(Int64(entry.status ?? 499), digits: 3)
         bytes.writeInteger(UInt8(ascii: " "))
         bytes.writeDecimal(entry.responseSize ?? 0)
@@ -251,7 +251,7 @@ extension ByteBuffer {
         writeInteger(UInt8(ascii: "\""))
     }
 
-    /// A URL without its user information and, unless queries are logged, without their values.
+    /// Writes a URL without user information. Query values are left out unless queries are logged.
     fileprivate mutating func writeReferer(_ text: String, _ escape: LogEscape, _ full: Bool) {
         let limit = AccessLogFormat.Limit.long
         let cut = limit / 2
@@ -259,9 +259,9 @@ extension ByteBuffer {
     }
 }
 
-/// The parts of a line that name someone.
+/// The parts of a line that identify a client.
 enum LogClient {
-    /// A client's address, as much of it as is logged.
+    /// A client's address, in the configured detail.
     static func text(_ address: String?, _ detail: Configuration.Log.Client) -> String? {
         guard let address else { return nil }
         return switch detail {
@@ -271,7 +271,7 @@ enum LogClient {
         }
     }
 
-    /// A URL or an authority without the user and the password before an `@`.
+    /// A URL or authority without the user and password before `@`.
     static func withoutUser(_ text: String) -> String {
         let bytes = text.utf8
         let start = text.firstRange(of: "//")?.upperBound ?? text.startIndex

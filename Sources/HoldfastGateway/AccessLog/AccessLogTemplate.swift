@@ -2,10 +2,10 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 
-/// The line of hits of the hot table, for as long as they differ only in ``Values``.
-/// ``AccessLogFormat`` writes it once, and from then on only these values anew.
+/// The line of a hot-table hit, for hits that differ only in ``Values``. ``AccessLogFormat`` writes
+/// the whole line once. After that, only these values are written.
 final class AccessLogTemplate {
-    /// The part of a line that differs from one hit to the next.
+    /// A part of a line that differs between hits.
     struct Values {
         var client: GatewayClient?
         var time: Timestamp
@@ -13,7 +13,7 @@ final class AccessLogTemplate {
         var ordinal: ExchangeRecord.Ordinal?
     }
 
-    /// Where the values stand in a line that was just written, as the buffer's indices.
+    /// The positions of the values in a line that was just written, as indices into the buffer.
     struct Offsets {
         var client = 0..<0
         var tlsVersion = 0..<0
@@ -25,16 +25,16 @@ final class AccessLogTemplate {
 
     private enum Part { case client, tlsVersion, scheme, time, durations, connection }
 
-    /// The settings that the line follows, by their number in the log.
+    /// The number of the settings that the line follows.
     let version: Int
     private let settings: AccessLog.Settings
-    /// A whole line, and where the values stand in it, in order.
+    /// A whole line, and the positions of the values in it, in order.
     private let line: ByteBuffer
     private let parts: [(range: Range<Int>, part: Part)]
 
     /// - Parameters:
-    ///   - entry: one such request, with any values.
-    ///   - format: writes it.
+    ///   - entry: the entry of such a request, with any values.
+    ///   - format: writes the entry.
     init(_ entry: AccessLogEntry, _ settings: AccessLog.Settings, version: Int, _ format: inout AccessLogFormat) {
         var line = ByteBuffer()
         format.write(entry, settings, to: &line)
@@ -46,13 +46,13 @@ final class AccessLogTemplate {
             (offsets.client, .client), (offsets.time, .time), (offsets.durations, .durations),
             (offsets.connection, .connection),
         ]
-        // Only this format has them.
+        // Only this format has these values.
         if settings.format == .json { parts += [(offsets.tlsVersion, .tlsVersion), (offsets.scheme, .scheme)] }
-        // Their order differs from format to format.
+        // The order depends on the format.
         self.parts = parts.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 
-    /// Appends the line of one such request.
+    /// Appends the line of another such request.
     func write(_ values: Values, _ format: inout AccessLogFormat, to bytes: inout ByteBuffer) {
         line.withUnsafeReadableBytes { line in
             var end = 0

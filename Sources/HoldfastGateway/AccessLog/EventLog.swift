@@ -1,19 +1,19 @@
 import NIOCore
 import Synchronization
 
-/// Events on standard error, which one thread writes.
+/// Log events on standard error, written by one thread.
 ///
-/// A reader that stalls would otherwise stop every thread that logs: an event loop, the store's
-/// writer, the end of the process. Here a line that finds no room is dropped and counted.
+/// Otherwise a stalled reader would stop every thread that logs: an event loop, the store's writer,
+/// the shutdown. Here, a line is dropped and counted if the buffer is full.
 package final class EventLog: TextOutputStream, Sendable {
-    /// The most bytes that wait to be written. 1 MiB
+    /// The most unwritten bytes. 1 MiB
     package static let bufferLimit = 1 << 20
 
     private let writer: LogWriter
     private let waiting = LogWriter.Waiting()
     private let reporter: Reporter
 
-    /// Who is told of lost lines. It is set once the logger that writes here exists.
+    /// The callback for lost lines. It is set once a logger that writes here exists.
     private final class Reporter: Sendable {
         let report = Mutex<(@Sendable (LogLosses.Report) -> Void)?>(nil)
     }
@@ -24,11 +24,11 @@ package final class EventLog: TextOutputStream, Sendable {
         writer = LogWriter(destination) { report, _ in reporter.report.withLock { $0 }?(report) }
     }
 
-    /// The lines that were dropped.
+    /// The number of dropped lines.
     package var droppedCount: UInt64 { writer.droppedCount }
 
-    /// Passes on when lines begin to be lost, with the reason, and when they no longer are, with
-    /// their number. It is called on the thread that writes, and may log.
+    /// Reports when lines start to be lost, with the reason, and when they no longer are, with
+    /// their number. The callback runs on the writer thread, and may log.
     package func onLosses(
         begin: @escaping @Sendable (_ reason: String) -> Void,
         end: @escaping @Sendable (_ lost: UInt64) -> Void
@@ -44,7 +44,7 @@ package final class EventLog: TextOutputStream, Sendable {
         }
     }
 
-    /// Writes whole lines, soon. It never waits.
+    /// Queues whole lines for writing. It never waits.
     package func write(_ lines: String) {
         let count = lines.utf8.count { $0 == UInt8(ascii: "\n") }
         guard waiting.bytes + lines.utf8.count <= Self.bufferLimit else { return writer.drop(count) }
@@ -53,6 +53,6 @@ package final class EventLog: TextOutputStream, Sendable {
         writer.write(LogWriter.Batch(bytes: bytes, lines: count, waiting: waiting))
     }
 
-    /// Writes what waits, as far as that is possible within a time. Later lines are dropped.
+    /// Writes all queued lines, as far as the time allows. Later lines are dropped.
     package func close(within time: Duration = .seconds(2)) async { await writer.close(within: time) }
 }

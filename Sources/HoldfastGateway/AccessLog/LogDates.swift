@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// The texts of dates in a log. The text of a second is made once.
+/// Formats dates for a log. The text of each second is made once.
 struct LogDates {
     private var second = Int64.min
     private var combined = ByteBuffer()
@@ -22,7 +22,7 @@ struct LogDates {
         bytes.writeInteger(UInt8(ascii: "Z"))
     }
 
-    /// Clocks before 1970 and after 9999 are not written otherwise than those limits.
+    /// Times before 1970 and after 9999 are clamped to those years.
     private static func parts(_ time: Timestamp) -> (second: Int64, milliseconds: Int64) {
         let limited = min(max(time.milliseconds, 0), 253_402_300_799_999)
         return (limited / 1000, limited % 1000)
@@ -64,8 +64,8 @@ struct LogDates {
 
     /// The date of a day since 1970-01-01, in the Gregorian calendar.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        // Years begin with March here, so that a leap day is the last day of its year. 719,468 days
-        // lie between 0000-03-01 and 1970-01-01; an era has 400 years.
+        // Years start in March here, so that a leap day is the last day of its year. There are
+        // 719,468 days from 0000-03-01 to 1970-01-01. An era has 400 years.
         let shifted = day + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted % 146_097

@@ -8,31 +8,31 @@ import NIOCore
     import Darwin
 #endif
 
-/// The file, pipe or terminal that lines are written to. One thread uses it.
+/// The file, pipe or terminal that lines are written to. Only one thread uses it.
 struct LogOutput {
     enum Result: Hashable {
-        /// Some bytes were written, or none; writing continues.
+        /// Some bytes were written, or none; keep writing.
         case written
-        /// Nothing can be written at the moment, and a while has passed.
+        /// Nothing could be written for a while.
         case wait
         /// The system's error.
         case failed(Int32)
     }
 
-    /// The most bytes that a pipe takes as a whole, so that the lines of other writers do not come
-    /// between. Files take more.
+    /// The most bytes that a pipe accepts atomically, so that other writers' lines do not get mixed
+    /// in. Files accept more.
     private static let pipePiece = 4096
     private static let filePiece = 64 << 10
-    /// Milliseconds that a full pipe is waited for at once.
+    /// How long to wait for a full pipe at a time, in milliseconds.
     private static let patience: Int32 = 100
 
     private var descriptor: Int32 = -1
     private var isOwn = false
-    /// Whether the last byte written does not end a line.
+    /// Whether the last byte written is in the middle of a line.
     private(set) var isInLine = false
-    /// Whether the rest of a line is lost, so that its end must be written.
+    /// Whether the rest of a line is lost, so its line end must be written.
     private var isTorn = false
-    /// The number of the opening that led to it.
+    /// The number of `LogWriter` openings when this output was opened.
     var opening = 0
 
     var isOpen: Bool { descriptor >= 0 }
@@ -45,7 +45,7 @@ struct LogOutput {
         case .standardError: descriptor = STDERR_FILENO
         case .standardOutput: descriptor = STDOUT_FILENO
         case .file(let path):
-            // It does not wait for the reader of a pipe.
+            // Opening does not wait for a pipe's reader.
             #if canImport(Darwin)
                 descriptor = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
             #elseif canImport(Musl)
@@ -76,7 +76,7 @@ struct LogOutput {
     /// Writes some of the bytes, and removes them from the buffer.
     mutating func write(_ bytes: inout ByteBuffer) -> Result {
         var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // A standard stream belongs to others too, so it cannot be told not to block.
+        // A standard stream is shared with other processes, so it must not be made nonblocking.
         guard poll(&state, 1, Self.patience) > 0 else { return .wait }
         if isTorn {
             guard system(ByteBuffer(string: "\n"), 1) == 1 else { return Self.failure(errno) }
@@ -88,7 +88,7 @@ struct LogOutput {
         return .written
     }
 
-    /// Gives up what is left of the bytes.
+    /// Gives up the remaining bytes.
     mutating func abandon() {
         if isInLine { isTorn = true }
         isInLine = false
@@ -98,7 +98,7 @@ struct LogOutput {
         switch code {
         case EINTR: return .written
         case EAGAIN, EWOULDBLOCK:
-            // A pipe has room, and less than a piece takes as a whole.
+            // The pipe has room, but not for a whole piece.
             _ = poll(nil, 0, patience)
             return .wait
         default: return .failed(code)

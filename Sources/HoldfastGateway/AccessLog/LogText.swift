@@ -1,9 +1,9 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// The bytes of a log's line, without Foundation: a line for each request must cost little.
+/// Writes the bytes of a log line without Foundation, because a line per request must be cheap.
 extension ByteBuffer {
-    /// How bytes outside of printable ASCII, quotes and backslashes are escaped.
+    /// How bytes other than printable ASCII, and quotes and backslashes, are escaped.
     enum LogEscape {
         /// `\xE4`, as nginx does.
         case hexadecimal
@@ -11,12 +11,12 @@ extension ByteBuffer {
         case json
     }
 
-    /// The mark behind a text that was cut.
+    /// Marks the end of a text that was cut.
     static let cutMark = "..."
 
-    /// Writes a text so that it neither ends the line nor the quotes around it.
+    /// Writes a text so that it can end neither the line nor the quotes around it.
     ///
-    /// - Parameter limit: the most bytes that are written, with ``cutMark`` if the text is cut.
+    /// - Parameter limit: the most bytes to write, including ``cutMark`` if the text is cut.
     mutating func writeLogText(_ text: some StringProtocol, limit: Int, _ escape: LogEscape, plain: Bool = false) {
         let start = writerIndex
         // Almost every text is short and needs no escape.
@@ -28,7 +28,7 @@ extension ByteBuffer {
             return true
         }
         if isWritten == true { return }
-        // The last place at which the mark still fits.
+        // The last position where the mark still fits.
         var end = start
         for scalar in text.unicodeScalars {
             writeEscaped(scalar, escape, plain: plain)
@@ -67,12 +67,12 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes a number with at least so many digits, the last ones behind a point.
+    /// Writes a number with a minimum number of digits, the last ones after a decimal point.
     mutating func writeDecimal(_ value: Int64, digits: Int = 1, decimals: Int = 0) {
-        // 19 digits, a point and a sign; no caller wants more.
+        // 19 digits, a point and a sign. No caller needs more.
         let room = 32
         writeWithUnsafeMutableBytes(minimumWritableBytes: room) { text in
-            // From the last digit to the first, at the end of the room.
+            // Writes from the last digit to the first, from the end of the buffer.
             var start = room
             var rest = value.magnitude
             var count = 0

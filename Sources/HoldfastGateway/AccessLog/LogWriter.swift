@@ -10,11 +10,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// Writes lines to a file, a pipe or a terminal, on a thread of its own.
+/// Writes lines to a file, a pipe or a terminal, on its own thread.
 ///
-/// Its sources bound the lines that wait here: see ``Waiting``.
+/// The sources limit how many lines wait here; see ``Waiting``.
 final class LogWriter: Sendable {
-    /// The bytes of one source that wait to be written.
+    /// The number of one source's bytes that are not written yet.
     final class Waiting: Sendable {
         private let count = Atomic(0)
         var bytes: Int { count.load(ordering: .relaxed) }
@@ -32,15 +32,15 @@ final class LogWriter: Sendable {
     private let output: Mutex<LogOutput>
     private let losses: Mutex<LogLosses>
     private let dropped = Atomic<UInt64>(0)
-    /// When writing must end.
+    /// When writing must stop.
     private let end = Mutex<NIODeadline?>(nil)
     private let wanted: Mutex<AccessLog.Destination>
-    /// Counts changes of ``wanted`` and wishes to open it anew.
+    /// Counts changes of ``wanted`` and requests to reopen it.
     private let openings = Atomic(1)
     private let tell: @Sendable (LogLosses.Report, UInt64) -> Void
 
-    /// - Parameter tell: is told when lines begin to be lost and when they no longer are, and how
-    ///   many were dropped in all.
+    /// - Parameter tell: called when lines start to be lost and when they no longer are, with the
+    ///   total number of dropped lines.
     init(_ destination: AccessLog.Destination, tell: @escaping @Sendable (LogLosses.Report, UInt64) -> Void) {
         wanted = Mutex(destination)
         output = Mutex(LogOutput())
@@ -51,7 +51,7 @@ final class LogWriter: Sendable {
 
     var droppedCount: UInt64 { dropped.load(ordering: .relaxed) }
 
-    /// Counts lines that nothing can take.
+    /// Counts lines that could not be queued.
     func drop(_ lines: Int) { dropped.add(UInt64(lines), ordering: .relaxed) }
 
     func write(_ batch: Batch) {
@@ -69,15 +69,16 @@ final class LogWriter: Sendable {
 
     func reopen() {
         openings.add(1, ordering: .releasing)
-        // The new file is there at once, also if no request comes.
+        // The new file is created immediately, even if no request comes.
         thread.submit { _ in self.output.withLock { _ = self.open(&$0) } }
     }
 
-    /// Ends when all is written, or when the time is over.
+    /// Returns when everything is written, or when the time is up.
     func close(within time: Duration) async {
         end.withLock { $0 = .now() + time.timeAmount }
         let closing = Closing()
-        // A thread may hang in the system: a terminal that is stopped. So the time runs apart.
+        // The thread may hang in the system, for example on a stopped terminal. So the timer runs
+        // elsewhere.
         let alarm = Task {
             try? await Task.sleep(for: time + .milliseconds(500))
             closing.finish()
@@ -94,7 +95,7 @@ final class LogWriter: Sendable {
         thread.shutdownGracefully { _ in }
     }
 
-    /// Waits for the end of writing, or of the time for it.
+    /// Waits until writing has ended, or its time is up.
     private final class Closing: Sendable {
         let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
 
@@ -103,7 +104,7 @@ final class LogWriter: Sendable {
 
     // MARK: On the thread
 
-    /// Opens what is wanted, unless it is open.
+    /// Opens the wanted destination unless it is open.
     ///
     /// - Returns: the system's error.
     private func open(_ output: inout LogOutput) -> Int32? {
@@ -135,10 +136,10 @@ final class LogWriter: Sendable {
         report(failure)
     }
 
-    /// Whether the time to write has passed.
+    /// Whether the time for writing is up.
     private var isOver: Bool { end.withLock { $0.map { NIODeadline.now() > $0 } ?? false } }
 
-    /// Says when lines begin to be lost, and when they no longer are.
+    /// Reports when lines start to be lost, and when they no longer are.
     private func report(_ failure: Int32?) {
         let count = droppedCount
         let report = losses.withLock { $0.note(dropped: count, failure: failure, at: .now()) }
@@ -146,33 +147,33 @@ final class LogWriter: Sendable {
     }
 }
 
-/// Decides when to say that lines are lost: once when it begins and once when it ends, and not
-/// every moment if it begins and ends again and again.
+/// Decides when to report lost lines: once when losses begin and once when they end. If losses
+/// begin and end repeatedly, not every change is reported.
 struct LogLosses {
     enum Report: Hashable {
         case none
         case begin(Int32?)
-        /// With the number of lines that were lost.
+        /// The number of lines that were lost.
         case end(UInt64)
     }
 
-    /// The least time between the begin of two reported losses.
+    /// The minimum time between two reports that losses began.
     static let pause = TimeAmount.seconds(10)
 
-    /// Says why lines are lost.
+    /// Describes why lines are lost.
     static func reason(_ code: Int32?) -> String {
         guard let code, code != EAGAIN else { return "the output accepts them too slowly" }
         return String(cString: strerror(code))
     }
 
     private var known: UInt64 = 0
-    /// The lines that were lost before, and when that was said.
+    /// The number of lines lost before the reported loss began, and when it was reported.
     private var begun: (count: UInt64, at: NIODeadline)?
     private var lastBegin: NIODeadline?
 
     /// - Parameters:
     ///   - dropped: all lines lost so far.
-    ///   - failure: why lines cannot be written now; `nil` if they are.
+    ///   - failure: why lines cannot be written now; `nil` if they can.
     mutating func note(dropped: UInt64, failure: Int32?, at now: NIODeadline) -> Report {
         let isLosing = dropped > known
         defer { known = dropped }

@@ -3,9 +3,9 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 
-/// The lines of one event loop, which alone uses it.
+/// The access log lines of one event loop. Only that loop uses it.
 final class LoopAccessLog {
-    /// Lines are handed over when they are so long, and at the latest after ``patience``.
+    /// Lines are handed to the writer at this size in bytes, and after ``patience`` at the latest.
     private static let batch = 64 << 10
     private static let patience = TimeAmount.milliseconds(100)
 
@@ -15,14 +15,14 @@ final class LoopAccessLog {
             version += 1
         }
     }
-    /// Whether hits are logged like all others.
+    /// Whether hot-table hits are logged like other requests.
     private var logsHits: Bool
-    /// The number of ``settings``: lines that were prepared for others are not used.
+    /// The number of ``settings``. Lines prepared for other settings are not used.
     private var version = 0
     private let writer: LogWriter
     private let eventLoop: any EventLoop
     private let labels: RouteLabels
-    /// The names of routes, as far as they were needed.
+    /// The names of the routes that were needed so far.
     private var names: [String] = []
     private let clock: any WallClock
     /// See ``ResponseStore/shortID(of:)``.
@@ -30,7 +30,7 @@ final class LoopAccessLog {
     private var format = AccessLogFormat()
     private var bytes = ByteBuffer()
     private var lines = 0
-    /// The bytes that the writer has and has not written yet.
+    /// Bytes that the writer has not written yet.
     private let waiting = LogWriter.Waiting()
     private var isDue = false
 
@@ -51,13 +51,13 @@ final class LoopAccessLog {
         self.clock = clock
     }
 
-    /// Whether any line is written.
+    /// Whether any lines are written.
     var isOn: Bool { settings.level != .off }
 
-    /// Whether a line says how an origin responded.
+    /// Whether lines include the origin's response.
     var wantsOrigins: Bool { isOn && settings.format == .json }
 
-    /// Logs a request, if the level has it.
+    /// Logs a request if its level is enabled.
     func write(_ record: ExchangeRecord) {
         switch settings.level {
         case .off: return
@@ -69,7 +69,7 @@ final class LoopAccessLog {
         write(entry)
     }
 
-    /// Logs a hit of the hot table, if the level has it.
+    /// Logs a hot-table hit if its level is enabled.
     func write(
         _ hit: HotResponse,
         _ duration: TimeAmount,
@@ -104,7 +104,7 @@ final class LoopAccessLog {
         return names.indices.contains(route) ? names[route] : nil
     }
 
-    /// Logs a request. Its time is now.
+    /// Logs a request with the current time.
     func write(_ entry: AccessLogEntry) {
         guard hasRoom else { return writer.drop(1) }
         var entry = entry
@@ -128,12 +128,12 @@ final class LoopAccessLog {
         }
     }
 
-    /// Hands all lines over to be written.
+    /// Hands all lines to the writer.
     func handOver() {
         guard bytes.readableBytes > 0 else { return }
         waiting.add(bytes.readableBytes)
         writer.write(LogWriter.Batch(bytes: bytes, lines: lines, waiting: waiting))
-        // The writer holds the memory.
+        // The writer now holds this memory.
         bytes = ByteBuffer()
         lines = 0
     }

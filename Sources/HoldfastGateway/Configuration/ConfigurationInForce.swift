@@ -1,27 +1,27 @@
 import HTTPTypes
 
-/// A configuration together with values that every request needs. They are computed once, and a
-/// request takes all of them with one reference.
+/// A configuration with precomputed values that every request needs. A request gets all of them
+/// through one reference.
 final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
-    /// The label of each route, in metrics.
+    /// The metric label of each route.
     let routeLabels: [RouteLabel]
-    /// The origin of each route, as logs and metrics name it.
+    /// The origin of each route, as named in logs and metrics.
     let originNames: [String]
-    /// Whether a route lets clients speak the WebSocket protocol.
+    /// Whether any route allows the WebSocket protocol.
     let allowsWebSocket: Bool
-    /// How the responses of each route are rewritten; `nil` if they are not.
+    /// How each route's responses are rewritten; `nil` if they are not.
     let rewritings: [ResponseRewriting?]
-    /// The `Via` fields that are added to requests: of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
+    /// The `Via` fields for requests received over HTTP/1.0 and HTTP/1.1. RFC 9110 §7.6.3
     private let vias: [HTTPField]
-    /// The value of `Via` in responses, whatever version the origin's response came by.
+    /// The value of `Via` in responses, whatever version the origin used.
     let via: String
-    /// The name of this gateway in requests. No other gateway has it.
+    /// This gateway's unique name in requests.
     private let ownName: String
 
     /// - Parameters:
-    ///   - instance: a number that differs between gateways with the same pseudonym. Such gateways
-    ///     may stand before and behind this one.
+    ///   - instance: a number that differs between gateways with the same pseudonym, which may be
+    ///     in front of or behind this one.
     ///   - labels: gives the routes their labels.
     init(_ configuration: GatewayConfiguration, instance: UInt32, labels: RouteLabels) {
         self.configuration = configuration
@@ -39,7 +39,7 @@ final class ConfigurationInForce: Sendable {
         via = "1.1 \(configuration.pseudonym)"
     }
 
-    /// Whether a request with these fields has passed this gateway before. Forwarding it again
+    /// Whether a request with these fields already passed through this gateway. Forwarding it again
     /// would loop forever, or make it wait for itself. RFC 9110 §7.6.3
     func hasPassed(_ fields: HTTPFields) -> Bool {
         guard fields.contains(.viaGateway) else { return false }
@@ -52,6 +52,6 @@ final class ConfigurationInForce: Sendable {
         }
     }
 
-    /// The `Via` that this gateway adds to a request that came by this protocol.
+    /// The `Via` field that this gateway adds to a request received over this protocol.
     func via(of receivedProtocol: GatewayRequest.ReceivedProtocol) -> HTTPField { vias[receivedProtocol.rawValue] }
 }

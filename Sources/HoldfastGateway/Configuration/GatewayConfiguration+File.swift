@@ -4,14 +4,14 @@ extension GatewayConfiguration {
     /// Reads the gateway's settings from a configuration file: `listen`, `clients`, `health`,
     /// `limits`, `timeouts.drain`, `timeouts.client` and `routes`.
     ///
-    /// `limits.request-head` limits the field lines. It also limits the request line, if it is
-    /// smaller than that line's own limit.
+    /// `limits.request-head` limits the field lines. It also limits the request line if it is
+    /// smaller than the request line's own limit.
     ///
     /// - Parameters:
     ///   - routes: routes that replace the file's.
     ///   - listen: an address that replaces the file's.
-    /// - Throws: `ConfigurationError` if the file has no routes or unusable ones, or if a listener
-    ///   cannot be used: the path of its Unix socket is too long.
+    /// - Throws: `ConfigurationError` if the file has no routes or unusable ones, or if a
+    ///   listener's Unix socket path is too long.
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
         routes: GatewayRoutes? = nil,
@@ -20,11 +20,11 @@ extension GatewayConfiguration {
         try self.init(configuration, routes: routes, listeners: listen.map { [.address($0)] } ?? [])
     }
 
-    /// The same, with any number of listeners.
+    /// Same, with any number of listeners.
     ///
     /// - Parameters:
     ///   - routes: routes that replace the file's.
-    ///   - listeners: listeners that replace the file's, unless there are none.
+    ///   - listeners: listeners that replace the file's, unless the array is empty.
     /// - Throws: `ConfigurationError`
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
@@ -35,7 +35,7 @@ extension GatewayConfiguration {
         self.init(routes: routes)
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
-        // The transport reports URLs that are none.
+        // The transport reports invalid URLs.
         for entry in configuration.origins {
             guard let origin = try? GatewayOrigin(entry.url), !entry.mirrors.isEmpty else { continue }
             mirrors[origin] = entry.mirrors.compactMap { try? GatewayOrigin($0) }
@@ -65,10 +65,10 @@ extension GatewayConfiguration {
 }
 
 extension OriginTransport.Configuration {
-    /// Reads the transport's settings from a configuration file: `origins`, and of `timeouts` those
-    /// of origins.
+    /// Reads the transport's settings from a configuration file: `origins`, and the origins' part
+    /// of `timeouts`.
     ///
-    /// - Parameter routes: the routes of the gateway.
+    /// - Parameter routes: the gateway's routes.
     public init(_ configuration: HoldfastConfiguration.Configuration, routes: GatewayRoutes) {
         self.init()
         self.routes = routes
@@ -83,9 +83,9 @@ extension OriginTransport.Configuration {
 }
 
 extension GatewayRoutes {
-    /// The routes of a configuration.
+    /// Reads the routes of a configuration.
     ///
-    /// - Parameter file: the name of the file in messages.
+    /// - Parameter file: the file's name, for messages.
     /// - Throws: `ConfigurationError` with a finding for each unusable route.
     public init(_ routes: [HoldfastConfiguration.Configuration.Route], file: String? = nil) throws {
         var findings: [ConfigurationError.Finding] = []

@@ -1,121 +1,122 @@
 public import HoldfastConfiguration
 
-/// The settings of a gateway. All but the listeners can change while it runs. Everything but the
-/// routes has a default.
+/// A gateway's settings. All except the listeners can change while it runs. All except the routes
+/// have defaults.
 public struct GatewayConfiguration: Sendable {
-    /// The routes. Requests go to no other origins than theirs, whatever the request names.
+    /// The routes. Requests go only to the origins of these routes, whatever the request names.
     ///
     /// Give the transport the same routes: ``OriginTransport/Configuration/routes``.
     public var routes: GatewayRoutes
-    /// The mirrors of origins, whose paths do not matter here. Where a response is rewritten, the
-    /// URLs of a mirror are those of its origin.
+    /// The mirrors of origins. Their paths are ignored here. Where responses are rewritten, a
+    /// mirror's URLs count as its origin's URLs.
     ///
-    /// They are those of ``OriginTransport/Configuration/origins``.
+    /// Use the same mirrors as ``OriginTransport/Configuration/origins``.
     public var mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]
-    /// The places where it listens, at most ``GatewayListener/limit``. ``host`` and ``port`` are
-    /// those of the first address among them.
+    /// Where the gateway listens, at most ``GatewayListener/limit`` listeners. ``host`` and
+    /// ``port`` belong to the first one with an address.
     public var listeners: [GatewayListener]
-    /// The name of this gateway in `Via`; a token. In requests the instance is appended, so that a
-    /// request that comes back is rejected. RFC 9110 §7.6.3
+    /// This gateway's name in `Via`, a token. In requests, the instance is appended, so that a
+    /// request that loops back is rejected. RFC 9110 §7.6.3
     public var pseudonym = "holdfast"
-    /// The most client connections at one time. A further one gets 503 and is closed. 10,000
+    /// The most concurrent client connections. Further connections get 503 and are closed. 10,000
     public var maximumConnections = 10_000
-    /// The most connections of one client IP address, trusted clients excepted. `nil`, the default:
+    /// The most connections per client IP address, except for trusted clients. `nil`, the default:
     /// only ``maximumConnections`` applies, because behind a proxy or a container network all
     /// clients may share one address.
     public var maximumConnectionsPerClient: Int?
-    /// The most tunnels at one time, of all routes with ``GatewayRoute/upgrades``. A further one
-    /// gets 503. 1,000
+    /// The most concurrent tunnels of all routes with ``GatewayRoute/upgrades``. Further ones get
+    /// 503. 1,000
     public var maximumTunnels = 1000
-    /// The limits of requests. See ``MessageLimits``.
+    /// Limits on requests. See ``MessageLimits``.
     public var messageLimits = MessageLimits()
-    /// The most bytes of content that are read into memory to become part of the key: of a QUERY,
-    /// and of a POST if a rule requires it. Longer content passes through. 1 MiB
+    /// The most bytes of content to read into memory for the key: of a QUERY, and of a POST if a
+    /// rule requires it. Longer content passes through. 1 MiB
     public var keyedContentLimit = 1 << 20
-    /// The most bytes of a request's content that are forwarded. More get 413. 1 GiB
+    /// The most bytes of request content to forward. Larger content gets 413. 1 GiB
     public var contentLimit: Int64 = 1 << 30
-    /// The bytes of content that a client must send each second, over any ``Timeouts/slowContent``.
-    /// A slower client gets 408. `nil`: any rate. 1 KiB
+    /// The minimum upload rate in bytes per second, over any ``Timeouts/slowContent``. A slower
+    /// client gets 408. `nil`: no minimum. 1 KiB
     public var uploadRate: Int64? = 1 << 10
-    /// The most bytes of unneeded content that are read so that the connection stays open: a GET's,
-    /// or those after an early response. 1 MiB
+    /// The most bytes of unneeded content to read to keep the connection open: a GET's content, or
+    /// content after an early response. 1 MiB
     public var discardedContentLimit = 1 << 20
-    /// Proxies in front of this gateway, by their addresses; `unix` for those that connect through
-    /// a Unix socket. This gateway adds its own values to
-    /// their `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto`. It replaces these fields of
-    /// all other clients.
+    /// Addresses of proxies in front of this gateway; `unix` for proxies that connect through a
+    /// Unix socket. The gateway appends its own values to their `Forwarded`, `X-Forwarded-For` and
+    /// `X-Forwarded-Proto`. For all other clients it replaces these fields.
     public var trustedClients: [AddressRange] = []
-    /// Clients that may purge with the method PURGE if they have a token, by their addresses. All
-    /// others get 405. Default: none
+    /// Addresses of clients that may purge with the method PURGE if they have a token. Others get
+    /// 405. Default: none
     public var purgers: [AddressRange] = []
-    /// How request fields are handled whose names have a `_` or another character than letters,
-    /// digits and hyphens. Default: dropped
+    /// How the gateway handles request fields whose names contain `_` or another character besides
+    /// letters, digits and hyphens. Default: dropped
     public var underscoredFields = UnderscoredFields.drop
-    /// Whether TRACE is forwarded, without credentials and without the fields that rules set: its
-    /// response shows all fields of the request. RFC 9110 §9.3.8
+    /// Whether TRACE is forwarded. It is forwarded without credentials and without fields that
+    /// rules set, because its response shows all fields of the request. RFC 9110 §9.3.8
     ///
-    /// `false`, the default: it gets 405. TRACK, which some servers treat alike, and all other
-    /// spellings of both are handled in the same way.
+    /// `false`, the default: TRACE gets 405. TRACK, which some servers treat the same, and all
+    /// other spellings of both get the same handling.
     public var forwardsTrace = false
-    /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.
-    /// RFC 9211 §4
+    /// Whether clients that are not trusted see in `Cache-Status` only whether the response was
+    /// stored. RFC 9211 §4
     public var hidesCacheStatusDetails = false
-    /// Whether each request has an `X-Request-Id`, which its origin, its client and the access log
-    /// get: that of a trusted client if it is at most 128 of `[A-Za-z0-9._-]`, or else 128 random
-    /// bits. It is in no key. An origin's own is replaced in every response.
+    /// Whether each request has an `X-Request-Id` that its origin, its client and the access log
+    /// receive. A trusted client's ID is kept if it has at most 128 characters of `[A-Za-z0-9._-]`;
+    /// otherwise the ID is 128 random bits. The ID is not in the key. An origin's own ID is
+    /// replaced in every response.
     ///
-    /// `false`, the default: the field passes like any other. With it no two responses have the
-    /// same bytes, so hits in memory are not served in their fastest way.
+    /// `false`, the default: the field passes like any other. If enabled, no two responses have the
+    /// same bytes, so memory hits do not use the fastest path.
     public var identifiesRequests = false
-    /// The path on which every client sees the gateway's health in one word, on any host and with
-    /// any query; compared byte by byte. It begins with a slash. No origin gets a request for it.
-    /// `nil`, the default: there is none
+    /// The path where any client sees the gateway's health in one word, on any host and with any
+    /// query. It is compared byte by byte and begins with a slash. Requests for it never reach an
+    /// origin. `nil`, the default: no such path
     public var healthPath: String?
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 
-    /// How request fields are handled whose names have a `_` or another character than letters,
-    /// digits and hyphens.
+    /// How the gateway handles request fields whose names contain `_` or another character besides
+    /// letters, digits and hyphens.
     ///
     /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, and some servers
-    /// write `_` in place of the others (`X.Forwarded.Host`). So a client could set in one form a
-    /// field that it must not set in the other.
+    /// replace other characters with `_` (`X.Forwarded.Host`). So a client could use one form to
+    /// set a field that it must not set in the other form.
     public enum UnderscoredFields: String, Sendable, Hashable, CaseIterable {
-        /// They are dropped, for every client.
+        /// Dropped, for every client.
         case drop
-        /// They pass. A request that has one bypasses the store: its response is not stored, and no
-        /// stored response serves it.
+        /// Forwarded. A request with such a field bypasses the store: its response is not stored,
+        /// and no stored response is served for it.
         case pass
     }
 
     /// How long a client may take.
     public struct Timeouts: Sendable, Hashable {
-        /// To begin a request: the first one, or the next one on a kept connection. 60 s
+        /// To start a request: the first on a connection, or the next one. 60 s
         public var request = Duration.seconds(60)
-        /// For the first request of a connection that was accepted before the gateway stops. Later
-        /// the connection is closed. 2 s
+        /// To send the first request on a connection that was accepted before the gateway began to
+        /// shut down. Then the connection is closed. 2 s
         public var lateRequest = Duration.seconds(2)
-        /// To send a whole request head, from its first byte. 30 s
+        /// To send a whole request head, counted from its first byte. 30 s
         public var head = Duration.seconds(30)
-        /// To send the next bytes of a request's content. 60 s
+        /// To send the next bytes of request content. 60 s
         public var content = Duration.seconds(60)
         /// To catch up after sending content more slowly than ``GatewayConfiguration/uploadRate``
         /// or not at all. 20 s
         public var slowContent = Duration.seconds(20)
         /// To read the next bytes of a response. 60 s
         public var write = Duration.seconds(60)
-        /// To send or to read a byte in a tunnel, for both sides together. 60 s
+        /// To send or read a byte in a tunnel, for both sides combined. 60 s
         public var tunnel = Duration.seconds(60)
-        /// To close its side after a response that ended the connection. 2 s
+        /// To close its side after a response that ends the connection. 2 s
         public var closing = Duration.seconds(2)
-        /// For exchanges under way when the gateway stops. Then their connections are closed. 10 s
+        /// For exchanges in progress when the gateway shuts down. Then their connections are
+        /// closed. 10 s
         public var draining = Duration.seconds(10)
 
-        /// The defaults.
+        /// Creates the default timeouts.
         public init() {}
     }
 
-    /// A configuration with the defaults.
+    /// Creates a configuration with defaults.
     ///
     /// - Parameters:
     ///   - host: the address to listen on.
@@ -125,7 +126,7 @@ public struct GatewayConfiguration: Sendable {
         listeners = [.address(ListenAddress(host: host, port: port))]
     }
 
-    /// A configuration with the defaults, for one origin.
+    /// Creates a configuration with defaults for one origin.
     public init(origin: GatewayOrigin, host: String = "127.0.0.1", port: Int = 8080) {
         self.init(routes: GatewayRoutes(origin: origin), host: host, port: port)
     }
@@ -133,9 +134,9 @@ public struct GatewayConfiguration: Sendable {
 
 /// The listeners.
 extension GatewayConfiguration {
-    /// Why a gateway cannot listen with these settings.
+    /// A gateway cannot listen with these settings.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence that states what is expected.
+        /// A sentence that states the expected value.
         public let description: String
     }
 
@@ -151,7 +152,7 @@ extension GatewayConfiguration {
         set { address = ListenAddress(host: host, port: newValue) }
     }
 
-    /// The first address of the listeners. A new one replaces it, or becomes the first.
+    /// The first listener with an address. A new value replaces it, or becomes the first listener.
     private var address: ListenAddress? {
         get {
             for case .address(let address, _, _, _) in listeners { return address }
@@ -186,8 +187,8 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
-    /// Whether clients of both schemes can reach the routes: there are listeners with and without
-    /// TLS, or proxies that state the scheme of their clients.
+    /// Whether clients with both schemes can reach the routes: some listeners have TLS and some do
+    /// not, or there are proxies that state their clients' scheme.
     var servesBothSchemes: Bool {
         Configuration.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: trustedClients)
     }

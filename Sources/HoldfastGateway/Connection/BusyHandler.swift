@@ -2,13 +2,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Responds 503 on a connection that is one too many, and closes it.
+/// Responds 503 on a connection beyond the limit, and closes it.
 ///
-/// If few other connections are being closed, it reads and drops the client's bytes for a while:
-/// closing the connection while they are unread would reset it, and lose the response. RFC 9112
-/// §9.6
+/// If few connections are being closed this way, it reads and drops the client's bytes for a while.
+/// Closing a connection with unread bytes would reset it and lose the response. RFC 9112 §9.6
 ///
-/// With TLS the client gets no response: the handshake would cost more than serving it.
+/// With TLS the client gets no response, because the handshake would cost more than serving the
+/// request.
 final class BusyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -38,7 +38,7 @@ final class BusyHandler: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // The client was named after its connection was open.
+        // The client was identified after its connection was active.
         if context.channel.isActive { respond(context) }
     }
 
@@ -67,7 +67,7 @@ final class BusyHandler: ChannelInboundHandler {
         context.read()
     }
 
-    /// Logs the connection in place of its requests, which are not read. The log's buffer bounds a
+    /// Logs the connection instead of its requests, which are not read. The log's buffer limits a
     /// flood of such lines.
     private func log(_ response: GatewayResponse, _ requestID: String?) {
         guard let log = telemetry.log, log.isOn else { return }
@@ -81,7 +81,7 @@ final class BusyHandler: ChannelInboundHandler {
         record.requestID = requestID
         record.ordinal = ExchangeRecord.Ordinal(connection: ConnectionNumber.next(), request: 0)
         record.take(response)
-        // It is not sent.
+        // Nothing is sent.
         if isSecure { (record.status, record.sentBytes) = (nil, 0) }
         log.write(record)
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The deadline for a client's next step. It is used on the connection's event loop.
+/// The deadline for a client's next step. Used on the connection's event loop.
 final class ClientDeadline {
     enum Step {
         /// A request's first byte.
@@ -11,7 +11,7 @@ final class ClientDeadline {
         case closing
     }
 
-    // As NIO's type, made once: every request needs them.
+    // Converted to NIO's type once, because every request needs them.
     private let request, head, content, closing: TimeAmount
     private let deadline = Deadline()
     /// The step that must happen before the deadline.
@@ -24,13 +24,13 @@ final class ClientDeadline {
         closing = timeouts.closing.timeAmount
     }
 
-    /// Sets the action for a deadline that passes. Call it before ``begin(_:within:on:)``;
-    /// ``release()`` releases the action.
+    /// Sets the action for a missed deadline. Call it before ``begin(_:within:on:)``; ``release()``
+    /// releases the action.
     func whenPassed(_ action: @escaping (Step) -> Void) {
         deadline.whenPassed { [unowned self] in if let awaited { action(awaited) } }
     }
 
-    /// - Parameter limit: a shorter time than the step's own, if there is one.
+    /// - Parameter limit: a time shorter than the step's own.
     func begin(_ step: Step, within limit: TimeAmount? = nil, on eventLoop: any EventLoop) {
         awaited = step
         let time =
@@ -43,13 +43,13 @@ final class ClientDeadline {
         deadline.set(.now() + min(time, limit ?? time), on: eventLoop)
     }
 
-    /// The step has happened, or is not awaited any more.
+    /// The step has happened, or is no longer expected.
     func stop() {
         deadline.stop()
         awaited = nil
     }
 
-    /// Releases everything: the connection has ended.
+    /// Releases everything when the connection has ended.
     func release() {
         awaited = nil
         deadline.release()

@@ -4,10 +4,10 @@ import HoldfastTracing
 import NIOCore
 import NIOSSL
 
-/// One client's HTTP/1 connection. It performs what ``ConnectionMachine`` decides: it reads, begins
-/// a ``ClientExchange`` for each request, and watches over the client's deadlines.
+/// One client's HTTP/1 connection. It performs the decisions of ``ConnectionMachine``: it reads,
+/// starts a ``ClientExchange`` for each request, and enforces the client's deadlines.
 ///
-/// ``HTTP1ResponseWriter`` writes the responses. All of it runs on the channel's event loop.
+/// ``HTTP1ResponseWriter`` writes the responses. Everything runs on the channel's event loop.
 final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, RequestContent {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -15,7 +15,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     private let service: GatewayService
     private let client: ClientAddress
-    /// Its handshake has been completed; `nil` without TLS.
+    /// `nil` without TLS. The handshake is complete.
     private let tls: NIOSSLServerHandler?
     private let executor: LoopExecutor
     private let lookups: DiskLookups
@@ -39,23 +39,23 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         hot: hot
     )
     private var exchange: ClientExchange?
-    /// As the telemetry counts it; `nil` before the channel is active, and after the end. A
-    /// response that is written at once does not change it.
+    /// The state that telemetry counts; `nil` before the channel is active and after it has ended.
+    /// An immediate response does not change it.
     private var state: ConnectionState?
     private let number = ConnectionNumber.next()
-    /// The requests that have come, also those that were not valid.
+    /// The number of requests received, including invalid ones.
     private var requestCount: Int64 = 0
-    /// The piece of content for which the exchange waits, and since when.
+    /// The piece of content that the exchange is waiting for, and since when.
     private var content: EventLoopPromise<ContentDecoder.Event>?
     private var contentWantedAt = NIODeadline.now()
     private var pace: UploadPace
     private let deadline: ClientDeadline
     private let lateRequest: TimeAmount
-    /// Whether the channel was asked for bytes and has brought none since.
+    /// Whether the channel was asked to read and has not delivered bytes since.
     private var isReadWanted = false
     private var isProceeding = false
     private var mustProceed = false
-    /// When the bytes came that the channel is handing over; `nil` if it is not.
+    /// When the bytes arrived that the channel is delivering; `nil` between deliveries.
     private var readAt: NIODeadline?
 
     init(
@@ -163,7 +163,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private func drain() {
         switch machine.drain() {
         case .none: break
-        // From now on, less time is left for it. A channel that is not active yet begins later.
+        // From now on the time is shorter. A channel that is not active yet begins later.
         case .awaitRequest: if deadline.awaited == .request { begin(.request) }
         case .close: close()
         }
@@ -175,13 +175,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The client has closed its side without the alert of TLS. Its event follows, as without
-        // TLS: the framing of requests tells whether one is cut short.
+        // The client closed its side without TLS's close alert. The event for that follows, as
+        // without TLS. The framing of requests shows whether one was cut short.
         if let error = error as? NIOSSLError, case .uncleanShutdown = error { return }
         close(context: context, mode: .all, promise: nil)
     }
 
-    /// Closes the connection for others: the gateway ends, or the client does not read.
+    /// Closes the connection for another part: the gateway shuts down, or the client does not read.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode == .all, exchange != nil else { return context.close(mode: mode, promise: promise) }
         output.breakOff(promise)
@@ -192,7 +192,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         context.fireChannelInactive()
     }
 
-    /// The client has gone: its exchange ends.
+    /// The client has disconnected, so its exchange ends.
     private func end() {
         enter(nil)
         machine.close()
@@ -204,18 +204,19 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     // MARK: Requests
 
-    /// Serves the requests that have come, one after the other, as long as their responses are
-    /// there at once.
+    /// Serves the requests that have arrived, one after the other, while their responses are
+    /// available immediately.
     private func proceed() {
         mustProceed = true
-        // A request that is served at once leads here again: it is the loop's next round and not
-        // one call deeper.
+        // An immediate response calls this again. It continues with the loop's next iteration
+        // instead of recursing.
         guard !isProceeding else { return }
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
             guard let head = machine.wholeHead else {
-                // A request that is not compared with earlier ones must not pass for one of them.
+                // A request that is not compared with earlier ones must not count as a repetition
+                // of one.
                 writer.releaseRequestBytes()
                 beginRequest(in: session.drawTrace())
                 continue
@@ -235,7 +236,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         output.flushSoon()
     }
 
-    /// - Parameter trace: drawn only if a request has come.
+    /// - Parameter trace: evaluated only if a request has arrived.
     private func beginRequest(in trace: @autoclosure () -> TraceID?) {
         switch machine.beginRequest() {
         case .none: break
@@ -248,9 +249,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         }
     }
 
-    /// Makes place for the handler of HTTP/2.
+    /// Hands the connection over to the HTTP/2 handler.
     ///
-    /// - Parameter bytes: what the client has sent so far.
+    /// - Parameter bytes: the bytes the client has sent so far.
     private func beginHTTP2(with bytes: ByteBuffer) {
         guard let context else { return }
         let connection = HTTP2Connection(service: service, session: session, tls: tls, number: number)
@@ -264,14 +265,14 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         pipeline.removeHandler(context: context, promise: nil)
         if isDraining { connection.drain() }
         connection.receive(bytes)
-        // Otherwise the end of the reading comes to it by itself.
+        // Otherwise the new handler sees the end of the read anyway.
         if !isReading { connection.endReading() }
     }
 
-    /// The current request may be the last one of HTTP on this connection.
+    /// The current request may be the last HTTP request on this connection.
     func beginUpgrade() { machine.beginUpgrade() }
 
-    /// Makes place for a tunnel of another protocol, whose head is written.
+    /// Hands the connection over to a tunnel of another protocol, whose head is written.
     func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ permit: TunnelPermits.Permit) {
         // The tunnel ends the exchange.
         exchange = nil
@@ -312,19 +313,19 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
             at: ordinal
         )
         self.exchange = exchange
-        // An equal request gets a span too, so the response is not kept for it.
+        // An identical request also gets a span, so the response is not kept for it.
         if exchange.trace.span != nil { writer.releaseRequestBytes() }
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
         enter(.active)
         writer.releaseRequestBytes()
-        // One piece of what comes next is read while this request is served: the system is then not
-        // told to watch the connection less, and a moment later more. A client that goes away is
-        // noticed that way, too.
+        // Reads the next piece while this request is served. Otherwise the system would be told to
+        // stop watching the connection and to resume a moment later. This also detects a client
+        // that disconnects.
         if !head.hasContent { read() }
     }
 
-    /// Responds to bytes that are no valid request: there is no exchange for them.
+    /// Responds to bytes that are not a valid request. There is no exchange for them.
     private func refuse(_ refusal: MessageRefusal) {
         deadline.stop()
         writer.begin(nil)
@@ -392,13 +393,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     /// The response is written.
     ///
-    /// - Parameter keepingAlive: what its head announced.
+    /// - Parameter keepingAlive: the value that its head announced.
     func endResponse(keepingAlive: Bool) {
         exchange = nil
         if state == .active { enter(.idle) }
         content.take()?.fail(CancellationError())
         let action = machine.endResponse(keepingAlive: keepingAlive)
-        // One deadline for the rest of the content, which is dropped.
+        // The rest of the content, which is dropped, has one deadline.
         if case .read = action, deadline.awaited == nil { begin(.content) }
         perform(action)
     }
@@ -415,15 +416,15 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     // MARK: Reading, and the end
 
-    /// Asks the channel for bytes, once until it has brought some.
+    /// Asks the channel to read, unless a read is already pending.
     private func read() {
         guard !isReadWanted else { return }
         isReadWanted = true
         context?.read()
     }
 
-    /// Asks the channel for the bytes of a request. A head has one deadline, however many pieces it
-    /// comes in.
+    /// Asks the channel for bytes of a request. A head has one deadline, however many pieces it
+    /// arrives in.
     private func read(_ part: ClientDeadline.Step) {
         if deadline.awaited != part { begin(part) }
         read()
@@ -461,5 +462,5 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     }
 }
 
-/// Fired through every client's pipeline when the gateway stops.
+/// Fired through every client's pipeline when the gateway shuts down.
 struct DrainEvent: Sendable {}

@@ -2,43 +2,42 @@ import HTTPCacheSemantics
 import NIOCore
 
 /// A client's connection as a value: events in, one action out. ``ConnectionHandler`` performs the
-/// actions. Each event has its own, so that the compiler knows which ones it cannot have.
+/// actions. Each event has its own action type, so the compiler knows which actions are possible.
 ///
-/// Requests are taken one at a time: nothing behind the end of the current request is decoded
+/// Requests are processed one at a time: nothing after the end of the current request is decoded
 /// before its response is written. So responses keep the order of pipelined requests, and no
-/// request is taken for the content of the one before it (RFC 9112 §6.3 and §9.3.2). Three rules
-/// make that so:
+/// request is mistaken for content of the previous one (RFC 9112 §6.3 and §9.3.2). Three rules
+/// ensure this:
 ///
-/// * A head is decoded in `idle` alone, and there the decoder stands before a head or inside one.
-/// * Content is decoded while it is `wanted` or dropped, and by `RequestDecoder.nextContent()`,
-///   which says that the message is over as often as it is asked.
-/// * `idle` follows an exchange only if the response is written and the content is decoded to its
-///   end.
+/// * A head is decoded only in `idle`, where the decoder is before or inside a head.
+/// * Content is decoded only while it is `wanted` or dropped, by `RequestDecoder.nextContent()`. At
+///   the end of a message, every call reports the end.
+/// * `idle` follows an exchange only once the response is written and the content is fully decoded.
 struct ConnectionMachine {
-    /// The actions after the response is written, or bytes came that no exchange waits for.
+    /// The actions after a response is written, or after bytes arrived that no exchange waits for.
     enum NextAction {
         case none
-        /// Begin the next request: see ``beginRequest()``.
+        /// Start the next request; see ``beginRequest()``.
         case proceed
         /// Ask the channel for bytes.
         case read
-        /// Close, and read on for a while so that the client gets the response before it gets a
-        /// reset. RFC 9112 §9.6
+        /// Close the sending side, and keep reading for a while so that the client gets the
+        /// response instead of a reset. RFC 9112 §9.6
         case linger
         case close
     }
 
-    /// The actions after bytes came.
+    /// The actions after bytes arrived.
     enum ReceiveAction {
         case next(NextAction)
         case content(ContentAction)
     }
 
-    /// The actions after the exchange asked for content, or waited for it and bytes came.
+    /// The actions after the exchange asked for content, or after bytes arrived that it waits for.
     enum ContentAction {
-        /// Hand over content, or its end.
+        /// Deliver content, or its end.
         case hand(ContentDecoder.Event)
-        /// The content does not come.
+        /// The content will not arrive.
         case fail(MessageRefusal)
         /// Ask the channel for bytes.
         case read
@@ -49,44 +48,44 @@ struct ConnectionMachine {
     /// The actions after the client closed its sending side.
     enum CloseInputAction {
         case none
-        /// Begin the next request: see ``beginRequest()``.
+        /// Start the next request; see ``beginRequest()``.
         case proceed
-        /// The content that was asked for does not come.
+        /// The requested content will not arrive.
         case failContent(MessageRefusal)
         case close
     }
 
-    /// The actions when the gateway stops.
+    /// The actions when the gateway shuts down.
     enum DrainAction {
         case none
-        /// Wait for the first request, for a short time: the client has connected and may have sent
-        /// it, and no response says that it is not served.
+        /// Wait a short time for the first request. The client has connected and may have sent it,
+        /// and no response has told the client that it will not be served.
         case awaitRequest
         case close
     }
 
-    /// The actions after a deadline passed.
+    /// The actions after a missed deadline.
     enum TimeOutAction {
-        /// Respond that the request is not valid, then close.
+        /// Respond that the request is invalid, then close.
         case refuse(MessageRefusal)
-        /// The content that was asked for does not come.
+        /// The requested content will not arrive.
         case failContent(MessageRefusal)
         case close
     }
 
-    /// The actions when the next request may begin.
+    /// The actions when the next request may start.
     enum BeginRequestAction {
         case none
         /// Serve this request.
         case begin(RequestHead)
-        /// Respond that these bytes are no valid request, then close.
+        /// Respond that these bytes are not a valid request, then close.
         case refuse(MessageRefusal)
-        /// Ask the channel for bytes: no byte of the next request has come.
+        /// Ask the channel for bytes; no byte of the next request has arrived.
         case waitForRequest
-        /// Ask the channel for bytes: a part of the next request's head has come.
+        /// Ask the channel for bytes; part of the next request's head has arrived.
         case waitForHead
         case close
-        /// The client speaks HTTP/2, and has sent these bytes. RFC 9113 §3.3
+        /// The client uses HTTP/2, and has sent these bytes. RFC 9113 §3.3
         case changeProtocol(ByteBuffer)
     }
 
@@ -95,31 +94,31 @@ struct ConnectionMachine {
         var owesContinue: Bool
         var content: Content
 
-        /// The rest of the content is not waited for: the connection ends with the response. The
-        /// bytes that follow stay in the socket until then.
+        /// Stops waiting for the rest of the content. The connection ends with the response, and
+        /// the bytes that follow stay in the socket until then.
         mutating func giveUpContent() {
             isKeptAlive = false
             content = .givenUp
         }
     }
 
-    /// How far the current request's content is.
+    /// The state of the current request's content.
     private enum Content {
-        /// No more of it is asked for yet.
+        /// No more of it has been requested yet.
         case unread
         /// The exchange waits for the next piece.
         case wanted
-        /// It is read and dropped.
+        /// It is being read and dropped.
         case discarding
-        /// The rest is not waited for, because it is malformed or too long: the connection ends
-        /// with the response.
+        /// The rest is not read, because it is malformed or too long. The connection ends with the
+        /// response.
         case givenUp
-        /// All of it was handed over.
+        /// All of it was delivered.
         case complete
-        /// All of it was read, and at least the end of it dropped.
+        /// All of it was read, and at least the last part was dropped.
         case discarded
 
-        /// Whether all of it is decoded. The bytes that follow belong to the next request.
+        /// Whether all of it is decoded. Any bytes that follow belong to the next request.
         var isComplete: Bool {
             switch self {
             case .complete, .discarded: true
@@ -131,7 +130,7 @@ struct ConnectionMachine {
     private enum State {
         case idle
         case exchange(Exchange)
-        /// The response is written. The rest of its request's content is read and dropped.
+        /// The response is written. The rest of the request's content is being read and dropped.
         case discarding
         case lingering
         case closed
@@ -141,13 +140,13 @@ struct ConnectionMachine {
     private var decoder: RequestDecoder
     private(set) var isInputClosed = false
     private(set) var isDraining = false
-    /// Whether a request has come.
+    /// Whether a request has started.
     private var hasBegun = false
-    /// Bytes of unwanted content, or after a refusal, that are read before the connection is closed
-    /// for them.
+    /// How many bytes of unwanted content, or after a rejection, to read before the connection is
+    /// closed.
     private var discardable: Int
     private let discardLimit: Int
-    /// Without it the preface of HTTP/2 is a request of HTTP/1 like any other, and not valid.
+    /// If `false`, the HTTP/2 preface is treated as an HTTP/1 request, which is invalid.
     private let acceptsHTTP2: Bool
 
     init(limits: MessageLimits, discardLimit: Int, acceptsHTTP2: Bool = true) {
@@ -163,14 +162,14 @@ struct ConnectionMachine {
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool {
         guard case .exchange(let exchange) = state else { return false }
-        // Content that was announced and not asked for may or may not come: nothing behind it can
-        // be trusted.
+        // Content that was announced but never requested may or may not arrive. Nothing after it
+        // can be trusted.
         return exchange.isKeptAlive && !isDraining && !(exchange.owesContinue && !exchange.content.isComplete)
     }
 
     // MARK: Events of the channel
 
-    /// Takes bytes that came.
+    /// Receives bytes.
     mutating func receive(_ bytes: ByteBuffer) -> ReceiveAction {
         switch state {
         case .idle:
@@ -181,8 +180,7 @@ struct ConnectionMachine {
             switch exchange.content {
             case .wanted: return .content(nextContent(exchange))
             case .discarding: return .next(discard(exchange) ? .read : .none)
-            // If the content is complete, these are the next request's bytes: they wait for their
-            // turn.
+            // If the content is complete, these bytes belong to the next request, which must wait.
             case .unread, .givenUp, .complete, .discarded: return .next(.none)
             }
         case .discarding:
@@ -198,12 +196,12 @@ struct ConnectionMachine {
         }
     }
 
-    /// The client sends no more; it may still read. RFC 9112 §9.6
+    /// The client sends nothing more; it may still read. RFC 9112 §9.6
     mutating func closeInput() -> CloseInputAction {
         isInputClosed = true
         switch state {
         case .idle:
-            // Requests that came whole may still wait for a client that reads its responses slowly.
+            // Complete requests may still be waiting for a client that reads its responses slowly.
             return .proceed
         case .exchange(let exchange):
             guard exchange.content == .wanted else { return .none }
@@ -217,8 +215,8 @@ struct ConnectionMachine {
         }
     }
 
-    /// The gateway stops: the current exchange is finished, and no new one is begun, but the first
-    /// one of the connection.
+    /// The gateway shuts down. The current exchange finishes, and no new one starts, except the
+    /// first of the connection.
     mutating func drain() -> DrainAction {
         isDraining = true
         guard case .idle = state, !decoder.isInsideMessage else { return .none }
@@ -227,7 +225,7 @@ struct ConnectionMachine {
         return .close
     }
 
-    /// The rest of a head, or of content, did not come in time.
+    /// The rest of a head or of content did not arrive in time.
     mutating func timeOut() -> TimeOutAction {
         let refusal = MessageRefusal(.timedOut, status: 408)
         switch state {
@@ -248,21 +246,21 @@ struct ConnectionMachine {
 
     // MARK: Events of the exchange
 
-    /// The bytes of the next request's head, if it may be served at once: all of it is there, and
-    /// the connection stays open behind it.
+    /// The bytes of the next request's head, if it may be served immediately: the head is complete,
+    /// and the connection stays open after it.
     var wholeHead: ByteBuffer? {
         guard case .idle = state, !isDraining else { return nil }
         return decoder.wholeHead
     }
 
-    /// The request with this head was served; it had no content, and wanted to be followed by
-    /// others.
+    /// Skips the request with this head, which was served. It had no content and keeps the
+    /// connection open.
     mutating func skipRequest(_ head: ByteBuffer) {
         hasBegun = true
         decoder.skipHead(head)
     }
 
-    /// Begins the next request that was received, if there is one.
+    /// Starts the next request, if one was received.
     mutating func beginRequest() -> BeginRequestAction {
         guard case .idle = state else { return .none }
         if acceptsHTTP2, !hasBegun, let action = recogniseHTTP2() { return action }
@@ -291,7 +289,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// Looks for the preface of HTTP/2 at the beginning of a connection.
+    /// Checks for the HTTP/2 preface at the start of a connection.
     private mutating func recogniseHTTP2() -> BeginRequestAction? {
         let known = decoder.undecoded
         guard known.readableBytes > 0, known.readableBytesView.starts(with: Self.preface.prefix(known.readableBytes))
@@ -301,7 +299,7 @@ struct ConnectionMachine {
         return .changeProtocol(known)
     }
 
-    /// RFC 9113 §3.4. No method of HTTP/1 is 'PRI'.
+    /// RFC 9113 §3.4. HTTP/1 has no method 'PRI'.
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     private mutating func refuse(_ refusal: MessageRefusal) -> MessageRefusal {
@@ -323,8 +321,8 @@ struct ConnectionMachine {
         }
     }
 
-    /// The exchange does not want the current request's content: it is read and dropped, so that it
-    /// is not taken for the next request.
+    /// The exchange does not need the current request's content. It is read and dropped, so that it
+    /// is not mistaken for the next request.
     ///
     /// - Returns: whether to ask the channel for bytes.
     mutating func discardContent() -> Bool {
@@ -335,13 +333,13 @@ struct ConnectionMachine {
         case .unread, .wanted, .discarding:
             exchange.content = .discarding
             state = .exchange(exchange)
-            // The content that the client holds back until it is asked for need not come at all.
+            // The client may never send content that it holds back until it gets a 100.
             return !exchange.owesContinue && discard(exchange)
         }
     }
 
-    /// The bytes that follow may be those of another protocol. They are no request, whether the
-    /// origin switches to it or not: the connection ends with the response.
+    /// The bytes that follow may belong to another protocol. They are not requests, whether or not
+    /// the origin switches protocols. The connection ends with the response.
     mutating func beginUpgrade() {
         guard case .exchange(let exchange) = state else { return }
         giveUpContent(of: exchange)
@@ -349,7 +347,7 @@ struct ConnectionMachine {
 
     /// The connection switches to another protocol.
     ///
-    /// - Returns: the bytes that have come for it.
+    /// - Returns: the bytes of that protocol received so far.
     mutating func switchProtocol() -> ByteBuffer {
         state = .closed
         return decoder.undecoded
@@ -357,7 +355,7 @@ struct ConnectionMachine {
 
     /// The response is written.
     ///
-    /// - Parameter keepingAlive: what the response's head announced.
+    /// - Parameter keepingAlive: the value that the response's head announced.
     mutating func endResponse(keepingAlive: Bool) -> NextAction {
         guard case .exchange(let exchange) = state else { return .none }
         guard isKeptAlive, keepingAlive else { return close(isContentComplete: exchange.content.isComplete) }
@@ -432,7 +430,7 @@ struct ConnectionMachine {
     private enum Dropped {
         case needsBytes
         case end
-        /// The rest is malformed, too long, or never comes.
+        /// The rest is malformed, too long, or never arrives.
         case givenUp
     }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers clients' connections for the log. A number is used once in a process.
+/// Numbers client connections for the log. Each number is used once per process.
 enum ConnectionNumber {
     private static let last = Atomic<Int64>(0)
 

@@ -9,29 +9,28 @@ import NIOSSL
     import Darwin
 #endif
 
-/// The bytes on their way to one client: they are flushed once for each round of the event loop,
-/// and held back while the client does not read them. It is used on the connection's event loop.
+/// The bytes on their way to one client. They are flushed once per round of the event loop, and
+/// held back while the client does not read. Used on the connection's event loop.
 final class ConnectionOutput: Flushing {
     private let socket = SocketWriter()
     private let round: LoopRound
-    /// How long the client may take to read some of what is written.
+    /// How long the client may take to read some of the written bytes.
     private let patience: TimeAmount
     private let deadline = WriteDeadline()
     private var context: ChannelHandlerContext?
     private var tls: NIOSSLServerHandler?
     private var writability: EventLoopPromise<Void>?
     private var isFlushScheduled = false
-    /// Whether the channel hands over the bytes that it has read. It flushes when it has done so.
+    /// Whether the channel is delivering bytes it has read. It flushes when it is done.
     private var isReading = false
-    /// The connection ends when the client has read what is written.
+    /// The connection ends when the client has read everything.
     private var isClosing = false
-    /// Whether the next request waits because the client does not read the responses to earlier
-    /// ones.
+    /// Whether the next request waits because the client has not read earlier responses.
     private(set) var isHeldBack = false
 
-    /// The number of bytes from which they do not wait for the end of the loop's round.
+    /// From this number of bytes, they are flushed before the end of the round.
     private static let pendingLimit = 64 << 10
-    /// The most bytes of a stream that wait for the end of the loop's round.
+    /// The most bytes of a stream that wait for the end of the round.
     private static let roundLimit = 16 << 10
 
     init(round: LoopRound, patience: TimeAmount) {
@@ -39,14 +38,14 @@ final class ConnectionOutput: Flushing {
         self.patience = patience
     }
 
-    /// - Parameter tls: encrypts what is written; `nil` without TLS.
+    /// - Parameter tls: encrypts the written bytes; `nil` without TLS.
     func open(_ context: ChannelHandlerContext, _ tls: NIOSSLServerHandler? = nil) {
         self.context = context
         self.tls = tls
         socket.open(context.channel, isDirect: tls == nil)
     }
 
-    /// Releases everything: the connection has ended.
+    /// Releases everything when the connection has ended.
     func release() {
         deadline.release()
         socket.release()
@@ -64,18 +63,18 @@ final class ConnectionOutput: Flushing {
         flushIfLong()
     }
 
-    /// The same without a flush. A flush that fails makes the channel read what is left, and close,
-    /// before it returns.
+    /// Same as ``put(_:)``, but without a flush. A failing flush makes the channel read the
+    /// remaining bytes and close before it returns.
     func collect(_ bytes: ByteBuffer) { socket.put(bytes) }
 
-    /// Else many responses of one round would wait for its end, and the gateway would not notice
+    /// Otherwise many responses would wait for the end of a round, and the gateway would not notice
     /// that the client does not read them.
     func flushIfLong() {
         if socket.pendingCount > Self.pendingLimit, let context { socket.flush(context) }
     }
 
-    /// Flushes when the loop's current round is over, together with the bytes that are written
-    /// until then: often the end of the response.
+    /// Flushes at the end of the loop's current round, together with all bytes written until then:
+    /// often the end of the response.
     func flushSoon() {
         guard socket.pendingCount > 0, !isReading, !isFlushScheduled else { return }
         isFlushScheduled = true
@@ -94,10 +93,10 @@ final class ConnectionOutput: Flushing {
         flush()
     }
 
-    // MARK: Clients that read slowly
+    // MARK: Slow clients
 
-    /// When the client has read what was written of a stream; `nil` if it has, or if that is
-    /// little. So no more than one piece of a stream waits for its client.
+    /// Completes when the client has read the written part of a stream; `nil` if it has, or if
+    /// little is unread. So at most one piece of a stream waits for its client.
     func untilWritable() -> EventLoopFuture<Void>? {
         guard let context else { return nil }
         if socket.pendingCount <= Self.roundLimit, context.channel.untaken == 0 {
@@ -111,21 +110,21 @@ final class ConnectionOutput: Flushing {
         writability = promise
         let taken = context.eventLoop.makePromise(of: Void.self)
         taken.futureResult.assumeIsolated().whenComplete { _ in self.endWaiting() }
-        // Behind all the others, as the system gets them.
+        // After all other handlers, in the form in which the system gets the bytes.
         let below = tls.flatMap { try? context.pipeline.syncOperations.context(handler: $0) }
         (below ?? context).writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
         if writability != nil { deadline.begin(patience, on: context.channel) }
         return promise.futureResult
     }
 
-    /// The system has taken all that was written of a stream.
+    /// The system has accepted all written bytes of a stream.
     private func endWaiting() {
         guard let writability = writability.take() else { return }
         if !isHeldBack, !isClosing { deadline.stop() }
         writability.succeed()
     }
 
-    /// Holds the next request back if the client does not read what is written.
+    /// Holds back the next request if the client does not read.
     func holdBack() {
         guard let context, !context.channel.isWritable else { return }
         flush()
@@ -134,11 +133,11 @@ final class ConnectionOutput: Flushing {
         deadline.begin(patience, on: context.channel)
     }
 
-    /// The client has read enough for more to be written.
+    /// The client has read enough to continue.
     ///
     /// - Returns: whether the next request was held back.
     func resume() -> Bool {
-        // Of a response that ends the connection, the client still has the rest to read.
+        // The client must still read the rest of a response that ends the connection.
         if isClosing || writability != nil, let context {
             deadline.begin(patience, on: context.channel)
         } else {
@@ -150,36 +149,38 @@ final class ConnectionOutput: Flushing {
 
     // MARK: The end
 
-    /// Closes the connection when the system has taken all bytes: it would lose the others.
+    /// Closes the connection when the system has accepted all bytes. Closing earlier would lose
+    /// some.
     func close() {
         guard let context else { return }
         isClosing = true
         socket.flush(context)
-        // Behind all the others.
+        // After all other handlers.
         let taken = context.eventLoop.makePromise(of: Void.self)
         taken.futureResult.assumeIsolated().whenComplete { _ in self.closeBehindFlush() }
         context.writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
-        // A slow client has as long as for any other bytes.
+        // A slow client has as much time as for any other bytes.
         if self.context?.channel.isActive == true { deadline.begin(patience, on: context.channel) }
     }
 
-    /// Closes the connection, from within a flush. TLS would write its alert into that flush, and
-    /// close before it is sent if the client has sent its own.
+    /// Closes the connection from within a flush. TLS would write its alert into that flush. If the
+    /// client has sent its own alert, TLS would close before the flush is sent.
     private func closeBehindFlush() {
         guard let context else { return }
         guard tls != nil else { return context.close(promise: nil) }
         context.eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) }
     }
 
-    /// Closes the sending side when the system has taken all bytes.
+    /// Closes the sending side when the system has accepted all bytes.
     ///
-    /// Closing the connection while bytes of the client are unread would reset it, and lose the
-    /// response. RFC 9112 §9.6
+    /// Closing the connection while client bytes are unread would reset it and lose the response.
+    /// RFC 9112 §9.6
     ///
-    /// - Parameter completion: called when that is done. Then it is the client's turn.
+    /// - Parameter completion: called when the side is closed. After that, the client must close
+    ///   its side.
     func closeSending(_ completion: @escaping () -> Void) {
         flush()
-        // A flush that fails ends the connection, and with it the deadline.
+        // A failing flush ends the connection, and with it the deadline.
         guard let context else { return }
         isClosing = true
         deadline.begin(patience, on: context.channel)
@@ -191,7 +192,7 @@ final class ConnectionOutput: Flushing {
         context.close(mode: .output, promise: shut)
     }
 
-    /// Closes the connection at once.
+    /// Closes the connection immediately.
     ///
     /// - Parameter resetting: whether the client gets a reset.
     func abort(resetting: Bool) {
@@ -203,9 +204,10 @@ final class ConnectionOutput: Flushing {
         breakOff(nil)
     }
 
-    /// Closes the connection at once, in the middle of a response.
+    /// Closes the connection immediately, in the middle of a response.
     ///
-    /// TLS does not say that it ends: that would mean that nothing is missing. RFC 9112 §9.8
+    /// TLS sends no close alert, because the alert would mean that the response is complete. RFC
+    /// 9112 §9.8
     func breakOff(_ promise: EventLoopPromise<Void>?) {
         guard let context else {
             promise?.succeed()

@@ -2,23 +2,23 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// The open connections of clients. They are counted, so that there are never too many and no
-/// client takes those of all others, and are told when the gateway stops.
+/// The open client connections. It limits their number, so that no client can take all of them, and
+/// notifies them when the gateway shuts down.
 ///
-/// A connection needs no right: it may stand in the handshake of TLS, or send half a head. So
-/// clients share the connections that there may be (``ClientShare``).
+/// A connection needs no authorization: it may be in the TLS handshake, or have sent half a head.
+/// So clients share the available connections (``ClientShare``).
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
         var channels: [ObjectIdentifier: (channel: any Channel, client: String?)] = [:]
         /// The number of open connections by the client's address.
         var counts: [String: Int] = [:]
         var isDraining = false
-        /// Whether the time to drain is over.
+        /// Whether the time to drain is up.
         var isOver = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Why a connection is one too many.
+    /// Why a connection is beyond the limit.
     enum Excess {
         case all, perClient
     }
@@ -32,10 +32,11 @@ final class ConnectionRegistry: Sendable {
     /// Whether ``beginDraining()`` was called.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Admits a connection until it is closed, whatever the limits are then. One that was accepted
-    /// when the gateway began to stop is admitted too: its client was not refused.
+    /// Admits a connection until it is closed, even if limits change. A connection that was
+    /// accepted just as the gateway began to shut down is also admitted, because its client was not
+    /// refused.
     ///
-    /// - Parameter client: its client's IP address, or the name of all that have none.
+    /// - Parameter client: the client's IP address, or the shared name of all clients without one.
     /// - Returns: the reason if it is not admitted.
     func admit(_ channel: any Channel, of client: String?, _ configuration: GatewayConfiguration) -> Excess? {
         let id = ObjectIdentifier(channel)
@@ -45,19 +46,19 @@ final class ConnectionRegistry: Sendable {
         return nil
     }
 
-    /// Counts an admitted connection as one of another client: its proxy has named it.
+    /// Moves an admitted connection to another client, which its proxy has named.
     ///
-    /// - Returns: the reason if that client has too many. Then it is not counted for any client.
+    /// - Returns: the reason if that client has too many. Then the connection counts for no client.
     func move(_ channel: any Channel, to client: String?, _ configuration: GatewayConfiguration) -> Excess? {
         state.withLock { $0.move(ObjectIdentifier(channel), to: client, configuration) }
     }
 
-    /// The most refused connections that are read for a moment, so that their clients get the
-    /// response. A flood of them is closed at once.
+    /// The most rejected connections that are read for a moment so that their clients get the
+    /// response. A flood of them is closed immediately.
     private static let lingeringLimit = 64
     private let lingering = Atomic(0)
 
-    /// Whether one more may linger; then ``endLingering()`` belongs to it.
+    /// Whether another connection may linger. If so, call ``endLingering()`` for it later.
     func beginLingering() -> Bool {
         if lingering.add(1, ordering: .relaxed).newValue <= Self.lingeringLimit { return true }
         endLingering()
@@ -66,7 +67,7 @@ final class ConnectionRegistry: Sendable {
 
     func endLingering() { lingering.subtract(1, ordering: .relaxed) }
 
-    /// Lets ``untilDraining()`` return.
+    /// Makes ``untilDraining()`` return.
     func beginDraining() {
         let waiting = state.withLock { state in
             state.isDraining = true
@@ -86,8 +87,8 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Closes idle connections at once, and the others after their current exchange, or when the
-    /// time is over. Call it when no more connections are accepted.
+    /// Closes idle connections immediately, and others after their current exchange or when the
+    /// time is up. Call it when no more connections are accepted.
     func drain(within time: Duration, on loop: any EventLoop) async {
         beginDraining()
         let open = channels
@@ -114,21 +115,21 @@ extension ConnectionRegistry.State {
         return nil
     }
 
-    /// - Parameter others: the open connections without this one.
+    /// - Parameter others: the open connections, not counting this one.
     /// - Returns: `false` if the client has too many.
     private mutating func count(
         _ client: String?,
         among others: Int,
         _ configuration: GatewayConfiguration
     ) -> Bool {
-        // Counted even without a limit: one may be set while the connections are open.
+        // Counted even without a limit, because a limit may be set while connections are open.
         guard let client else { return true }
         let count = counts[client, default: 0]
-        // The connections of a trusted proxy are those of many clients.
+        // A trusted proxy's connections belong to many clients.
         if !configuration.isTrusted(client) {
             if let limit = configuration.maximumConnectionsPerClient, count >= limit { return false }
             let limit = configuration.maximumConnections
-            // A reload may have lowered the limit below the open connections.
+            // A reload may have set the limit below the number of open connections.
             guard ClientShare.mayTake(holding: count, of: min(others, limit - 1), limit: limit) else { return false }
         }
         counts[client] = count + 1

@@ -1,21 +1,19 @@
 import NIOCore
 
-/// A point in time by which something must have happened. It is moved often and passes seldom. It
-/// is used on one event loop.
+/// A deadline that moves often and is rarely missed. Used on one event loop.
 ///
-/// Moving it needs no new timer: when the present timer fires, it checks how much time is left by
-/// then.
+/// Moving it needs no new timer. When the current timer fires, it checks how much time is left.
 final class Deadline {
     private var end: NIODeadline?
     private var timer: Scheduled<Void>?
     private var timerEnd = NIODeadline.distantFuture
     private var action: (() -> Void)?
 
-    /// Sets the action for a deadline that passes. Call it before ``set(_:on:)``; ``release()``
-    /// releases the action.
+    /// Sets the action for a missed deadline. Call it before ``set(_:on:)``; ``release()`` releases
+    /// the action.
     func whenPassed(_ action: @escaping () -> Void) { self.action = action }
 
-    /// Sets or moves it.
+    /// Sets or moves the deadline.
     func set(_ end: NIODeadline, on eventLoop: any EventLoop) {
         self.end = end
         if timer != nil, timerEnd <= end { return }
@@ -23,7 +21,7 @@ final class Deadline {
         schedule(end, on: eventLoop)
     }
 
-    /// Ends it, because it was met. The timer stays for the next one.
+    /// Ends the deadline, because it was met. The timer stays for the next one.
     func stop() { end = nil }
 
     /// Releases everything.

@@ -5,25 +5,25 @@ import Synchronization
 
 /// Looks up stored responses for one event loop, on threads that may wait for a disk.
 ///
-/// Changing threads costs as much as a lookup of data that the system has cached. So one thread
-/// does all lookups that come meanwhile, and returns several results at once. While it waits for
-/// the disk, other threads help.
+/// Switching threads costs as much as looking up data that the system has cached. So one thread
+/// does all lookups that arrive in the meantime, and returns several results at once. While it
+/// waits for the disk, other threads help.
 final class DiskLookups: Sendable {
     /// Called on the loop with the result; `nil` if the store failed.
     typealias Completion = @Sendable (FoundResponses?) -> Void
 
     private typealias Waiting = (lookup: StoredLookup, completion: Completion)
-    /// Results on their way to the loop.
+    /// Results to return to the loop.
     private typealias Batch = [(completion: Completion, found: FoundResponses?)]
 
     private struct State {
         var waiting = CircularBuffer<Waiting>()
         var workers = 0
-        /// When a lookup was begun last.
+        /// When the last lookup began.
         var progress = NIODeadline.now()
 
-        /// Whether one more thread must start: the first, or one that helps those that wait for the
-        /// disk.
+        /// Whether another thread must start: the first one, or one that helps threads waiting for
+        /// the disk.
         mutating func addWorker(at now: NIODeadline) -> Bool {
             guard !waiting.isEmpty, workers < DiskLookups.workerLimit else { return false }
             guard workers == 0 || now - progress > DiskLookups.patience else { return false }
@@ -33,14 +33,14 @@ final class DiskLookups: Sendable {
         }
     }
 
-    /// The most threads that work for one loop at the same time.
+    /// The most threads that work for one loop at a time.
     static let workerLimit = 4
-    /// The most lookups that wait: connections that come and go while a disk stands still leave
-    /// theirs behind.
+    /// The most waiting lookups. Connections that come and go while a disk hangs leave their
+    /// lookups behind.
     static let waitingLimit = 4096
-    /// A lookup that takes longer than this waits for a disk.
+    /// A lookup that takes longer is waiting for a disk.
     private static let patience = TimeAmount.milliseconds(1)
-    /// Results are returned together: at most so many, and after at most so long.
+    /// How many results are returned together at most, and after what time at the latest.
     private static let batchLimit = 16
     private static let batchTime = TimeAmount.microseconds(200)
 
@@ -53,7 +53,7 @@ final class DiskLookups: Sendable {
         self.threads = threads
     }
 
-    /// - Returns: `false` if too many wait already. Then `completion` is not called.
+    /// - Returns: `false` if too many lookups are waiting. Then `completion` is not called.
     func begin(_ lookup: StoredLookup, _ completion: @escaping Completion) -> Bool {
         let now = NIODeadline.now()
         let (isTaken, isWorkerDue) = state.withLock { state in
@@ -65,10 +65,10 @@ final class DiskLookups: Sendable {
         return isTaken
     }
 
-    /// Starts one more thread: from the loop when its current round is over, so that one thread is
-    /// woken once for all lookups of a round.
+    /// Starts another thread. On the loop, it starts at the end of the current round, so that a
+    /// round wakes one thread once for all its lookups.
     private func startWorker() {
-        // Even if the pool is being shut down: a lookup that is begun has a result.
+        // This works even while the pool shuts down: every lookup that was begun gets a result.
         guard eventLoop.inEventLoop else { return threads.submit { _ in self.work() } }
         eventLoop.execute { self.threads.submit { _ in self.work() } }
     }

@@ -5,23 +5,23 @@ import NIOCore
 
 /// Writes the responses on a client's HTTP/1 connection, one after the other. RFC 9112
 ///
-/// It keeps the bytes of stored responses for equal requests, and writes relayed responses as they
-/// came.
+/// It keeps the bytes of stored responses for identical requests, and writes relayed responses as
+/// they were received.
 final class HTTP1ResponseWriter: ClientResponseWriter {
     private let service: GatewayService
     private let executor: LoopExecutor
-    /// The event loop's responses from memory.
+    /// The event loop's in-memory responses.
     private let hot: HotTable
     private let telemetry: LoopTelemetry
     private let output: ConnectionOutput
-    /// `nil` before the connection is opened, and after its end.
+    /// `nil` before the connection opens and after it ends.
     var connection: ConnectionHandler?
     /// The method of the current request; `nil` if no valid request could be read.
     private var method: HTTPRequest.Method?
     private var minorVersion = 1
     /// How the current response's content is delimited; `nil` until its head is written.
     private var framing: ResponseFraming?
-    /// The current request's key, if the response may come from the hot table.
+    /// The current request's key, if the hot table may serve it.
     private var hotKey: HotKey?
 
     init(
@@ -38,10 +38,10 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         self.output = output
     }
 
-    /// Writes the response that an equal request got before, if it is still valid.
+    /// Writes the response that an identical request got before, if it is still valid.
     ///
     /// - Parameter start: when the request's head had arrived.
-    /// - Returns: whether it did.
+    /// - Returns: whether it was written.
     func respondHot(to head: ByteBuffer, since start: NIODeadline) -> Bool {
         guard let key = connection?.hotKey(of: head) else { return false }
         let response = hot.response(to: key)
@@ -75,8 +75,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         if head == nil { releaseRequestBytes() }
     }
 
-    /// Releases the request's bytes: the channel reads into the same memory again if nothing holds
-    /// it.
+    /// Releases the request's bytes, so that the channel can read into the same memory again.
     func releaseRequestBytes() { hotKey = nil }
 
     // MARK: One response
@@ -109,8 +108,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         case .stream(let head, let length):
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
-            // The engine knows no HTTP/1: the type says whether there are bytes to pass on. They
-            // have the origin's fields, not this request's name.
+            // The engine does not know HTTP/1; the type tells whether there are bytes to relay.
+            // They contain the origin's fields, but not this request's ID.
             if context.requestID == nil, let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
@@ -166,15 +165,15 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         connection.beginTunnel(tunnel, origin, permit)
     }
 
-    /// Ends the connection so that the client cannot take the response for a complete one. RFC 9112
-    /// §8
+    /// Ends the connection so that the client cannot mistake the response for a complete one. RFC
+    /// 9112 §8
     func abort() {
-        // If the end of the connection is the end of the content, only a reset says that the
-        // content is not complete.
+        // If the end of the connection marks the end of the content, only a reset shows that the
+        // content is incomplete.
         output.abort(resetting: framing?.endsWithConnection == true)
     }
 
-    /// Settles how the response's content and the connection are delimited. RFC 9112 §6
+    /// Decides how the response's content and the connection are delimited. RFC 9112 §6
     private func beginContent(_ code: Int, length: StatedLength?) -> ResponseFraming {
         let framing = ResponseFraming(
             code,
@@ -196,15 +195,15 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         finish(with: content)
     }
 
-    /// Writes the whole content, unless it is written with the head, and ends the response.
+    /// Writes the whole content, unless it was written with the head, and ends the response.
     private func finish(with content: ByteBuffer, isWritten: Bool = false) {
         if let bytes = try? framing?.bytes(of: content), !isWritten { output.put(bytes) }
         output.holdBack()
         finish(nil)
     }
 
-    /// The bytes of a stored response's head. The response is kept for equal requests if they get
-    /// the same.
+    /// The bytes of a stored response's head. The response is kept for identical requests if they
+    /// get the same bytes.
     private func storedHead(
         _ head: GatewayResponseHead,
         _ hit: ImmediateHit,
@@ -227,7 +226,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         return bytes
     }
 
-    /// Writes a whole response as it came.
+    /// Writes a whole response as it was received.
     private func relay(_ response: RelayedMessage, _ context: GatewayService.ResponseContext) {
         let content = response.content
         let isShort = content.readableBytes <= RelayedMessage.shortContent

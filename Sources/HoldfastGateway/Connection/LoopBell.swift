@@ -11,8 +11,8 @@ import NIOPosix
 
 /// Makes an event loop poll its sockets before it runs an action.
 ///
-/// A loop does all that is due before it polls, and a timer would make it wait. So a byte goes
-/// through a pipe: the loop reads it when it polls, together with all else that came until then.
+/// A loop runs all due work before it polls, and a timer would add a delay. So a byte goes through
+/// a pipe. The loop reads it when it polls, together with everything else that has arrived.
 final class LoopBell: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -21,13 +21,13 @@ final class LoopBell: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var action: (() -> Void)?
 
-    /// Makes a bell for ``LoopExecutor/bell``, which works as long as the returned channel is open.
+    /// Creates a bell for ``LoopExecutor/bell``. It works while the returned channel is open.
     ///
     /// - Throws: the system's error if no descriptors are left.
     static func install(on eventLoop: any EventLoop, for executor: LoopExecutor) async throws -> any Channel {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { throw IOError(errnoCode: errno, reason: "pipe") }
-        // A process that this one starts must not hold it.
+        // Child processes must not inherit it.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         do {
             return try await NIOPipeBootstrap(group: eventLoop)
@@ -52,9 +52,9 @@ final class LoopBell: ChannelInboundHandler {
         runAction(context.eventLoop)
     }
 
-    /// Runs an action when the loop has polled its sockets. There is one action at a time.
+    /// Runs an action after the loop has polled its sockets. Only one action can be pending.
     ///
-    /// - Returns: `false` if the pipe is closed. Then the action is not run.
+    /// - Returns: `false` if the pipe is closed. Then the action does not run.
     func ring(_ action: @escaping () -> Void) -> Bool {
         guard let context, context.channel.isActive else { return false }
         self.action = action
@@ -63,7 +63,7 @@ final class LoopBell: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Behind the other sockets of this poll.
+        // After the other sockets of this poll.
         runAction(context.eventLoop)
     }
 

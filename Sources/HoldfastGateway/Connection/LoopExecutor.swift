@@ -1,12 +1,12 @@
 import NIOCore
 
-/// Runs tasks and other work on an event loop, so that an exchange whose origin is served by the
-/// same loop changes no thread.
+/// Runs tasks and other work on an event loop, so that an exchange whose origin connection is on
+/// the same loop never switches threads.
 ///
-/// Jobs that come while the loop is at work run when the loop's current round is over, in the order
-/// in which they came. They run in slices, so that hits, which the loop serves as they come, do not
-/// wait for all of them. Slices are short if the loop has served hits lately. Otherwise they are
-/// longer, which costs less.
+/// Jobs that arrive while the loop is busy run in order at the end of the loop's current round.
+/// They run in slices, so that hits, which the loop serves as they arrive, do not wait for all
+/// jobs. Slices are short if the loop has recently served hits. Otherwise they are longer, which
+/// costs less.
 final class LoopExecutor: TaskExecutor {
     private enum Job {
         case task(UnownedJob)
@@ -20,19 +20,19 @@ final class LoopExecutor: TaskExecutor {
         var shortSlices = 0
     }
 
-    /// The least time, and the least number of jobs, before the loop polls its sockets. Polling
-    /// costs as much as some jobs, because the processor's caches lose data by it.
+    /// The loop polls its sockets after at least this time and this number of jobs. Polling costs
+    /// as much as a few jobs, because it evicts data from the processor's caches.
     private static let slice = TimeAmount.microseconds(100)
-    /// The time after which the loop polls its sockets however few jobs there were: some jobs, such
-    /// as rewriting a piece of a page, take as long as a hundred others.
+    /// The loop polls its sockets after this time, even after few jobs. Some jobs, such as
+    /// rewriting a piece of a page, take as long as a hundred others.
     private static let longestSlice = TimeAmount.milliseconds(1)
     private static let (shortSlice, longSlice) = (16, 256)
-    /// The number of slices that are short after a hit.
+    /// The number of short slices after a hit.
     private static let slicesAfterHit = 256
 
     let eventLoop: any EventLoop
     private let queue: NIOLoopBoundBox<Queue>
-    /// The bell that makes the loop poll; without one, all jobs run in one round.
+    /// Makes the loop poll. Without it, all jobs run in one round.
     let bell: NIOLoopBoundBox<LoopBell?>
 
     init(_ eventLoop: any EventLoop) {
@@ -49,7 +49,7 @@ final class LoopExecutor: TaskExecutor {
         append(.task(job))
     }
 
-    /// Runs work behind the jobs that came before. Call it on the loop.
+    /// Runs work after all earlier jobs. Call it on the loop.
     func perform(_ work: @escaping () -> Void) { append(.work(work)) }
 
     private func append(_ job: Job) {
@@ -59,10 +59,10 @@ final class LoopExecutor: TaskExecutor {
         eventLoop.execute { self.runJobs() }
     }
 
-    /// Records that the loop has served a hit: more may come.
+    /// Records that the loop has served a hit, because more may follow.
     func noteHit() { queue.value.shortSlices = Self.slicesAfterHit }
 
-    /// Runs a slice of the jobs, and those that they add.
+    /// Runs a slice of the jobs, including jobs that they add.
     private func runJobs() {
         let executor = asUnownedTaskExecutor()
         let limit = queue.value.shortSlices > 0 ? Self.shortSlice : Self.longSlice
@@ -84,7 +84,7 @@ final class LoopExecutor: TaskExecutor {
 
     /// Whether a slice is over.
     ///
-    /// - Parameter isLong: whether it has had as many jobs as a slice must have.
+    /// - Parameter isLong: whether the slice has run its minimum number of jobs.
     private func isOver(since start: NIODeadline, isLong: Bool) -> Bool {
         NIODeadline.now() - start >= (isLong ? Self.slice : Self.longestSlice)
     }

@@ -1,18 +1,18 @@
 import NIOCore
 import NIOPosix
 
-/// The connections that wrote something in a loop's current round. They are flushed when the loop
-/// has handled everything that came in the round.
+/// The connections that have written something in a loop's current round. They are flushed at the
+/// end of the round.
 ///
-/// Bytes that are sent one right after the other wake a sleeping receiver once. Each wake takes
-/// longer than the rest of a write.
+/// Bytes sent right after one another wake a sleeping receiver only once. Each wake takes longer
+/// than the rest of a write.
 final class LoopRound {
-    /// Safe: each thread has its own value, and no thread sees another's.
+    /// Safe: each thread has its own value, which no other thread sees.
     nonisolated(unsafe) private static let present = ThreadSpecificVariable<LoopRound>()
 
     private let eventLoop: any EventLoop
     private var flushing: [any Flushing] = []
-    /// The array of the round before, for its memory.
+    /// The previous round's array, kept for its memory.
     private var emptied: [any Flushing] = []
 
     private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
@@ -26,7 +26,7 @@ final class LoopRound {
         return round
     }
 
-    /// Flushes a handler when the round is over. One call for each round is enough.
+    /// Flushes a handler at the end of the round. One call per round is enough.
     func flush(_ handler: any Flushing) {
         flushing.append(handler)
         if flushing.count == 1 { eventLoop.assumeIsolated().execute { self.end() } }
@@ -39,7 +39,7 @@ final class LoopRound {
     }
 }
 
-/// An object that has written bytes and not flushed them.
+/// An object that has unflushed bytes.
 protocol Flushing: AnyObject {
     func flush()
 }

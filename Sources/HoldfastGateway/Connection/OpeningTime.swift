@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The time that a peer has to open its connection: for the header of the PROXY protocol, or for
-/// the handshake of TLS. Once the gateway drains, it is shorter.
+/// The time that a peer has to open its connection: to send the PROXY protocol header, or to
+/// complete the TLS handshake. It is shorter once the gateway drains.
 ///
-/// It is used on the channel's event loop.
+/// Used on the channel's event loop.
 struct OpeningTime {
     private let time: TimeAmount
     private let lateTime: TimeAmount
@@ -12,8 +12,8 @@ struct OpeningTime {
     private(set) var isDraining = false
 
     /// - Parameters:
-    ///   - time: from the beginning on.
-    ///   - timeouts: have the time from the moment on in which the gateway begins to drain.
+    ///   - time: the time from the start.
+    ///   - timeouts: contains the time that applies once the gateway begins to drain.
     init(_ time: Duration, _ timeouts: GatewayConfiguration.Timeouts) {
         self.time = time.timeAmount
         lateTime = timeouts.lateRequest.timeAmount

@@ -9,29 +9,29 @@ import NIOCore
     import Darwin
 #endif
 
-/// Writes to a connection's socket with one system call, as long as the system takes all bytes at
-/// once. The channel writes the bytes that the system does not take, and all bytes that come while
-/// the channel has some left. It is used on the connection's event loop.
+/// Writes to a connection's socket with one system call while the system accepts all bytes
+/// immediately. The channel writes bytes that the system does not accept, and all bytes that arrive
+/// while the channel has some left. Used on the connection's event loop.
 ///
-/// Writing through the channel's pipeline and its queue of promises takes a tenth of the time of a
+/// Writing through the channel's pipeline and its promise queue takes a tenth of the time of a
 /// request.
 final class SocketWriter {
-    /// The most pieces that are sent with one system call.
+    /// The most pieces in one system call.
     private static let pieceLimit = 16
 
-    /// `nil` if the channel has no socket, or handlers that change the bytes.
+    /// `nil` if the channel has no socket, or has handlers that change the bytes.
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
-    /// Whether bytes pass in parts of the size of a record of TLS.
+    /// Whether bytes are passed in parts the size of a TLS record.
     private var isCut = false
     private var pending: [ByteBuffer] = []
-    /// The array of the last flush, for its memory.
+    /// The last flush's array, kept for its memory.
     private var emptied: [ByteBuffer] = []
-    /// The number of bytes that were put and not flushed.
+    /// The number of unflushed bytes.
     private(set) var pendingCount = 0
-    /// The number of flushes that the channel has not written to their end.
+    /// The number of flushes that the channel has not completed.
     private var backlog = 0
 
-    /// - Parameter isDirect: whether the bytes are sent as they are put.
+    /// - Parameter isDirect: whether the bytes are sent unchanged.
     func open(_ channel: any Channel, isDirect: Bool = true) {
         socket = isDirect && EnvironmentSwitch.socketWriter.isOn ? channel.socket : nil
         isCut = !isDirect
@@ -53,7 +53,7 @@ final class SocketWriter {
     func flush(_ context: ChannelHandlerContext) {
         guard !pending.isEmpty else { return }
         if isCut { return passAll(to: context) }
-        // Moved away before anything is written: a handler that is told of the connection's end may
+        // Moved away before any write, because a handler that learns of the connection's end may
         // flush again.
         var bytes = emptied
         emptied = []
@@ -66,8 +66,8 @@ final class SocketWriter {
         emptied = bytes
     }
 
-    /// - Returns: the number of bytes that the system has taken: none if it fails. Then the channel
-    ///   gets the error.
+    /// - Returns: the number of bytes that the system accepted; 0 on failure. Then the channel gets
+    ///   the error.
     private func writeDirectly(_ bytes: [ByteBuffer]) -> Int {
         guard let socket, bytes.count <= Self.pieceLimit else { return 0 }
         let sent = try? socket.withUnsafeTransport { handle in
@@ -76,7 +76,7 @@ final class SocketWriter {
             }
             return withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.pieceLimit) { pieces in
                 for (index, piece) in bytes.enumerated() {
-                    // The array keeps them where they are to the end of the call.
+                    // The array keeps the bytes in place until the end of the call.
                     piece.withUnsafeReadableBytes { piece in
                         let base = UnsafeMutableRawPointer(mutating: piece.baseAddress)
                         pieces.initializeElement(at: index, to: iovec(iov_base: base, iov_len: piece.count))
@@ -88,14 +88,14 @@ final class SocketWriter {
         return max(sent ?? 0, 0)
     }
 
-    /// The most bytes that pass at once: a record of TLS with so many fits in 16 KiB.
+    /// The most bytes to pass at once. A TLS record with this many bytes fits in 16 KiB.
     private static let recordLimit = (16 << 10) - 64
 
     /// Passes everything to the channel, in parts.
     ///
-    /// TLS makes at least one record of each piece, so short pieces are joined: a head and its
-    /// content. Long ones are cut and flushed, because NIOSSL encrypts all that is flushed at once
-    /// into one buffer, and the connection keeps that as large as it has become.
+    /// TLS makes at least one record of each piece, so short pieces, such as a head and its
+    /// content, are joined. Long ones are cut and flushed, because NIOSSL encrypts everything in a
+    /// flush into one buffer, and the connection keeps that buffer at its largest size.
     private func passAll(to context: ChannelHandlerContext) {
         var bytes = emptied
         emptied = []
@@ -128,7 +128,7 @@ final class SocketWriter {
     private func pass(_ bytes: [ByteBuffer], after taken: Int, to context: ChannelHandlerContext) {
         backlog += 1
         let written = context.eventLoop.makePromise(of: Void.self)
-        // If it fails, the connection ends.
+        // On failure, the connection ends.
         written.futureResult.assumeIsolated().whenSuccess { self.backlog -= 1 }
         var skipped = taken
         for (index, piece) in bytes.enumerated() {
@@ -146,21 +146,21 @@ final class SocketWriter {
 extension Channel {
     /// The socket; `nil` if the channel has none.
     ///
-    /// It is the channel's core, and not its descriptor: the core knows when the descriptor is
-    /// closed, and belongs to another connection.
+    /// This is the channel's core instead of its descriptor. The core knows when the descriptor is
+    /// closed and belongs to another connection.
     var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)? {
         _channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
     }
 
-    /// The bytes that were written and that the system has not taken.
+    /// The written bytes that the system has not accepted.
     var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 }
 
 #if canImport(Darwin)
-    /// NIO configures its sockets to raise no signal.
+    /// NIO configures its sockets not to raise a signal.
     private let flags: Int32 = 0
 #else
-    /// A closed connection is an error and raises no signal.
+    /// A closed connection causes an error instead of a signal.
     private let flags = Int32(MSG_NOSIGNAL)
 #endif
 

@@ -8,7 +8,7 @@ import NIOCore
     import Darwin
 #endif
 
-/// How much of a response the system takes before the client has room for it.
+/// Limits how much of a response the system buffers before the client has room for it.
 enum UnsentBytes {
     /// The system's socket buffer grows to several megabytes for a client that reads nothing. With
     /// thousands of such clients, copying into their buffers kept the event loops busy for seconds.
@@ -18,7 +18,7 @@ enum UnsentBytes {
     /// Limits unsent bytes on a client's connection. Unix sockets have no such limit.
     static func limit(on channel: any Channel) {
         guard channel.remoteAddress?.ipAddress != nil else { return }
-        // Fails only if the client has closed the connection already.
+        // Fails only if the client has already closed the connection.
         try? channel.syncOptions?.setOption(
             .tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)),
             value: limit

@@ -1,10 +1,11 @@
 import NIOCore
 
-/// The time that a client has to read some of the bytes that are written to it. A client that reads
-/// none of them in that time is disconnected. It is used on the connection's event loop.
+/// Disconnects a client that reads none of the bytes written to it within a time. Used on the
+/// connection's event loop.
 ///
-/// NIO reports when all bytes are taken, or nearly all. So when the time is over, the deadline
-/// begins again if fewer bytes wait than before: a slow client reads one long piece in many parts.
+/// NIO only reports when all bytes, or nearly all, are accepted. So when the time is up, the
+/// deadline restarts if fewer bytes are waiting than before: a slow client reads one long piece in
+/// many parts.
 final class WriteDeadline {
     private let deadline = Deadline()
     private var owed: (channel: any Channel, time: TimeAmount, untaken: Int)?
@@ -13,13 +14,13 @@ final class WriteDeadline {
         deadline.whenPassed { [unowned self] in passed() }
     }
 
-    /// Begins, or begins again.
+    /// Starts or restarts the deadline.
     func begin(_ time: TimeAmount, on channel: any Channel) {
         owed = (channel, time, channel.untaken)
         deadline.set(.now() + time, on: channel.eventLoop)
     }
 
-    /// Ends: all bytes were taken.
+    /// Ends the deadline, because all bytes were accepted.
     func stop() {
         owed = nil
         deadline.stop()

@@ -6,12 +6,12 @@ import NIOCore
 /// Rewrites the response for the exchange's client, after the cache and before the client's
 /// protocol.
 extension ClientExchange {
-    /// The client to which URLs must lead; `nil` if nothing is rewritten.
+    /// The client that URLs must lead to; `nil` if nothing is rewritten.
     private var rewriteClient: RewriteClient? { rewriting?.client(session.client, of: request) }
 
-    /// Rewrites the fields of a head, and decides what happens to the content.
+    /// Rewrites the fields of a head, and decides how to handle the content.
     ///
-    /// - Parameter stored: the head of the stored response behind it.
+    /// - Parameter stored: the head of the underlying stored response.
     func rewriteHead(_ head: inout GatewayResponseHead, stored: StoredResponseHead?) -> ResponseRewriting.Content {
         guard let rewriting else { return .unchanged }
         if rewriting.rewriteFields(
@@ -25,22 +25,23 @@ extension ClientExchange {
         return content
     }
 
-    /// Rewrites the fields of an interim response: the links of a 103 (RFC 8297), all of a 101.
+    /// Rewrites the fields of an interim response: the links of a 103 (RFC 8297), everything in a
+    /// 101.
     func rewriteInterim(_ fields: inout HTTPFields) {
         guard let rewriting else { return }
         _ = rewriting.rewriteFields(&fields, for: rewriting.client(session.client, of: request))
     }
 
-    /// Whether a response may not be passed on as it came.
+    /// Whether a response must not be relayed unchanged.
     func rewrites(_ response: any RelayedResponse) -> Bool {
         guard let rewriting else { return false }
         guard let message = response as? RelayedMessage else { return true }
         return message.hasReferences || message.contentType.map { rewriting.concerns(mediaType: $0) } ?? false
     }
 
-    /// Writes a response that is in memory, rewritten if it must be.
+    /// Writes a response that is in memory, rewritten if necessary.
     ///
-    /// - Parameter hit: the stored response, if an equal request may get the same.
+    /// - Parameter hit: the stored response, if an identical request may get the same.
     func finish(_ response: CacheResponse, _ whole: ByteBuffer, hit: ImmediateHit? = nil) {
         var head = head(of: response)
         switch rewriteHead(&head, stored: response.stored?.head) {
@@ -55,19 +56,19 @@ extension ClientExchange {
         }
     }
 
-    /// Whether content is written as a whole when it is rewritten, or there is none to write.
+    /// Whether rewritten content is written in one piece, or there is no content.
     func isShort(_ whole: ByteBuffer) -> Bool {
         request.method == .head || whole.readableBytes <= ResponseRewriting.wholeLimit
     }
 
-    /// Rewrites content of one piece.
+    /// Rewrites content that is one piece.
     private func rewrite(_ whole: ByteBuffer, of head: GatewayResponseHead) -> ByteBuffer {
         guard request.method != .head, whole.readableBytes > 0, let client = rewriteClient else { return ByteBuffer() }
         var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
         return rewriter.rewrite(whole, isLast: true)
     }
 
-    /// Rewrites content that is short, piece by piece.
+    /// Rewrites short content, piece by piece.
     func rewriteInPieces(_ whole: ByteBuffer, of head: GatewayResponseHead) async throws -> ByteBuffer {
         guard request.method != .head, let client = rewriteClient else { return ByteBuffer() }
         var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
@@ -80,13 +81,13 @@ extension ClientExchange {
         return result
     }
 
-    /// The next piece to rewrite; `nil` if there is none.
+    /// The next piece to rewrite; `nil` at the end.
     private static func nextPiece(_ rest: inout ByteBuffer) -> ByteBuffer? {
         let length = min(rest.readableBytes, ResponseRewriting.pieceLimit)
         return length > 0 ? rest.readSlice(length: length) : nil
     }
 
-    /// Writes content in pieces, each rewritten when it comes.
+    /// Writes content in pieces, each rewritten as it arrives.
     func streamRewritten(_ head: GatewayResponseHead, _ content: BodyStream) async throws {
         guard let client = rewriteClient else { return }
         startStream(head, length: nil)
@@ -96,7 +97,7 @@ extension ClientExchange {
                 try await enterLoop()
                 let rewritten = rewriter.rewrite(piece)
                 if rewritten.readableBytes > 0 { try await write(rewritten)?.get() }
-                // The loop polls its sockets if this has taken long.
+                // Lets the loop poll its sockets if this has taken long.
                 await Task.yield()
             }
         }
@@ -109,7 +110,7 @@ extension ClientExchange {
         finishStream(trailers)
     }
 
-    /// Finds out whether the whole of a content would be rewritten: a 416 does not say so. Then
+    /// Finds out whether the complete content would be rewritten, which a 416 does not show. Then
     /// responds.
     func settleRange() async {
         let service = session.service
@@ -121,7 +122,7 @@ extension ClientExchange {
             let whole = try await service.engine.respond(to: request).head
             isRewritten = whole.status.code == 200 && rewriting?.content(of: whole, stored: nil, for: [:]) == .rewritten
         } catch {
-            // The 416 is right as far as it is known.
+            // The 416 is correct as far as is known.
         }
         guard (try? await enterLoop()) != nil else { return }
         rangeUse = isRewritten ? .ignored : .settled

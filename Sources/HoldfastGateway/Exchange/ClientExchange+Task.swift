@@ -3,22 +3,23 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The part of an exchange that may wait: it runs in the exchange's task, whose executor is the
+/// The part of an exchange that may wait. It runs in the exchange's task, whose executor is the
 /// event loop.
 extension ClientExchange {
     /// Where the response comes from.
     enum ResponseSource: Sendable {
-        /// The engine, for a request that is not prepared.
+        /// The engine, for a request without preparation.
         case request
-        /// The engine, from where the event loop had to stop.
+        /// The engine, continuing where the event loop had to stop.
         case attempt(ExchangeAttempt)
-        /// A response that exists already.
+        /// An existing response.
         case response(CacheResponse)
         /// The engine, for a request for another protocol.
         case upgrade(UpgradeAttempt)
     }
 
-    /// Waits for the response and writes it. It returns when that is done, or the client has gone.
+    /// Waits for the response and writes it. Returns when that is done, or when the client has
+    /// disconnected.
     func respond(from source: ResponseSource) async {
         let context = responseContext
         do {
@@ -45,8 +46,8 @@ extension ClientExchange {
         }
     }
 
-    /// The client has gone, or the content broke off. In both cases the response must not look
-    /// complete.
+    /// The client has disconnected, or the content was cut short. In both cases the response must
+    /// not look complete.
     private func abortIfOpen() async {
         if (try? await enterLoop()) != nil { abort() }
     }
@@ -79,7 +80,7 @@ extension ClientExchange {
                 return try await streamRewritten(head, response.body)
             }
             return finish(with: .whole(head, try await rewriteInPieces(whole, of: head)))
-        // In a new task: this one holds the part, and with it a permit of the origin.
+        // In a new task, because this one holds the partial response, and with it an origin permit.
         case .partial where rangeUse != .ignored:
             rangeUse = .ignored
             return startTask(for: .request)
@@ -92,8 +93,8 @@ extension ClientExchange {
         startStream(head, length: length)
         let body = response.body
         guard response.source == .store else { return try await write(body) }
-        // In a new task: this one keeps the 32 KiB that finding the response took, and a client may
-        // read for a long time.
+        // In a new task, because this one keeps the 32 KiB that finding the response took, and a
+        // client may read for a long time.
         startTask {
             do {
                 try await self.write(body)
@@ -112,8 +113,7 @@ extension ClientExchange {
         finishStream(body.trailers)
     }
 
-    /// Brings the task to the event loop, if it is elsewhere: whenever it has waited for something,
-    /// it continues there.
+    /// Moves the task to the event loop if it is elsewhere. Tasks call this after every wait.
     ///
     /// - Throws: `CancellationError` if the exchange is over.
     func enterLoop() async throws {

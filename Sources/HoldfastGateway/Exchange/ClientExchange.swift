@@ -5,16 +5,16 @@ import HoldfastTracing
 import NIOCore
 import Synchronization
 
-/// One request of a client, from its head to the end of its response.
+/// One client request, from its head to the end of its response.
 ///
-/// It alone decides how a request is served: from memory, by a lookup on the disk, by a fetch on
-/// the event loop, or by a task. It knows nothing of the client's protocol: it takes a head, pulls
-/// content from ``RequestContent``, and hands a ``GatewayResponse`` to a ``ClientResponseWriter``.
+/// It alone decides how a request is served: from memory, by a disk lookup, by a fetch on the event
+/// loop, or by a task. It does not depend on the client's protocol: it takes a head, pulls content
+/// from ``RequestContent``, and gives a ``GatewayResponse`` to a ``ClientResponseWriter``.
 ///
-/// `@unchecked`: it is used on the client's event loop alone, except for ``inform(_:)`` and
+/// `@unchecked`: it is used only on the client's event loop, except ``inform(_:)`` and
 /// ``requestContent``, which other threads may use. The list of interim responses has a lock, and
-/// content is pulled on the event loop. The functions for the exchange's task go to the event loop
-/// before they touch anything.
+/// content is pulled on the event loop. Functions for the exchange's task switch to the event loop
+/// before they access anything.
 final class ClientExchange: @unchecked Sendable {
     private enum State {
         case waiting
@@ -22,16 +22,16 @@ final class ClientExchange: @unchecked Sendable {
         case streaming
         /// The head of a tunnel is written.
         case tunnel
-        /// The response is written, or the client has gone.
+        /// The response is written, or the client has disconnected.
         case over
     }
 
-    /// How the range of a request is used, if it has one.
+    /// How a request's range is used, if it has one.
     enum RangeUse {
         case asRequested
-        /// The client gets the whole of a content of which it wants a part: it is rewritten.
+        /// The range is ignored: the client gets the complete content, because it is rewritten.
         case ignored
-        /// As requested, because the content is not rewritten.
+        /// The range is used as requested, because the content is not rewritten.
         case settled
     }
 
@@ -41,20 +41,20 @@ final class ClientExchange: @unchecked Sendable {
     let writer: any ClientResponseWriter
     private var state = State.waiting
     private var task: Task<Void, Never>?
-    /// The engine's part of the exchange, on the event loop; `nil` if the request is not prepared.
+    /// The engine's part of the exchange on the event loop; `nil` if the request is not prepared.
     private var attempt: ExchangeAttempt?
     let trace: RequestTrace
-    /// The wish for another protocol.
+    /// The offer to switch to another protocol.
     private var upgrade: UpgradeOffer?
     /// Interim responses that are not written yet.
     ///
-    /// From another thread, an interim response and the final one come to the event loop by
-    /// different ways, and the final one may come first. So interim responses wait here, and are
+    /// From another thread, an interim response and the final response reach the event loop by
+    /// different paths, and the final one may arrive first. So interim responses wait here and are
     /// written before any final head. RFC 9110 §15.2
     private let interims = Mutex<[HTTPResponse]>([])
-    /// The facts that are known so far, for metrics and the log.
+    /// The facts known so far, for metrics and the log.
     var record: ExchangeRecord
-    /// Whether the request counts as one of a client: checks of the gateway's health do not.
+    /// Whether the request counts as a client request. Health checks do not.
     private var isRecorded = true
     /// The length of a stream's content, if it is known.
     private var streamLength: StatedLength?
@@ -63,7 +63,7 @@ final class ClientExchange: @unchecked Sendable {
     var rangeUse = RangeUse.asRequested
 
     /// - Parameters:
-    ///   - trace: the trace that it begins, unless it belongs to one already; see
+    ///   - trace: the trace to start, unless the request already belongs to one; see
     ///     ``ClientSession/drawTrace()``.
     ///   - start: when the request's head had arrived.
     ///   - ordinal: the number of the request on its connection.
@@ -94,10 +94,10 @@ final class ClientExchange: @unchecked Sendable {
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
-    /// Whether the response is written, or the client has gone.
+    /// Whether the response is written, or the client has disconnected.
     var isOver: Bool { state == .over }
 
-    /// The current configuration, what this client may see, and the request's name.
+    /// The current configuration, what this client may see, and the request's ID.
     var responseContext: GatewayService.ResponseContext {
         var context = session.responseContext
         context.requestID = record.requestID
@@ -108,8 +108,8 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Serves the request. The exchange may be over when this returns.
     ///
-    /// - Parameter repeatsFields: whether the fields are those of the session's last request, byte
-    ///   for byte.
+    /// - Parameter repeatsFields: whether the fields equal those of the session's last request,
+    ///   byte for byte.
     func begin(repeatsFields: Bool = false) {
         session.telemetry.begin(request.method, of: session.client)
         if !repeatsFields { session.known = nil }
@@ -133,15 +133,15 @@ final class ClientExchange: @unchecked Sendable {
                 tasks.end()
             }
         case .fetch:
-            // In its turn: requests that are served at once come first.
+            // Requests that can be served immediately come first.
             session.executor.perform { self.fetch(attempt) }
         case .continueInTask:
             startTask(for: .attempt(attempt))
         }
     }
 
-    /// Serves a request that is not prepared for the cache. Those for the gateway itself are always
-    /// among them, so no other request is compared with them.
+    /// Serves a request that is not prepared for the cache. Requests for the gateway itself always
+    /// end up here, so no other request is compared with them.
     private func serveUnprepared() {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
@@ -156,7 +156,7 @@ final class ClientExchange: @unchecked Sendable {
         }
     }
 
-    /// Serves the request from what a lookup on the disk found; `nil` if the store failed.
+    /// Serves the request from the result of a disk lookup; `nil` if the store failed.
     private func receive(_ found: FoundResponses?, for attempt: ExchangeAttempt) {
         guard !isOver else { return }
         switch attempt.proceed(with: found) {
@@ -172,7 +172,7 @@ final class ClientExchange: @unchecked Sendable {
         finish(hit.response, hit.content, hit: hit)
     }
 
-    /// Fetches what is not stored from the origin: on the event loop, or else in a task.
+    /// Fetches a response that is not stored from the origin: on the event loop, or else in a task.
     private func fetch(_ attempt: ExchangeAttempt) {
         guard !isOver else { return }
         let inTurn: ExchangeAttempt.InTurn = { [executor = session.executor] in executor.perform($0) }
@@ -230,10 +230,10 @@ final class ClientExchange: @unchecked Sendable {
 
     // MARK: The response
 
-    /// Forwards an interim response, on any thread. On the event loop it is written before this
+    /// Forwards an interim response, on any thread. On the event loop, it is written before this
     /// returns, because the final response may be written next, in the same round.
     func inform(_ interim: HTTPResponse) {
-        // The gateway never asks an origin to switch protocols.
+        // The gateway never requests a protocol switch here.
         guard interim.status.code != 101 else { return }
         let fields = ForwardedFields.ofResponse(interim.headerFields)
         interims.withLock { $0.append(HTTPResponse(status: interim.status, headerFields: fields)) }
@@ -244,19 +244,19 @@ final class ClientExchange: @unchecked Sendable {
     private func writeInterims() {
         guard case .waiting = state else { return }
         for var head in interims.withLock({ exchange(&$0, with: []) }) {
-            // It may be that of another client's request.
+            // The ID may be that of another client's request.
             if record.requestID != nil { head.headerFields[.xRequestID] = nil }
             rewriteInterim(&head.headerFields)
             writer.inform(head)
         }
     }
 
-    /// Writes a response with all of its content.
+    /// Writes a response with all its content.
     func finish(with response: GatewayResponse) {
         writeInterims()
         record.take(response)
         takeForTrace(response)
-        // Before it is written: the next request may begin while it is.
+        // Before writing, because the next request may start during the write.
         end()
         writer.respond(with: response)
     }
@@ -273,7 +273,7 @@ final class ClientExchange: @unchecked Sendable {
         writer.respond(with: response)
     }
 
-    /// Takes down that the head of a tunnel is written next.
+    /// Records that the head of a tunnel is written next.
     func beginTunnel(_ head: GatewayResponseHead) {
         writeInterims()
         state = .tunnel
@@ -306,7 +306,7 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Writes a piece of a stream's content.
     ///
-    /// - Returns: when more may be written; `nil` if that is at once.
+    /// - Returns: completes when more may be written; `nil` if that is immediately.
     func write(_ piece: ByteBuffer) -> EventLoopFuture<Void>? {
         record.sentBytes += piece.readableBytes
         return writer.write(piece)
@@ -314,19 +314,20 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Ends a response whose content was written in pieces.
     func finishStream(_ trailers: HTTPFields?) {
-        // The writer does not let such a response look complete.
+        // The writer does not let a short response look complete.
         let isShort = streamLength.map { StatedLength(clamping: record.sentBytes) < $0 } ?? false
         end(isShort && request.method != .head ? .content : nil)
         writer.finish(trailers != nil && request.acceptsTrailers ? trailers : nil)
     }
 
-    /// Ends a response that has no end, because its content broke off.
+    /// Aborts a response whose content was cut short.
     func abort() {
         end(.content)
         writer.abort()
     }
 
-    /// Ends the exchange because the client has gone. A fetch that others wait for continues.
+    /// Ends the exchange because the client has disconnected. A fetch that others wait for
+    /// continues.
     func cancel() {
         guard !isOver else { return }
         upgrade?.discard()
@@ -342,7 +343,7 @@ final class ClientExchange: @unchecked Sendable {
         attempt = nil
         upgrade = nil
         session.telemetry.end(request.method, of: session.client)
-        // The request of the cache refers to this exchange.
+        // The cache's request refers to this exchange.
         defer { record.facts?.forecastSubject = nil }
         guard isRecorded else { return }
         record.end = .now()
@@ -363,14 +364,14 @@ final class ClientExchange: @unchecked Sendable {
         }
     }
 
-    /// Counts content that was handed over.
+    /// Counts content that was delivered.
     func countContent(_ bytes: Int) { record.receivedBytes += bytes }
 
     private func nextContent() async throws -> ByteBuffer? {
         if case .body(let bytes) = try await nextEvent() { bytes } else { nil }
     }
 
-    /// On any thread.
+    /// May run on any thread.
     fileprivate func nextEvent() async throws -> ContentDecoder.Event {
         let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()
         guard let piece else { throw CancellationError() }
@@ -379,7 +380,7 @@ final class ClientExchange: @unchecked Sendable {
 
     private func pullContent() -> EventLoopFuture<ContentDecoder.Event>? { isOver ? nil : content.nextContent() }
 
-    /// Reads and drops the request's content, once the event loop has done what is due now.
+    /// Reads and drops the request's content, after the event loop's pending work.
     func discardContent() {
         eventLoop.execute { if !self.isOver { self.content.discardContent() } }
     }
@@ -387,7 +388,8 @@ final class ClientExchange: @unchecked Sendable {
 
 /// A request's content of unknown length, which may end with trailers.
 ///
-/// They come with the end itself: by the next look the connection may be at another request.
+/// The trailers arrive with the end itself, because later the connection may already be at another
+/// request.
 private final class TrailedRequest: TrailedContent {
     private let exchange: ClientExchange
     private let received = Mutex<HTTPFields?>(nil)

@@ -1,11 +1,11 @@
 import HTTPTypes
 import NIOCore
 
-/// Writes the response to one request, in the form of the client's protocol.
+/// Writes the response to one request in the client's protocol.
 ///
-/// It is used on the client's event loop, and never waits. ``ClientExchange`` calls it: for interim
-/// responses first, then for the final response once, and after the head of a stream for its pieces
-/// and their end.
+/// Used on the client's event loop; it never waits. ``ClientExchange`` calls it first for interim
+/// responses, then once for the final response, and after a stream's head for its pieces and its
+/// end.
 protocol ClientResponseWriter: AnyObject {
     /// Writes an interim response, unless the client's protocol has none. RFC 9110 §15.2
     func inform(_ head: HTTPResponse)
@@ -15,21 +15,22 @@ protocol ClientResponseWriter: AnyObject {
 
     /// Writes a piece of a stream.
     ///
-    /// - Returns: when more may be written; `nil` if that is at once. It fails if the client gets
-    ///   no more.
+    /// - Returns: completes when more may be written; `nil` if that is immediately. It fails if the
+    ///   client can receive no more.
     func write(_ content: ByteBuffer) -> EventLoopFuture<Void>?
 
     /// Ends a stream.
     ///
-    /// - Parameter trailers: the trailer fields that the client takes; `nil` if there are none. A
-    ///   response whose framing has no place for them loses them.
+    /// - Parameter trailers: the trailer fields that the client accepts; `nil` if there are none.
+    ///   They are dropped if the response's framing cannot carry them.
     func finish(_ trailers: HTTPFields?)
 
-    /// The client may send bytes of another protocol from here on: none of them is taken for a
+    /// From here on, the client may send bytes of another protocol. None of them is treated as a
     /// request.
     func beginUpgrade()
 
-    /// Begins a tunnel of another protocol: writes the head, and joins the client to the origin.
+    /// Starts a tunnel for another protocol: writes the head, and connects the client to the
+    /// origin.
     func beginTunnel(
         _ head: GatewayResponseHead,
         _ protocolName: String,
@@ -38,11 +39,11 @@ protocol ClientResponseWriter: AnyObject {
         _ permit: TunnelPermits.Permit
     )
 
-    /// Ends a response that is not complete, so that the client cannot take it for a complete one.
+    /// Ends an incomplete response so that the client cannot mistake it for a complete one.
     func abort()
 }
 
-/// For protocols that have no tunnels.
+/// For protocols without tunnels.
 extension ClientResponseWriter {
     func beginUpgrade() {}
 
@@ -59,13 +60,12 @@ extension ClientResponseWriter {
     }
 }
 
-/// Reads the content of one request, in the form of the client's protocol. It is used on the
-/// client's event loop.
+/// Reads the content of one request in the client's protocol. Used on the client's event loop.
 protocol RequestContent: AnyObject {
-    /// The next piece, or the end with the trailer fields that may pass. It fails with the reason
-    /// if the content breaks off.
+    /// The next piece, or the end with the trailer fields that may be forwarded. It fails with the
+    /// reason if the content is cut short.
     ///
-    /// - Returns: `nil` if the client has gone, or a piece is being waited for already.
+    /// - Returns: `nil` if the client has disconnected, or if another call is waiting for a piece.
     func nextContent() -> EventLoopFuture<ContentDecoder.Event>?
 
     /// Reads the content and drops it.

@@ -1,8 +1,8 @@
 import NIOCore
 
 extension ClientSession {
-    /// The response to bytes that are no valid request: there is no exchange for them. It is
-    /// counted and logged.
+    /// Responds to bytes that are not a valid request. There is no exchange for them. The response
+    /// is counted and logged.
     func refuse(
         _ refusal: MessageRefusal,
         since start: NIODeadline,

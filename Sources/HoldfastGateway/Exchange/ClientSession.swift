@@ -2,21 +2,21 @@ import HTTPCache
 import HoldfastTracing
 import NIOCore
 
-/// The values that all exchanges of one client's connection share. It is used on the connection's
-/// event loop.
+/// The values that all exchanges on one client connection share. Used on the connection's event
+/// loop.
 final class ClientSession {
     let service: GatewayService
     let client: GatewayClient
-    /// Runs the tasks of exchanges, and other work, on the event loop.
+    /// Runs exchanges' tasks and other work on the event loop.
     let executor: LoopExecutor
     let lookups: DiskLookups
     let telemetry: LoopTelemetry
-    /// The event loop's responses from memory.
+    /// The event loop's in-memory responses.
     let hot: HotTable
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
-    /// The client's traits, and the version of the settings for which they hold.
+    /// The client's traits, with the version of the settings that they are valid for.
     private var traits: (value: ClientTraits, settings: UInt64)?
 
     init(
@@ -35,15 +35,14 @@ final class ClientSession {
         self.hot = hot
     }
 
-    /// Decides for the next request whether it begins a trace that is recorded.
+    /// Decides whether the next request starts a trace that is recorded.
     ///
-    /// - Returns: the trace. Then the request is served by an exchange, which makes the span.
+    /// - Returns: the trace. If there is one, an exchange serves the request and creates the span.
     func drawTrace() -> TraceID? { service.tracer?.drawTrace() }
 
-    /// The key of a request of this client in the hot table.
+    /// The hot-table key of a request by this client.
     func hotKey(of head: ByteBuffer) -> HotKey {
-        // The version is read before the configuration, so that an earlier value never passes
-        // for the present one.
+        // Read before the configuration, so that an older value never passes for the current one.
         let settings = service.engine.settingsVersion
         if let traits, traits.settings == settings {
             return HotKey(head, of: traits.value, settings: settings)

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The work of exchanges that is elsewhere and comes back to their event loops: tasks, and lookups
-/// that read from disk. The event loops must not end before it, even if the client has left.
+/// Work of exchanges that runs elsewhere and returns to their event loops: tasks and disk lookups.
+/// The event loops must not shut down before it ends, even if the client has disconnected.
 final class ExchangeTasks: Sendable {
     private struct State {
         var count = 0
@@ -25,9 +25,9 @@ final class ExchangeTasks: Sendable {
         for promise in waiting { promise.succeed() }
     }
 
-    /// Returns when none runs, or when the time is over.
+    /// Returns when no work is running, or when the time is up.
     ///
-    /// - Returns: whether none runs.
+    /// - Returns: whether no work is running.
     func untilNone(within time: TimeAmount, on loop: any EventLoop) async -> Bool {
         let promise = loop.makePromise(of: Void.self)
         let isNone = state.withLock { state in

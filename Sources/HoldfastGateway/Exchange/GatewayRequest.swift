@@ -1,15 +1,15 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A client's request, whatever protocol it came by, without its content.
+/// A client's request without its content, independent of the protocol.
 struct GatewayRequest: Hashable {
-    /// The protocol that a request came by, as `Via` names it. RFC 9110 §7.6.3
+    /// The protocol that a request was received over, as `Via` names it. RFC 9110 §7.6.3
     enum ReceivedProtocol: Int, CaseIterable {
         case http10
         case http11
         case http2
 
-        /// The version, as logs, metrics and traces write it.
+        /// The version, as written in logs, metrics and traces.
         var version: String {
             switch self {
             case .http10: "1.0"
@@ -22,17 +22,17 @@ struct GatewayRequest: Hashable {
     /// The content that follows the head.
     enum Content: Hashable {
         case none
-        /// This many bytes; `0` is content too.
+        /// This many bytes; 0 also counts as content.
         case length(StatedLength)
         case unknownLength
     }
 
-    /// The wish for another protocol in place of HTTP.
+    /// A request to switch from HTTP to another protocol.
     enum Upgrade: Hashable {
         case none
-        /// `Upgrade` names protocols, and a response of HTTP will do too. RFC 9110 §7.8
+        /// `Upgrade` names protocols, and an HTTP response is also acceptable. RFC 9110 §7.8
         case offer
-        /// CONNECT with `:protocol`, and its value in lower case. RFC 8441 §4
+        /// CONNECT with `:protocol`, and its value in lowercase. RFC 8441 §4
         case connect(String)
     }
 
@@ -42,15 +42,15 @@ struct GatewayRequest: Hashable {
     var target: String
     /// The host that the request names; `nil` if it names none.
     var authority: RequestedHost?
-    /// The fields in wire order, names in their case, values byte for byte.
+    /// The fields in wire order. Names keep their case, values their bytes.
     var fields: HTTPFields
     var receivedProtocol: ReceivedProtocol
     var content: Content
     var upgrade = Upgrade.none
 
-    /// Whether the client takes trailers of the response. HTTP/2 has a place for them in every
-    /// response; in HTTP/1.1 a client that does not ask for them may not look for them. RFC 9110
-    /// §6.5.1 and §10.1.4
+    /// Whether the client accepts trailers in the response. HTTP/2 can carry them in every
+    /// response. An HTTP/1.1 client that does not ask for them may ignore them. RFC 9110 §6.5.1 and
+    /// §10.1.4
     var acceptsTrailers: Bool {
         switch receivedProtocol {
         case .http10: false

@@ -3,22 +3,22 @@ import HoldfastTracing
 import Instrumentation
 import Tracing
 
-/// The place of a client's request in a trace, if it has one.
+/// A client request's position in a trace, if it has one.
 ///
-/// The span is made and ended here, and not by a task, because most requests have none. Its context
-/// goes to the transport with the engine's request (`CacheRequest.context`), so that it is neither
-/// in the key nor in the store.
+/// The span is started and ended here instead of in a task, because most requests have none. Its
+/// context goes to the transport with the engine's request (`CacheRequest.context`), so it is
+/// neither in the key nor in the store.
 struct RequestTrace: Sendable {
     /// `nil` if the request is not recorded.
     let span: RecordedSpan?
-    /// The context of what is sent for the request; `nil` if it belongs to no trace, or passes as
-    /// it came.
+    /// The context to send to the origin; `nil` if the request belongs to no trace, or its fields
+    /// pass unchanged.
     let context: InstrumentationContext?
-    /// Whether the client's fields end here: there is a context to put in their place, or they are
-    /// not valid. It depends on the client and the fields alone, for requests that have some.
+    /// Whether the client's fields are dropped: a context replaces them, or they are invalid. For
+    /// requests that have such fields, it depends only on the client and the fields.
     let dropsFields: Bool
 
-    /// For a gateway without traces.
+    /// For a gateway without tracing.
     static var none: RequestTrace { RequestTrace(dropsFields: false) }
 
     private init(dropsFields: Bool) {
@@ -27,7 +27,7 @@ struct RequestTrace: Sendable {
         self.dropsFields = dropsFields
     }
 
-    /// - Parameter drawn: the trace that the request begins, unless it belongs to one.
+    /// - Parameter drawn: the trace that the request starts, unless it already belongs to one.
     init(_ request: GatewayRequest, of session: ClientSession, _ tracer: RequestTracer, drawn: TraceID?) {
         let traceparents = request.fields[values: .traceparent]
         let parent =
@@ -38,8 +38,8 @@ struct RequestTrace: Sendable {
         var isTrusted = false
         if let parent {
             isTrusted = session.client.isTrusted(by: session.service.configuration)
-            // Others do not decide how much is recorded, here and at the origin. They choose the
-            // ID of the trace, so it is not asked either.
+            // Untrusted clients do not decide how much is recorded, here or at the origin. They
+            // choose the trace ID, so the ID is not used for sampling either.
             trace = (isTrusted ? tracer.samples(below: parent) : drawn != nil) ? parent.traceID : nil
         }
         dropsFields = !isTrusted || trace != nil
@@ -53,7 +53,7 @@ struct RequestTrace: Sendable {
         span.set("http.request.method", .string(method ?? "_OTHER"))
         span.set("url.scheme", .string(session.client.scheme))
         if let version = session.client.tlsVersion { span.set("tls.protocol.version", .string(version)) }
-        // A query may have credentials.
+        // A query may contain credentials.
         span.set("url.path", .string(String(request.target.prefix { $0 != "?" })))
         span.set("network.protocol.version", .string(request.receivedProtocol.version))
         if let host = request.authority {
@@ -64,14 +64,14 @@ struct RequestTrace: Sendable {
         context = span.context
     }
 
-    /// Takes down the route, once it is known.
+    /// Records the route, once it is known.
     func take(_ route: GatewayRoute, of method: HTTPRequest.Method) {
         guard let span else { return }
         span.set("http.route", .string(route.path))
         span.operationName = "\(method.traced ?? "HTTP") \(route.path)"
     }
 
-    /// Takes down the response's head.
+    /// Records the response's head.
     func take(_ status: Int, _ cacheStatus: String) {
         guard let span else { return }
         span.set("http.response.status_code", .int(Int64(status)))
@@ -79,7 +79,7 @@ struct RequestTrace: Sendable {
         if status >= 500 { span.fail("\(status)") }
     }
 
-    /// - Parameter abort: why the response did not reach its end; `nil` if it did.
+    /// - Parameter abort: why the response was cut short; `nil` if it was not.
     func end(_ abort: ExchangeRecord.Abort?) {
         guard let span else { return }
         if let abort { span.fail(abort.rawValue) }
@@ -88,7 +88,7 @@ struct RequestTrace: Sendable {
 }
 
 extension HTTPRequest.Method {
-    /// Its name, if it is a known one: clients can invent others without end.
+    /// Its name if it is a known method, because clients can invent any number of others.
     var traced: String? {
         switch rawValue {
         case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PURGE": rawValue

@@ -1,14 +1,14 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// How much content a response has, whatever the client's protocol. RFC 9110 §6.4.1
+/// How much content a response has, in any protocol. RFC 9110 §6.4.1
 struct ResponseContent {
     /// Whether content is written.
     let isWritten: Bool
-    /// Whether the `Content-Length` of the response itself passes: of a response without content it
+    /// Whether the response's own `Content-Length` is forwarded. In a response without content, it
     /// states the length that a GET would have. RFC 9110 §8.6
     let passesLength: Bool
-    /// The bytes that are still to come; `nil` if the length is not known.
+    /// The bytes still to be written; `nil` if the length is unknown.
     private(set) var rest: StatedLength?
 
     /// - Parameters:
@@ -21,7 +21,7 @@ struct ResponseContent {
         rest = isWritten ? length : 0
     }
 
-    /// Takes a piece of the content.
+    /// Counts a piece of the content.
     ///
     /// - Returns: whether it is written.
     /// - Throws: ``Overrun`` if the content is longer than announced.

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension BodyStream {
-    /// The content, which breaks off if it turns out to be longer than a limit.
+    /// The content, which fails if it turns out to be longer than a limit.
     ///
     /// - Throws: ``ContentTooLarge`` if its stated length exceeds the limit.
     func limited(to limit: Int64) throws -> BodyStream {
@@ -16,7 +16,7 @@ extension BodyStream {
     }
 
     /// Reads the content into memory, so that it can become part of the key. Longer content stays a
-    /// stream, and so does content with trailers, which are no part of the key.
+    /// stream. So does content with trailers, which are not part of the key.
     func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, !length.isWithin(Int64(limit)) { return .stream(self) }
         let begun = try await begun(Int64(limit) + 1)
@@ -25,7 +25,7 @@ extension BodyStream {
     }
 }
 
-/// Content that breaks off when it is longer than a limit.
+/// Content that fails if it is longer than a limit.
 private final class LimitedContent: TrailedContent {
     private let content: BodyStream
     private let limit: Int64

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPField.Name {
-    /// A field name from a literal, which must be a token.
+    /// Creates a field name from a literal, which must be a token.
     static func literal(_ name: StaticString) -> HTTPField.Name {
         guard let name = HTTPField.Name("\(name)") else { preconditionFailure("'\(name)' is not a field name.") }
         return name

@@ -2,26 +2,26 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
 
-/// The fields that a gateway forwards, and those that it drops. RFC 9110 §7.6.1
+/// Which fields a gateway forwards or drops. RFC 9110 §7.6.1
 ///
-/// The policy knows the fields of a connection, and which fields `Connection` may remove. This type
+/// The policy knows connection-specific fields, and which fields `Connection` may remove. This type
 /// adds the fields that a gateway replaces.
 enum ForwardedFields {
     private static let policy = CachePolicy(kind: .shared)
 
-    /// The fields of a request that are forwarded.
+    /// The forwarded fields of a request.
     struct Passing {
         var fields: HTTPFields
-        /// Whether the response may be stored: `false` if a field passes that might change the
+        /// Whether the response may be stored; `false` if a forwarded field might change the
         /// response and is not in the key.
         var isStorable = true
     }
 
-    /// The fields of a request that are forwarded. The sender writes framing and `Host` itself.
+    /// The fields of a request to forward. The sender writes framing fields and `Host` itself.
     ///
-    /// Fields by which a client states its own identity, its path to this gateway, or another
+    /// Fields in which a client states its own identity, its path to this gateway, or another
     /// target are dropped. The gateway's own values replace them (``RequestFieldTable``). None of
-    /// them is in the key: if an origin builds a page from one, every client gets that page.
+    /// them is in the key: if an origin builds a page from one, every client would get that page.
     ///
     /// - Parameters:
     ///   - isTrusted: whether the client is a proxy that may state more about its own clients.
@@ -37,8 +37,8 @@ enum ForwardedFields {
             case "content-length", "expect", "host": return true
             default: break
             }
-            // Before the table: a family in it may have a name with such a character, and a trusted
-            // client passes on what its own clients sent.
+            // Checked before the table, because a family in the table may have a name with such a
+            // character, and a trusted client forwards what its own clients sent.
             if FieldRules.isReadAsAnother(name) {
                 guard underscored == .pass else { return true }
                 isStorable = false
@@ -52,13 +52,14 @@ enum ForwardedFields {
         return Passing(fields: passing, isStorable: isStorable)
     }
 
-    /// The fields of a response that are forwarded.
+    /// The fields of a response to forward.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
 
     private static let overHTTP = HTTPField(name: .xForwardedProto, value: "http")
     private static let overHTTPS = HTTPField(name: .xForwardedProto, value: "https")
 
-    /// Adds the client's address and protocol. RFC 7239, and the older fields of the same meaning.
+    /// Adds the client's address and protocol, in the field of RFC 7239 and in the older fields
+    /// with the same meaning.
     ///
     /// - Parameters:
     ///   - claimed: the fields of a client that may state its own clients' addresses; empty for any
@@ -69,7 +70,7 @@ enum ForwardedFields {
             return
         }
         if client.isLocal, claimed.contains(.xForwardedFor) {
-            // The proxy's own address, which would follow, is none.
+            // The proxy's own address would follow, but there is none.
             fields.append(
                 HTTPField(name: .xForwardedFor, value: claimed[values: .xForwardedFor].joined(separator: ", "))
             )
@@ -80,8 +81,8 @@ enum ForwardedFields {
                 continue
             }
             if own.name == .xForwardedProto {
-                // A proxy that terminates TLS knows its client's protocol, whatever it speaks to
-                // this gateway.
+                // A proxy that terminates TLS knows its client's protocol, whatever protocol it
+                // uses with this gateway.
                 switch claimed[.xForwardedProto]?.lowercased() {
                 case "https": fields.append(overHTTPS)
                 case "http": fields.append(overHTTP)

@@ -6,19 +6,19 @@ import HoldfastConfiguration
 final class GatewayClient: Sendable {
     /// Its IP address; ``localName`` for a Unix socket.
     let address: String?
-    /// Whether ``address`` is its own: see ``ClientAddress/isOwn``.
+    /// Whether ``address`` is the client's own: see ``ClientAddress/isOwn``.
     private let hasOwnAddress: Bool
     /// Whether its listener has TLS.
     let isSecure: Bool
-    /// The version of TLS that it speaks; `nil` without TLS, and before the handshake is completed.
+    /// The client's TLS version; `nil` without TLS, and before the handshake is complete.
     let tlsVersion: String?
-    /// The fields that describe it to origins: those of RFC 7239, and the older ones.
+    /// The fields that describe the client to origins: `Forwarded` (RFC 7239) and the older ones.
     let fields: [HTTPField]
-    /// The client whose share of an origin's permits its own requests use.
+    /// The client whose share of an origin's permits this client's own requests use.
     private let own: RequestClient
 
-    /// The name of every client that connects through a Unix socket. It stands for an address where
-    /// clients are told apart: in `clients.trusted` and `clients.purgers`, and in limits.
+    /// The name of every client that connects through a Unix socket. It is used instead of an
+    /// address: in `clients.trusted` and `clients.purgers`, and in limits.
     static let localName = AddressRange.unixName
 
     /// Whether it connects through a Unix socket.
@@ -29,7 +29,7 @@ final class GatewayClient: Sendable {
 
     /// - Parameters:
     ///   - tlsVersion: `1.2` or `1.3`; `nil` if there is none.
-    ///   - isSecure: whether its listener has TLS; `nil` if ``tlsVersion`` says so.
+    ///   - isSecure: whether its listener has TLS; `nil` derives it from ``tlsVersion``.
     ///   - hasOwnAddress: see ``ClientAddress/isOwn``.
     init(address: String?, tlsVersion: String? = nil, isSecure: Bool? = nil, hasOwnAddress: Bool = true) {
         let isSecure = isSecure ?? (tlsVersion != nil)
@@ -41,7 +41,7 @@ final class GatewayClient: Sendable {
         own = address.map { RequestClient($0) } ?? .none
         var fields = [HTTPField(name: .xForwardedProto, value: scheme)]
         if address == Self.localName {
-            // It has no address for the older field. RFC 7239 §6.3 has a form for names.
+            // There is no address for the older field. RFC 7239 §6.3 allows a name.
             fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)"))
         } else if let address {
             fields.append(HTTPField(name: .xForwardedFor, value: address))
@@ -52,14 +52,14 @@ final class GatewayClient: Sendable {
     }
 }
 
-/// The rights that a client has by its address.
+/// The rights that a client has because of its address.
 extension GatewayClient {
-    /// Whether it may state the addresses of its own clients, and is believed what it says of them.
+    /// Whether it may state the addresses and other facts of its own clients.
     func isTrusted(by configuration: GatewayConfiguration) -> Bool {
         hasOwnAddress && configuration.isTrusted(address)
     }
 
-    /// Whether it may purge, if it has a token.
+    /// Whether it may purge if it has a token.
     func mayPurge(by configuration: GatewayConfiguration) -> Bool {
         guard hasOwnAddress, let address else { return false }
         return configuration.purgers.contains { $0.contains(address) }
@@ -67,12 +67,11 @@ extension GatewayClient {
 }
 
 extension GatewayClient {
-    /// The client on whose behalf a request is made: this client, or the one that a trusted proxy
-    /// states.
+    /// The client that a request is made for: this client, or the one that a trusted proxy states.
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
         guard isTrusted(by: configuration) else { return own }
-        // The nearest address comes first. Any client may have written the addresses before the
-        // first one that is not trusted.
+        // The nearest address comes first. Any client may have forged the addresses before the
+        // first untrusted one.
         for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {
             return RequestClient(AddressRange.plain(node))
         }

@@ -5,9 +5,9 @@ import HoldfastConfiguration
 import HoldfastTracing
 import NIOCore
 
-/// Turns a client's request into one for the cache.
+/// Converts a client's request to a cache request.
 extension GatewayService {
-    /// A request that the gateway rejects itself.
+    /// A request that the gateway itself rejects.
     struct Rejection: Error {
         var problem: Problem
     }
@@ -23,7 +23,7 @@ extension GatewayService {
         var known: KnownRequest?
         var request = try cacheRequest(for: exchange, inForce, like: &known)
         request.body = try await body(of: request.head, exchange, inForce.configuration)
-        // Fields that the route does not know do not pass as trailers either.
+        // Fields that the route does not allow are not forwarded as trailers either.
         if case .stream(let content) = request.body, let known,
             inForce.configuration.routes.routes[known.route].unknownFields == .drop
         {
@@ -32,8 +32,7 @@ extension GatewayService {
         return request
     }
 
-    /// A request for the cache, kept for the next request with the same fields from the same
-    /// client.
+    /// A prepared cache request, kept for the client's next request with the same fields.
     struct KnownRequest {
         fileprivate let inForce: ConfigurationInForce
         fileprivate let route: Int
@@ -43,8 +42,8 @@ extension GatewayService {
 
     /// The request without its content.
     ///
-    /// - Parameter known: the result for the last request with the same fields. This request's
-    ///   result replaces it.
+    /// - Parameter known: the result for the last request with the same fields. It is replaced with
+    ///   this request's result.
     func cacheRequest(
         for exchange: ClientExchange,
         _ inForce: ConfigurationInForce,
@@ -72,7 +71,7 @@ extension GatewayService {
             request.executionContext = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
-        // After 'known': these belong to this request alone.
+        // After 'known', because these belong to this request only.
         request.requestID = exchange.record.requestID
         if exchange.rangeUse == .ignored { ResponseRewriting.dropRange(&request.head.headerFields) }
         if exchange.session.telemetry.log?.wantsOrigins == true {
@@ -102,7 +101,7 @@ extension GatewayService {
         return choice
     }
 
-    /// Rejects a request that looks like one of another route.
+    /// Rejects a request that appears to be meant for another route.
     ///
     /// - Throws: ``Rejection``
     func refuseMisdirected(
@@ -115,7 +114,7 @@ extension GatewayService {
         throw Rejection(problem: .misdirected(head.authority))
     }
 
-    /// The head that the origin gets, and under whose target responses are stored.
+    /// The head that the origin gets. Responses are stored under its target.
     static func originHead(
         _ head: GatewayRequest,
         _ route: GatewayRoute,
@@ -138,7 +137,7 @@ extension GatewayService {
         from client: GatewayClient,
         dropsTrace: Bool
     ) throws -> CacheRequest {
-        // 'ClientExchange.begin' serves a PURGE. Nothing leads it to an origin.
+        // 'ClientExchange.begin' serves a PURGE. No path leads it to an origin.
         guard head.method == .get || !head.isPurge else { throw PurgeForGateway() }
         guard inForce.configuration.forwardsTrace || !head.method.returnsRequest else {
             throw Rejection(problem: .traceNotAllowed)
@@ -158,13 +157,13 @@ extension GatewayService {
             fields[.traceparent] = nil
             fields[.tracestate] = nil
         }
-        // The ID is sent beside the fields of the request, in place of what the client sent.
+        // The ID is sent separately from the request's fields, and replaces the client's.
         if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
         // A host that is not in the key must not be in the response either, for example in a link.
-        // So it is only forwarded if it is in the key, and as it is there.
+        // So the host is only forwarded if it is in the key, and in the same form.
         if routes.routes[choice.route].preservesHost, head.authority != nil, let authority = originHead.authority {
             originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
@@ -173,14 +172,14 @@ extension GatewayService {
         return request
     }
 
-    /// Decrements `Max-Forwards`, to the largest value that this gateway knows at most. RFC 9110
+    /// Decrements `Max-Forwards`, clamped to the largest value that this gateway supports. RFC 9110
     /// §7.6.2
     private func decrementMaxForwards(_ head: GatewayRequest, _ passing: HTTPFields) throws -> HTTPFields {
         var fields = passing
         guard head.method == .options || head.method.returnsRequest, let text = fields[.maxForwards], !text.isEmpty,
             text.utf8.allSatisfy(\.isDigit)
         else { return fields }
-        // Only a number with more digits than a UInt64 has is none.
+        // Conversion only fails for a number with more digits than fit in a UInt64.
         let count = min(UInt64(text) ?? .max, Self.largestMaxForwards + 1)
         if count == 0, head.method == .options { throw OptionsForGateway() }
         guard count > 0 else { throw Rejection(problem: .lastForward) }
@@ -200,7 +199,7 @@ extension GatewayService {
         case "GET", "HEAD",
             _ where request.method.returnsRequest:
             // RFC 9110 §9.3.1 gives this content no meaning. It is not in the key, so an origin
-            // that reads it would poison the response.
+            // that reads it would poison the stored response.
             exchange.discardContent()
             return nil
         case "QUERY":
@@ -210,7 +209,7 @@ extension GatewayService {
         default:
             if content.length == 0 { return .buffer(ByteBuffer()) }
             let content = try content.limited(to: configuration.contentLimit)
-            // A rule may require it in the key. Otherwise it passes as a stream.
+            // A rule may require the content in the key. Otherwise it passes as a stream.
             guard engine.mayKeyContent(of: request) else { return .stream(content) }
             return try await content.keyed(upTo: configuration.keyedContentLimit)
         }
@@ -234,7 +233,7 @@ extension Problem {
         detail: "'Max-Forwards: 0' addresses the gateway itself, which has no resources of its own."
     )
 
-    /// - Parameter host: that the client names.
+    /// - Parameter host: the host that the client names.
     fileprivate static func noRoute(_ host: RequestedHost?) -> Problem {
         Problem(
             .noRoute,
@@ -246,7 +245,7 @@ extension Problem {
         )
     }
 
-    /// - Parameter host: that the client names.
+    /// - Parameter host: the host that the client names.
     fileprivate static func misdirected(_ host: RequestedHost?) -> Problem {
         Problem(
             .misdirected,

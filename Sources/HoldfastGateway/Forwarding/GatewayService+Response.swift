@@ -4,14 +4,14 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Turns the cache's response into one for the client.
+/// Converts the cache's response to a client response.
 extension GatewayService {
-    /// The configuration and the client on which a response's head depends.
+    /// The configuration and the client facts that a response's head depends on.
     struct ResponseContext {
         let inForce: ConfigurationInForce
         /// Whether the client may see why it gets this response.
         let showsDetails: Bool
-        /// The name of the client's request; `nil` if requests have none.
+        /// The ID of the client's request; `nil` if requests have none.
         var requestID: String?
 
         init(_ inForce: ConfigurationInForce, _ client: GatewayClient?) {
@@ -22,7 +22,7 @@ extension GatewayService {
         }
     }
 
-    /// The response to a request that was rejected, or whose exchange failed.
+    /// The response to a rejected request or a failed exchange.
     func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
         if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
@@ -44,8 +44,8 @@ extension GatewayService {
         }
     }
 
-    /// The methods that the gateway forwards, for `Allow`: all known methods but CONNECT, and TRACE
-    /// only if the configuration says so.
+    /// The methods that the gateway forwards, for `Allow`: all known methods except CONNECT, and
+    /// TRACE only if configured.
     private static func allowedMethods(_ context: ResponseContext) -> String {
         "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, \(context.inForce.configuration.forwardsTrace ? "TRACE, " : "")QUERY"
     }
@@ -61,7 +61,7 @@ extension GatewayService {
 
     /// - Parameters:
     ///   - context: `nil` for a client that has sent no valid request.
-    ///   - error: the cache's, if it was asked.
+    ///   - error: the cache's error, if the request reached it.
     func problemResponse(
         _ problem: Problem,
         _ context: ResponseContext? = nil,
@@ -71,7 +71,7 @@ extension GatewayService {
         let body = problem.json(of: context.requestID)
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
-        // The response to HEAD states the length that the response to GET would have.
+        // A response to HEAD states the length that a GET would have.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
         // RFC 9110 §15.5.6
@@ -79,20 +79,20 @@ extension GatewayService {
         return (responseHead(head, ExchangeFacts(problem.outcome, problem: problem.code, error: error), context), body)
     }
 
-    /// The head that a client gets: with the fields of every response, which are the gateway's
-    /// `Cache-Status` after those of caches nearer the origin (RFC 9211 §2), `Via`, and `Date` (RFC
-    /// 9110 §6.6.1).
+    /// The head that a client gets, with the fields of every response: the gateway's `Cache-Status`
+    /// after those of caches closer to the origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110
+    /// §6.6.1).
     func responseHead(
         _ head: HTTPResponse,
         _ facts: ExchangeFacts,
         _ context: ResponseContext
     ) -> GatewayResponseHead {
         var head = head
-        // A 426 names the protocols without which the origin does not respond. RFC 9110 §15.5.22
+        // A 426 names the protocols that the origin requires. RFC 9110 §15.5.22
         let upgrades = head.status.code == 426 ? head.headerFields[fields: .upgrade] : []
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
         for field in upgrades { head.headerFields.append(field) }
-        // The origin's may be that of another client's request.
+        // The origin's ID may belong to another client's request.
         if let id = context.requestID { head.headerFields[.xRequestID] = id }
         if !head.headerFields.contains(.date) {
             head.headerFields.append(HTTPField(name: .date, value: date))
@@ -100,7 +100,7 @@ extension GatewayService {
         if context.showsDetails {
             head.headerFields.dropUnreadableCacheStatus()
         } else {
-            // The entries of other caches are hidden from this client, like those of this gateway.
+            // This client does not see other caches' entries either.
             head.headerFields[.cacheStatus] = nil
         }
         let outcome = context.showsDetails ? facts.outcome : Self.withoutDetails(facts.outcome)
@@ -130,11 +130,11 @@ extension GatewayService {
 }
 
 extension ExchangeError {
-    /// Why the client's content was rejected, if the exchange failed for that reason.
+    /// Why the client's content was rejected, if that is why the exchange failed.
     fileprivate var refusedContent: (any RequestRefusal)? {
         if let refusal = cause as? any RequestRefusal { return refusal }
-        // An origin's malformed response is a refusal too, with the code `protocolViolation`. That
-        // is not the client's fault.
+        // A malformed origin response is also a refusal, with the code `protocolViolation`. It is
+        // not the client's fault.
         guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
         return error.cause as? any RequestRefusal
     }

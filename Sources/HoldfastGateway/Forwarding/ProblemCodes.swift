@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 
 extension Problem {
-    /// The problems of the gateway itself: it forwards no such request, or has no place for it.
+    /// Problems of the gateway itself: it does not forward such a request, or has no room for it.
     enum Own: String, CaseIterable {
         case dotSegment = "dot-segment"
         case `internal`
@@ -31,7 +31,7 @@ extension Problem {
         self.init(code: own.rawValue, title: title, status: status, detail: detail, outcome: outcome)
     }
 
-    /// All codes, in alphabetical order. A response with another one is counted as ``otherCode``.
+    /// All codes, in alphabetical order. A response with any other code counts as ``otherCode``.
     static let codes: [String] = {
         let exchange = ExchangeError.Code.all.map(\.description)
         let message = MessageRefusal.Reason.allCases.map(\.rawValue)
@@ -40,7 +40,7 @@ extension Problem {
 
     static let otherCode = "other"
 
-    /// The number of a code in ``codes``; the number behind the last one for any other.
+    /// The index of a code in ``codes``; one past the last index for any other code.
     static func number(ofCode code: String) -> Int { numbers[code] ?? codes.count }
 
     private static let numbers = Dictionary(uniqueKeysWithValues: codes.enumerated().map { ($1, $0) })

@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// The name of one request, by which a client, this gateway and its origin find it in their logs.
+/// The ID of one request, which finds it in the logs of the client, this gateway and the origin.
 enum RequestID {
-    /// The most bytes of a name that a client gives.
+    /// The most bytes of an ID from a client.
     static let limit = 128
 
-    /// A new name: 128 random bits as hexadecimal digits. No client can guess another one's.
+    /// A new ID: 128 random bits as hexadecimal digits. No client can guess another client's ID.
     static func make() -> String { hexadecimal(.random(in: .min ... .max)) + hexadecimal(.random(in: .min ... .max)) }
 
     private static func hexadecimal(_ bits: UInt64) -> String {
@@ -13,8 +13,8 @@ enum RequestID {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The name that a request brings; `nil` if it brings none, more than one, or one that could do
-    /// harm in a log.
+    /// The ID that a request contains; `nil` if it contains none, several, or one that could
+    /// corrupt a log.
     static func given(in fields: HTTPFields) -> String? {
         let values = fields[values: .xRequestID]
         guard values.count == 1, let value = values.first, (1...limit).contains(value.utf8.count),
@@ -37,10 +37,10 @@ extension UInt8 {
 }
 
 extension ConfigurationInForce {
-    /// The name of a client's request: its own if the client is trusted, else a new one; `nil` if
-    /// requests have none.
+    /// The ID of a client's request: its own if the client is trusted, otherwise a new one; `nil`
+    /// if requests have none.
     ///
-    /// - Parameter request: `nil` for bytes that are no valid request.
+    /// - Parameter request: `nil` for bytes that are not a valid request.
     func requestID(of request: GatewayRequest?, from client: GatewayClient?) -> String? {
         guard configuration.identifiesRequests else { return nil }
         if let request, client?.isTrusted(by: configuration) == true, let given = RequestID.given(in: request.fields) {

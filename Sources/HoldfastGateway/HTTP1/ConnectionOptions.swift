@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// The options in `Connection` that are about the connection itself. RFC 9112 §9.3
+/// The options in `Connection` that concern the connection itself. RFC 9112 §9.3
 struct ConnectionOptions {
     private(set) var closes = false
     private(set) var keepsAlive = false
-    /// Whether the client would rather speak another protocol. RFC 9110 §7.8
+    /// Whether the client asks to switch to another protocol. RFC 9110 §7.8
     private(set) var upgrades = false
-    /// Whether it names fields that end with the connection. RFC 9110 §7.6.1
+    /// Whether it names connection-specific fields. RFC 9110 §7.6.1
     private(set) var namesFields = false
 
     init() {}
@@ -17,7 +17,7 @@ struct ConnectionOptions {
         }
     }
 
-    /// Adds the options of one field value. It makes no strings and no list, because most messages
+    /// Adds the options in one field value. It creates no strings or arrays, because most messages
     /// have one or two options.
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
         var rest = bytes[...]
@@ -38,9 +38,9 @@ struct ConnectionOptions {
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-    /// Whether the bytes are a token, compared without regard to case. RFC 9110 §5.6.2
+    /// Whether the bytes are a token, ignoring case. RFC 9110 §5.6.2
     ///
-    /// - Parameter token: the token in lower case.
+    /// - Parameter token: the token in lowercase.
     fileprivate func isToken(_ token: StaticString) -> Bool {
         guard count == token.utf8CodeUnitCount else { return false }
         return token.withUTF8Buffer { zip(self, $0).allSatisfy { ($0.isAlpha ? $0 | 0x20 : $0) == $1 } }

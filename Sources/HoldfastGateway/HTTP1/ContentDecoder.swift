@@ -4,17 +4,17 @@ import NIOCore
 
 /// Decodes a message's content: bytes in, content out. RFC 9112 §6 and §7.1
 ///
-/// It is strict: a chunk's size is hexadecimal digits and nothing else, and every chunk ends in
-/// CRLF. Extensions are limited, and dropped.
+/// It is strict: a chunk size contains only hexadecimal digits, and every chunk ends in CRLF.
+/// Extensions are limited and dropped.
 struct ContentDecoder {
     enum Event: Hashable {
         case body(ByteBuffer)
-        /// - Parameter trailers: the fields behind the last chunk; `nil` if there are none.
+        /// - Parameter trailers: the fields after the last chunk; `nil` if there are none.
         case end(trailers: HTTPFields?)
     }
 
     private enum State {
-        /// This many bytes follow; after 0 the content is over.
+        /// This many bytes follow; at 0 the content is complete.
         case length(StatedLength)
         case untilClose
         case chunkSize(LineCutter)
@@ -39,10 +39,9 @@ struct ContentDecoder {
         self.restOfExtensions = limits.chunkExtensions
     }
 
-    /// The next event, or `nil` when more bytes are needed. After the end it returns `end` again
-    /// and again.
+    /// The next event, or `nil` if more bytes are needed. After the end, every call returns `end`.
     ///
-    /// - Parameter isInputClosed: whether no more bytes come.
+    /// - Parameter isInputClosed: whether no more bytes will arrive.
     mutating func next(
         _ pending: inout ByteBuffer,
         isInputClosed: Bool = false
@@ -100,15 +99,15 @@ struct ContentDecoder {
         else { throw MessageRefusal(.chunkSize) }
         restOfExtensions -= rest.count
         guard restOfExtensions >= 0 else { throw MessageRefusal(.chunkExtensionsTooLarge) }
-        // 15 digits always fit into an Int64. Leading zeros are counted, so a long line of zeros is
-        // not a size.
+        // 15 digits always fit in an Int64. Leading zeros count, so a long line of zeros is not a
+        // size.
         guard digits.count <= 15 else { throw MessageRefusal(.chunkSize) }
         return StatedLength(clamping: digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) })
     }
 }
 
 extension ByteBuffer {
-    /// Reads the bytes that have come, up to a limit; `nil` if there are none.
+    /// Reads the bytes that have arrived, up to a limit; `nil` if there are none.
     fileprivate mutating func read(upTo limit: StatedLength) -> ByteBuffer? {
         readableBytes > 0 ? readSlice(length: limit.capped(at: readableBytes)) : nil
     }

@@ -12,7 +12,7 @@ struct FieldBlock {
     private let tooLarge: MessageRefusal
     private var cutter = LineCutter()
 
-    /// Whether no byte of it has been read.
+    /// Whether no bytes of it have been read.
     private(set) var isEmpty = true
 
     /// - Parameters:
@@ -62,7 +62,7 @@ struct FieldBlock {
         return try field(line.part(0..<colon), line.part(colon + 1..<line.count))
     }
 
-    /// Judges a name and a value, whatever the protocol they came by. RFC 9110 §5.1 and §5.5
+    /// Validates a name and a value in any protocol. RFC 9110 §5.1 and §5.5
     static func field(
         _ name: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer
@@ -73,7 +73,7 @@ struct FieldBlock {
         while start < end, value[start].isWhitespace { start += 1 }
         while end > start, value[end - 1].isWhitespace { end -= 1 }
         let value = value.part(start..<end)
-        // Nearly all values consist of bytes that every reader decodes alike.
+        // Nearly all values consist of bytes that every reader decodes the same way.
         guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
             return HTTPField(name: name, lenientValue: value)
         }

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// Makes field names from bytes. The most common names are made in advance, because looking one up
-/// costs less than checking it and folding its case.
+/// Creates field names from bytes. The most common names are created in advance, because a lookup
+/// costs less than checking a name and folding its case.
 enum FieldNameTable {
     /// The longest name that is looked up, in bytes. Swift stores strings of this size inline, so
     /// copying one counts no references.
@@ -26,11 +26,11 @@ enum FieldNameTable {
             high |= shift << 53
         }
 
-        /// The first place at which it is looked up, of 256.
+        /// The first index to check, out of 256.
         var place: Int { Int((low &* 0x9E37_79B9_7F4A_7C15 ^ high &* 0xC2B2_AE3D_27D4_EB4F) >> 56) }
     }
 
-    /// Each name is stored as written in HTTP/1 and in lower case, as HTTP/2 writes it.
+    /// Each name is stored as written in HTTP/1, and in lowercase, as in HTTP/2.
     private static let common = [
         "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Age", "Allow", "Alt-Svc",
         "Authorization", "Cache-Control", "Cache-Status", "Connection", "Content-Length", "Content-Range",
@@ -42,8 +42,8 @@ enum FieldNameTable {
         "User-Agent", "Vary", "Via", "X-Cache", "X-Forwarded-For", "X-Powered-By", "X-Request-ID", "X-Request-Id",
     ]
 
-    /// This is not an array, because each lookup would count references. It is safe: it is filled
-    /// before any code can read it, is never changed, and is never freed.
+    /// Not an array, because each lookup would count references. Safe: it is filled before any code
+    /// can read it, never changed, and never freed.
     nonisolated(unsafe) private static let entries: UnsafePointer<Entry?> = {
         let entries = UnsafeMutablePointer<Entry?>.allocate(capacity: 256)
         entries.initialize(repeating: nil, count: 256)

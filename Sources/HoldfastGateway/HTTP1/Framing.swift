@@ -14,8 +14,8 @@ enum Framing: Hashable {
 
     /// Reads `Content-Length` and `Transfer-Encoding`; `nil` if both are missing.
     ///
-    /// Both together, a list of lengths (even of equal ones), a sign, and any coding besides
-    /// `chunked` are rejected. Attackers have used each to make two programs read different
+    /// Both fields together, a list of lengths (even equal ones), a sign, and any coding besides
+    /// `chunked` are rejected. Attackers have used each of them to make two programs read different
     /// messages. RFC 9112 §6.1 and §6.3, §11.2
     /// - Parameter minorVersion: the minor version. HTTP/1.0 has no transfer codings.
     init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
@@ -46,7 +46,7 @@ enum Framing: Hashable {
         }
     }
 
-    /// `1*DIGIT` that fits into an `Int64`.
+    /// `1*DIGIT` that fits in an `Int64`.
     static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> StatedLength? {
         // More digits are leading zeros, or do not fit.
         bytes.count <= 19 ? StatedLength(digits: bytes) : nil
@@ -54,7 +54,7 @@ enum Framing: Hashable {
 }
 
 extension HTTPField {
-    /// The members of a list of tokens in lower case, without empty ones. RFC 9110 §5.6.1
+    /// The members of a list of tokens, in lowercase and without empty ones. RFC 9110 §5.6.1
     var listMembers: [String] {
         withUnsafeBytesOfValue { bytes in
             bytes.split(separator: UInt8(ascii: ","))

@@ -1,11 +1,11 @@
 /// Finds the end of a head without decoding it.
 enum HeadEnd {
-    /// The bytes up to the end of the first empty line; `nil` if there is none.
+    /// The number of bytes up to the end of the first empty line; `nil` if there is none.
     ///
-    /// Only CRLF ends a line here. The decoder judges if the lines are valid.
+    /// Only CRLF ends a line here. The decoder checks whether the lines are valid.
     static func length(of bytes: UnsafeRawBufferPointer) -> Int? {
-        // The index is at a place where the last byte of CR LF CR LF may be. The byte there decides
-        // how far away the next such place is.
+        // The index is where the last byte of CR LF CR LF may be. The byte there tells how far away
+        // the next candidate is.
         var index = 3
         while index < bytes.count {
             switch bytes[index] {

@@ -1,15 +1,15 @@
 import HTTPTypes
 import NIOCore
 
-/// Writes the bytes of a head one after another. RFC 9112 §2.1
+/// Writes the bytes of a head in order. RFC 9112 §2.1
 ///
-/// It writes into memory of a fixed size, and only counts the bytes that do not fit: see
+/// It writes to memory of a fixed size, and only counts the bytes that do not fit: see
 /// ``NIOCore/ByteBuffer/head(_:)``.
 struct HeadWriter {
     private let room: UnsafeMutableRawBufferPointer
     /// The number of bytes put, including those that did not fit.
     private(set) var count = 0
-    /// The places of the values that depend on the time. They are recorded if this is not `nil`.
+    /// The positions of the values that depend on the time, recorded if this is not `nil`.
     var places: TimeOffsets?
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
@@ -67,13 +67,13 @@ struct HeadWriter {
         putLineEnd()
     }
 
-    /// Writes the fields in their order, with names in their case and values byte for byte, without
-    /// the empty line at the end.
+    /// Writes the fields in order, with the case of names and the bytes of values unchanged,
+    /// without the empty line at the end.
     ///
-    /// A field that would break the framing is left out: a line end in a value would start the next
-    /// field.
+    /// A field that would break the framing is skipped, because a line end in a value would start
+    /// the next field.
     ///
-    /// - Parameter isWritten: whether a field is written, by its name in lower case.
+    /// - Parameter isWritten: whether to write a field, given its name in lowercase.
     mutating func writeFields(_ fields: HTTPFields, where isWritten: (String) -> Bool = { _ in true }) {
         // By index, because a loop over the fields would copy each one.
         for index in fields.indices where isWritten(fields[index].name.canonicalName) {
@@ -96,18 +96,17 @@ struct HeadWriter {
         putLineEnd()
     }
 
-    /// Writes whole lines, each with its line end.
+    /// Writes whole lines, including their line ends.
     mutating func writeLines(_ bytes: UnsafeRawBufferPointer) { put(bytes) }
 
-    /// Writes the line of a last chunk, which its trailer section follows. RFC 9112 §7.1
+    /// Writes a last chunk's line. Its trailer section follows. RFC 9112 §7.1
     mutating func writeLastChunk() { put("0\r\n" as StaticString) }
 
     /// Writes the empty line that ends a head.
     mutating func writeEndOfHead() { putLineEnd() }
 }
 
-/// The places in a head of the values that depend on the time, as offsets in bytes from the head's
-/// first.
+/// The positions of a head's values that depend on the time, as byte offsets from its start.
 struct TimeOffsets: Hashable {
     /// The value of `Age`.
     var age: Range<Int>?
@@ -116,11 +115,11 @@ struct TimeOffsets: Hashable {
 }
 
 extension ByteBuffer {
-    /// Writes a head that is longer than most, or has content after it.
+    /// Writes a head that is longer than most, or is followed by content.
     ///
     /// - Parameters:
-    ///   - room: bytes that are nearly always enough.
-    ///   - write: writes the head. It is called a second time if the room was not enough.
+    ///   - room: a number of bytes that is nearly always enough.
+    ///   - write: writes the head. It is called again if the room was not enough.
     static func head(reserving room: Int, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
         var bytes = ByteBuffer()
         var needed = room
@@ -135,13 +134,12 @@ extension ByteBuffer {
         return bytes
     }
 
-    /// A size that nearly all heads fit into. This memory is taken from the stack.
+    /// A size that fits nearly all heads. This memory is on the stack.
     private static let usualHead = 1024
 
-    /// Writes a head or a part of one.
+    /// Writes a head or part of one.
     ///
-    /// - Parameter write: writes the bytes. It is called a second time if they exceed the usual
-    ///   size.
+    /// - Parameter write: writes the bytes. It is called again if they exceed the usual size.
     static func head(_ write: (inout HeadWriter) -> Void) -> ByteBuffer {
         var bytes = ByteBuffer()
         let count = withUnsafeTemporaryAllocation(byteCount: usualHead, alignment: 1) { room in

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The fields of the last request on a connection. Most clients send the same ones again, and their
-/// decoded form can then be reused.
+/// The fields of the last request on a connection. Most clients send the same fields again, so
+/// their decoded form can be reused.
 struct KnownFields {
-    /// The longest fields that are kept, in bytes: each connection keeps some.
+    /// The longest fields to keep, in bytes, because each connection keeps some.
     private static let limit = 1 << 10
 
-    /// All lines, including the empty one at the end.
+    /// All lines, including the empty line at the end.
     private let bytes: ByteBuffer
     private let made: RequestHead
 
@@ -22,7 +22,7 @@ struct KnownFields {
         made = head
     }
 
-    /// The head of a request with this line, if the same fields follow it. Then they are consumed.
+    /// The head of a request with this line, if the same fields follow. It consumes them.
     func head(_ line: RequestLine, in pending: inout ByteBuffer) -> RequestHead? {
         guard case .origin(let target) = line.target, line.receivedProtocol == made.request.receivedProtocol,
             pending.getSlice(at: pending.readerIndex, length: bytes.readableBytes) == bytes

@@ -1,18 +1,18 @@
 import NIOCore
 
-/// Cuts lines that end in CRLF out of bytes that arrive in pieces.
+/// Extracts lines that end in CRLF from bytes that arrive in pieces.
 ///
 /// A line feed without a carriage return is rejected, and so is the reverse. Programs read such
 /// lines differently, so an attacker could make them see different messages (RFC 9112 §2.2 and
 /// §11.2).
 struct LineCutter: Hashable {
-    /// The number of bytes that were searched already.
+    /// The number of bytes already searched.
     private var searched = 0
 
-    /// The next line without its CRLF, or `nil` if it has not arrived completely.
+    /// The next line without its CRLF; `nil` if it is incomplete.
     ///
-    /// - Parameter limit: the most bytes before the line feed. With one more, `tooLong` is thrown,
-    ///   even if the line has not ended.
+    /// - Parameter limit: the most bytes before the line feed. If there are more, `tooLong` is
+    ///   thrown, even if the line is incomplete.
     mutating func next(
         in pending: inout ByteBuffer,
         limit: Int,

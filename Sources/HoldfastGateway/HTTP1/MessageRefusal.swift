@@ -1,7 +1,8 @@
 /// Why a message is rejected.
 ///
-/// A client gets the status, and the connection is closed: its next request could not be found
-/// reliably. If an origin's message is rejected, the exchange fails and the connection is closed.
+/// A client gets the status, and its connection is closed, because its next request could not be
+/// found reliably. If an origin's message is rejected, the exchange fails and the connection is
+/// closed.
 struct MessageRefusal: RequestRefusal, Hashable {
     /// The fault, for people and programs.
     enum Reason: String, Hashable, CaseIterable {

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension RelayedMessage {
-    /// The facts collected while reading the lines of a head.
+    /// Facts collected while reading a head's lines.
     struct Reading {
         var status = 0
         var length: StatedLength?
@@ -15,7 +15,7 @@ extension RelayedMessage {
         var runs = Runs()
         private var isUnstorable: Bool?
 
-        /// - Parameter lines: the lines, each with its line end.
+        /// - Parameter lines: the lines, including their line ends.
         /// - Returns: whether all lines can be relayed, and none is missing.
         mutating func read(_ lines: UnsafeRawBufferPointer, count limit: Int) -> Bool {
             var (start, count) = (0, 0)
@@ -47,7 +47,7 @@ extension RelayedMessage {
             }
         }
 
-        /// - Parameter start: the place of the line.
+        /// - Parameter start: the position of the line.
         /// - Returns: whether the line is relayed; `nil` if the response cannot be relayed, or the
         ///   line would be written differently.
         private mutating func readField(_ line: UnsafeRawBufferPointer, at start: Int) -> Bool? {
@@ -91,11 +91,11 @@ extension RelayedMessage {
 }
 
 extension ResponseFraming {
-    /// The bytes of a relayed response, as far as they are written in one piece.
+    /// The bytes of a relayed response that are written in one piece.
     ///
     /// - Parameters:
     ///   - date: the `Date` to add; `nil` if the response has one.
-    ///   - content: short content; `nil` if the content is written afterwards.
+    ///   - content: short content; `nil` if the content is written separately.
     func bytes(
         of response: RelayedMessage,
         date: String?,

@@ -3,33 +3,32 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A whole response of an origin in HTTP/1.1, which a client gets as its bytes came.
+/// A complete HTTP/1.1 response from an origin that clients receive as its original bytes.
 ///
-/// A class, because it is passed on through several functions.
+/// A class, because it is passed through several functions.
 final class RelayedMessage: RelayedResponse {
     /// The longest content that is written together with the head, in bytes.
     static let shortContent = 4 << 10
 
     let bytes: ByteBuffer
     let status: Int
-    /// The header lines that are passed on.
+    /// The header lines to relay.
     let runs: Runs
-    /// Bytes in the head.
+    /// The length of the head in bytes.
     let headLength: Int
     let hasDate: Bool
-    /// Whether the response's connection may take another request.
+    /// Whether the response's connection can be reused.
     let isKeptAlive: Bool
-    /// Whether it has fields that may name URLs of the origin.
+    /// Whether it has fields that may contain URLs of the origin.
     let hasReferences: Bool
-    /// The place of the value of `Content-Type`, from the first byte.
+    /// The position of the value of `Content-Type`, from the first byte.
     private let mediaType: Range<Int>?
 
-    /// Makes a relayed response of the bytes that have arrived for a GET. It returns `nil` unless
-    /// they are one complete, plain response: the content's length is stated, its `Cache-Control`
-    /// forbids storing, and no field must be changed, only lines left out.
+    /// Creates a relayed response from the bytes received for a GET. Returns `nil` unless they are
+    /// one complete, plain response: the content's length is stated, `Cache-Control` forbids
+    /// storing, and no field must be changed; lines may only be left out.
     ///
-    /// All other responses are for ``ResponseDecoder``, which also states why a response is
-    /// rejected.
+    /// ``ResponseDecoder`` handles all other responses, and states why a response is rejected.
     init?(_ bytes: ByteBuffer, limits: MessageLimits) {
         var reading = Reading()
         let headLength = bytes.withUnsafeReadableBytes { bytes -> Int? in
@@ -50,8 +49,8 @@ final class RelayedMessage: RelayedResponse {
         mediaType = reading.mediaType
     }
 
-    /// Parts of a head, without an allocation: at most four, in order, as offsets in bytes from the
-    /// message's first.
+    /// Up to four parts of a head, without an allocation, in order, as byte offsets from the start
+    /// of the message.
     struct Runs {
         /// The lower and the upper bound of each part.
         private var bounds = SIMD8<UInt16>()
@@ -59,9 +58,9 @@ final class RelayedMessage: RelayedResponse {
 
         subscript(_ index: Int) -> Range<Int> { Int(bounds[2 * index])..<Int(bounds[2 * index + 1]) }
 
-        /// Adds a range after the present ones.
+        /// Adds a range after the existing ones.
         ///
-        /// - Parameter run: up to 65,535.
+        /// - Parameter run: must end at 65,535 or less.
         /// - Returns: `false` if there is no room for it.
         mutating func append(_ run: Range<Int>) -> Bool {
             let isConnected = count > 0 && self[count - 1].upperBound == run.lowerBound
@@ -87,7 +86,7 @@ final class RelayedMessage: RelayedResponse {
     var contentLength: Int { bytes.readableBytes - headLength }
 
     func parsedHead() -> HTTPResponse {
-        // The limits were kept when this was made.
+        // The limits were already enforced when this was created.
         var limits = MessageLimits()
         (limits.startLine, limits.fieldBlock, limits.fieldCount) = (headLength, headLength, headLength)
         var decoder = ResponseDecoder(method: .get, limits: limits)

@@ -2,11 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Decodes HTTP/1 requests: bytes in, events out, one request after the other. RFC 9112
+/// Decodes HTTP/1 requests: bytes in, events out, one request after another. RFC 9112
 ///
-/// It decodes only when it is asked to. So pipelined requests stay undecoded until the request
-/// before them has its response. The events do not depend on how the bytes are cut, apart from
-/// where content is cut. After a refusal it rejects all further bytes.
+/// It decodes only on demand, so pipelined requests stay undecoded until the previous request has
+/// its response. The events do not depend on how the bytes are split, except where content is
+/// split. After rejecting a message it rejects all further bytes.
 struct RequestDecoder {
     enum Event: Hashable {
         case head(RequestHead)
@@ -24,10 +24,10 @@ struct RequestDecoder {
     private var pending = ByteBuffer()
     /// The fields of the last request.
     private var known: KnownFields?
-    /// Whether the last head has the same field bytes as the one before it, and reused their
-    /// decoded form. Then only method and target can differ.
+    /// Whether the last head has the same field bytes as the previous one, and reused their decoded
+    /// form. Then only the method and the target can differ.
     private(set) var isHeadRepeated = false
-    /// The judge of the current request's trailer section, if it may have one.
+    /// Checks the current request's trailer section, if it may have one.
     private var trailerRules = TrailerRules()
     private let limits: MessageLimits
 
@@ -35,19 +35,19 @@ struct RequestDecoder {
         self.limits = limits
     }
 
-    /// Whether a request has begun and is not completely decoded.
+    /// Whether a request has begun and is not fully decoded.
     var isInsideMessage: Bool {
         if case .startLine = state { pending.readableBytes > 0 } else { true }
     }
 
-    /// The bytes received and not decoded yet.
+    /// The received bytes that are not decoded yet.
     var undecoded: ByteBuffer { pending }
 
-    /// The number of bytes received and not decoded yet.
+    /// The number of received bytes that are not decoded yet.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// The next request's head with the empty line at its end, if it is complete and no byte of it
-    /// is decoded.
+    /// The next request's head, including the empty line at its end, if it is complete and none of
+    /// it is decoded.
     var wholeHead: ByteBuffer? {
         guard case .startLine(_, isAfterEmptyLine: false) = state,
             let length = pending.readableBytesView.withUnsafeBytes({ HeadEnd.length(of: $0) })
@@ -55,7 +55,7 @@ struct RequestDecoder {
         return pending.getSlice(at: pending.readerIndex, length: length)
     }
 
-    /// Skips a head that ``wholeHead`` returned, of a request without content.
+    /// Skips a head that ``wholeHead`` returned, for a request without content.
     mutating func skipHead(_ head: ByteBuffer) {
         pending.moveReaderIndex(forwardBy: head.readableBytes)
         endMessage()
@@ -83,16 +83,16 @@ struct RequestDecoder {
         }
     }
 
-    /// The next request's head, or `nil` if more bytes are needed. The request before it must be
-    /// completely decoded.
+    /// The next request's head, or `nil` if more bytes are needed. The previous request must be
+    /// fully decoded.
     mutating func nextHead() throws(MessageRefusal) -> RequestHead? {
         guard case .head(let head) = try next() else { return nil }
         return head
     }
 
-    /// The content of the request whose head was decoded last; `nil` if more bytes are needed.
+    /// The content of the last decoded head's request; `nil` if more bytes are needed.
     ///
-    /// After the end it returns `end` again and again. The bytes that follow are the next request.
+    /// After the end, every call returns `end`. The bytes that follow belong to the next request.
     mutating func nextContent() throws(MessageRefusal) -> ContentDecoder.Event? {
         switch state {
         case .startLine, .fields: return .end(trailers: nil)
@@ -111,7 +111,7 @@ struct RequestDecoder {
                 state = .startLine(cutter, isAfterEmptyLine: isAfterEmptyLine)
                 guard let line else { return nil }
                 if line.readableBytes == 0 {
-                    // RFC 9112 §2.2: some clients send one CRLF too many after a request.
+                    // RFC 9112 §2.2: some clients send an extra CRLF after a request.
                     guard !isAfterEmptyLine else { throw MessageRefusal(.startLine) }
                     state = .startLine(LineCutter(), isAfterEmptyLine: true)
                 } else {
@@ -127,8 +127,8 @@ struct RequestDecoder {
                     state = .fields(line, block)
                 }
             case .fields(let line, var block):
-                // The block is stored in one place only while it grows: a second reference would
-                // make it copy.
+                // While it grows, the block is stored in only one place, because a second reference
+                // would make it copy.
                 state = .startLine(LineCutter(), isAfterEmptyLine: false)
                 let (bytes, isWhole) = (pending, block.isEmpty)
                 let isComplete = try block.read(&pending)
@@ -162,7 +162,7 @@ struct RequestDecoder {
 
 /// `method SP request-target SP HTTP-version`. RFC 9112 §3
 struct RequestLine: Hashable {
-    /// The forms of RFC 9112 §3.2. The authority-form is only for CONNECT, which is rejected.
+    /// The forms of RFC 9112 §3.2. Only CONNECT, which is rejected, uses the authority-form.
     enum Target: Hashable {
         case origin(String)
         case absolute(authority: String, pathAndQuery: String)
@@ -192,7 +192,7 @@ struct RequestLine: Hashable {
         )
     }
 
-    /// Judges the parts of a request line, whatever the protocol it came by.
+    /// Validates the parts of a request line in any protocol.
     ///
     /// - Parameter isExtended: whether a CONNECT names a protocol and a path. RFC 8441 §4
     init(
@@ -216,7 +216,7 @@ struct RequestLine: Hashable {
     }
 
     /// `HTTP/1.` and a digit. Another major version is rejected with `status`, anything else with
-    /// 400. RFC 9110 §2.5
+    /// status 400. RFC 9110 §2.5
     static func minorVersion(_ bytes: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
         guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), bytes[5].isDigit, bytes[6] == UInt8(ascii: "."),
             bytes[7].isDigit
@@ -229,7 +229,7 @@ struct RequestLine: Hashable {
         _ bytes: UnsafeRawBufferPointer,
         _ method: HTTPRequest.Method
     ) throws(MessageRefusal) -> Target {
-        // Clients never send a fragment (RFC 9112 §3.2.1 has no place for it). Programs read bytes
+        // Clients never send a fragment (RFC 9112 §3.2.1 does not allow it). Programs read bytes
         // outside ASCII differently.
         guard !bytes.isEmpty, bytes.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
             throw MessageRefusal(.target)
@@ -247,7 +247,7 @@ struct RequestLine: Hashable {
         let rest = bytes.dropFirst(scheme.count + 3)
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         let tail = String(decoding: rest.dropFirst(authority.count), as: UTF8.self)
-        // RFC 9112 §3.2.4: OPTIONS on an absolute-form without a path means the server itself.
+        // RFC 9112 §3.2.4: OPTIONS with an absolute-form and no path means the server itself.
         let isForServer = tail.isEmpty && method == .options
         return .absolute(
             authority: String(decoding: authority, as: UTF8.self),
@@ -257,7 +257,7 @@ struct RequestLine: Hashable {
 }
 
 extension ByteBuffer {
-    /// Appends bytes; without a copy if the buffer is empty.
+    /// Appends bytes, without a copy if the buffer is empty.
     mutating func append(_ bytes: ByteBuffer) {
         if readableBytes == 0 {
             self = bytes

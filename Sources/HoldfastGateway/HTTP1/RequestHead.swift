@@ -1,19 +1,19 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A request's head as received over HTTP/1, after the checks.
+/// A request's head received over HTTP/1, after validation.
 struct RequestHead: Hashable {
-    /// The request without what belongs to HTTP/1 and the connection. Its authority is from the
-    /// absolute-form or else from `Host`; `nil` only for HTTP/1.0. RFC 9112 §3.2.2
+    /// The request without the parts specific to HTTP/1 and the connection. Its authority comes
+    /// from the absolute-form, otherwise from `Host`; `nil` only for HTTP/1.0. RFC 9112 §3.2.2
     var request: GatewayRequest
     /// The framing; never `untilClose`.
     var framing: Framing
     /// Whether another request may follow. RFC 9112 §9.3
     var isKeptAlive: Bool
-    /// Whether the client waits for a 100 before it sends its content. RFC 9110 §10.1.1
+    /// Whether the client waits for a 100 before sending its content. RFC 9110 §10.1.1
     var expectsContinue: Bool
 
-    /// Whether there is content, even if it is empty.
+    /// Whether there is content, possibly empty.
     var hasContent: Bool { framing != .none }
 }
 
@@ -41,7 +41,7 @@ extension RequestHead {
         try self.init(line, target: target, authority: authority, fields, framing)
     }
 
-    /// Combines what was judged, whatever the protocol it came by.
+    /// Combines validated parts in any protocol.
     init(
         _ line: RequestLine,
         target: String,
@@ -65,7 +65,7 @@ extension RequestHead {
             content: content
         )
         let connection = ConnectionOptions(fields)
-        // RFC 9110 §7.8: in HTTP/1.0 it is ignored.
+        // RFC 9110 §7.8: HTTP/1.0 ignores it.
         if connection.upgrades, line.receivedProtocol == .http11 { request.upgrade = .offer }
         self.isKeptAlive = !connection.closes && (line.receivedProtocol != .http10 || connection.keepsAlive)
         let expectations = fields.listMembers(.expect)

@@ -2,26 +2,26 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response's head as received over HTTP/1, after the checks.
+/// A response's head received over HTTP/1, after validation.
 struct ResponseHead: Hashable {
     /// Status, reason phrase and fields, byte for byte.
     var response: HTTPResponse
-    /// How the content is delimited. It depends on the request's method, too.
+    /// How the content is delimited. It also depends on the request's method.
     var framing: Framing
-    /// Whether the connection may take another request. RFC 9112 §9.3
+    /// Whether the connection can be reused. RFC 9112 §9.3
     var isKeptAlive: Bool
 
-    /// Whether another protocol follows it, as the request wished.
+    /// Whether another protocol follows, as requested.
     var switchesProtocols: Bool { response.status.code == 101 }
 }
 
-/// Decodes one HTTP/1 response and the interim ones before it: bytes in, events out. RFC 9112
+/// Decodes one HTTP/1 response and the interim responses before it: bytes in, events out. RFC 9112
 ///
-/// It is as strict as ``RequestDecoder``, for the same reason: a message that two programs read
+/// It is as strict as ``RequestDecoder``, and for the same reason: a message that two programs read
 /// differently can poison a cache.
 struct ResponseDecoder {
     enum Event: Hashable {
-        /// An interim response: 1xx but 101. RFC 9110 §15.2
+        /// An interim response: 1xx except 101. RFC 9110 §15.2
         case interim(HTTPResponse)
         case head(ResponseHead)
         case body(ByteBuffer)
@@ -42,15 +42,15 @@ struct ResponseDecoder {
     private var restOfInterim: Int
     private var isInputClosed = false
     private let isHead: Bool
-    /// The judge of the response's trailer section, if it may have one.
+    /// Checks the response's trailer section, if it may have one.
     private var trailerRules = TrailerRules()
-    /// The other protocol that the request asks for, in lower case.
+    /// The other protocol that the request asks for, in lowercase.
     private let upgrade: String?
     let limits: MessageLimits
 
     /// - Parameters:
-    ///   - method: the request's method: a response to HEAD has no content.
-    ///   - upgrade: the other protocol that the request asks for, in lower case; `nil`: none.
+    ///   - method: the request's method. A response to HEAD has no content.
+    ///   - upgrade: the other protocol that the request asks for, in lowercase; `nil` for none.
     init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits(), upgrade: String? = nil) {
         self.isHead = method == .head
         self.upgrade = upgrade
@@ -58,11 +58,11 @@ struct ResponseDecoder {
         self.restOfInterim = limits.interimResponses
     }
 
-    /// The number of bytes after the last event. After the end of the response, no request asked
-    /// for them.
+    /// The number of bytes after the last event. After the end of the response, these bytes are
+    /// unsolicited.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// The bytes behind the response: those of the other protocol, if the origin has switched.
+    /// The bytes after the response: those of the other protocol, if the origin has switched.
     var undecoded: ByteBuffer { pending }
 
     /// Adds bytes. ``next()`` decodes them.
@@ -70,7 +70,7 @@ struct ResponseDecoder {
         pending.append(bytes)
     }
 
-    /// Records that the origin has closed its side cleanly. If the response is incomplete then,
+    /// Records that the origin has closed its side cleanly. If the response is incomplete,
     /// ``next()`` rejects it as truncated.
     mutating func closeInput() {
         isInputClosed = true
@@ -104,8 +104,8 @@ struct ResponseDecoder {
                 let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
                 state = .fields(try StatusLine(line), block)
             case .fields(let line, var block):
-                // The block is stored in one place only while it grows: a second reference would
-                // make it copy.
+                // While it grows, the block is stored in only one place, because a second reference
+                // would make it copy.
                 state = .ended
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
@@ -134,7 +134,7 @@ struct ResponseDecoder {
         let stated = try Framing(fields, minorVersion: line.minorVersion)
         if response.status.kind == .informational {
             if response.status.code == 101 {
-                // RFC 9110 §15.2.2: it names the protocol, which is the one that was asked for.
+                // RFC 9110 §15.2.2: it names the protocol, which must be the requested one.
                 guard let upgrade, fields.listMembers(.upgrade) == [upgrade],
                     fields.listMembers(.connection).contains("upgrade")
                 else { throw MessageRefusal(.switchedProtocols) }
@@ -160,7 +160,7 @@ struct ResponseDecoder {
 
 /// `HTTP-version SP status-code SP [ reason-phrase ]`. RFC 9112 §4
 ///
-/// The second space may be missing together with the phrase, because many servers leave it out.
+/// The second space may be missing along with the phrase, because many servers leave it out.
 struct StatusLine: Hashable {
     var status: HTTPResponse.Status
     var minorVersion: Int
@@ -179,12 +179,13 @@ struct StatusLine: Hashable {
         self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(bytes.dropFirst(13)))
     }
 
-    /// Whether bytes can be the beginning of a response, by as much of its version as there is.
+    /// Whether bytes can be the beginning of a response, judged by the part of the version that has
+    /// arrived.
     static func canBegin(_ bytes: ByteBuffer) -> Bool {
         zip(bytes.readableBytesView, "HTTP/1.".utf8).allSatisfy { $0 == $1 }
     }
 
-    /// Whether a message begins with 408. A server may send it before it closes an idle connection.
+    /// Whether a message begins with 408. A server may send it before closing an idle connection.
     /// RFC 9110 §15.5.9
     static func isRequestTimeout(_ message: ByteBuffer) -> Bool {
         let beginning = message.readableBytesView.prefix(13)

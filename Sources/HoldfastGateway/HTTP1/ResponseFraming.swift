@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// How the content of one response to a client is delimited. Its head announces that. RFC 9112 §6
+/// How the content of a response to a client is delimited, as announced in its head. RFC 9112 §6
 struct ResponseFraming {
     private enum Delimiting {
         case nothing, length, chunked, close
@@ -18,8 +18,8 @@ struct ResponseFraming {
     ///   - code: the response's status.
     ///   - method: the request's method; `nil` if no request could be read.
     ///   - minorVersion: the request's minor version.
-    ///   - length: the length of the content, if it is known.
-    ///   - isKeptAlive: whether the connection may take another request.
+    ///   - length: the length of the content, if known.
+    ///   - isKeptAlive: whether the connection can be reused.
     init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: StatedLength?, isKeptAlive: Bool) {
         self.minorVersion = minorVersion
         content = ResponseContent(code, to: method, length: length)
@@ -36,7 +36,7 @@ struct ResponseFraming {
     /// The head as bytes.
     func bytes(of head: GatewayResponseHead) -> ByteBuffer { .head { write(head, to: &$0) } }
 
-    /// The head as bytes, and the places of the values in it that depend on the time.
+    /// The head as bytes, and the positions of its values that depend on the time.
     func bytesAndOffsets(of head: GatewayResponseHead) -> (bytes: ByteBuffer, places: TimeOffsets) {
         var places = TimeOffsets()
         let bytes = ByteBuffer.head { bytes in
@@ -57,7 +57,7 @@ struct ResponseFraming {
         writeEnd(&bytes)
     }
 
-    /// Writes the fields that delimit content and connection, and the end of the head.
+    /// Writes the fields that delimit the content and the connection, and the end of the head.
     func writeEnd(_ bytes: inout HeadWriter) {
         switch delimiting {
         case .length: bytes.writeField("Content-Length", (content.rest ?? 0).description)
@@ -72,11 +72,11 @@ struct ResponseFraming {
         bytes.writeEndOfHead()
     }
 
-    /// Whether the end of the connection is the end of the content. Then a client cannot notice
+    /// Whether the end of the connection marks the end of the content. Then a client cannot notice
     /// missing content. RFC 9112 §8
     var endsWithConnection: Bool { delimiting == .close }
 
-    /// The bytes that are written for a piece of content; `nil` for a response without content.
+    /// The bytes to write for a piece of content; `nil` for a response without content.
     ///
     /// - Throws: ``ResponseContent/Overrun`` if the content is longer than announced.
     mutating func bytes(of piece: ByteBuffer) throws(ResponseContent.Overrun) -> ByteBuffer? {
@@ -92,16 +92,16 @@ struct ResponseFraming {
     /// Whether all announced content was written.
     var isComplete: Bool { content.isComplete }
 
-    /// The bytes that are written after the content. Only chunks can have trailers behind them.
+    /// The bytes to write after the content. Only chunked content can have trailers.
     func end(_ trailers: HTTPFields?) -> ByteBuffer? { delimiting == .chunked ? .lastChunk(trailers) : nil }
 }
 
 extension HeadWriter {
-    /// Writes all fields but those that delimit the content and the connection. The gateway's own
-    /// come last.
+    /// Writes all fields except those that delimit the content and the connection. The gateway's
+    /// own fields come last.
     ///
-    /// - Parameter isWritten: whether a field of the response is written, by its name in lower
-    ///   case.
+    /// - Parameter isWritten: whether to write a field of the response, given its name in
+    ///   lowercase.
     mutating func writeFields(_ head: GatewayResponseHead, where isWritten: (String) -> Bool = { _ in true }) {
         writeFields(head.response.headerFields, where: isWritten)
         writeField("Via", head.via)

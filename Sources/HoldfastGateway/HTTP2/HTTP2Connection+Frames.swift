@@ -3,15 +3,15 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// The meaning of frames.
+/// Handles frames.
 extension HTTP2Connection {
-    /// A frame begins, of which only the first nine bytes have come.
+    /// A frame begins; only its first nine bytes have arrived.
     func beginFrame(_ frame: nghttp2_frame_hd) {
         let flags = UInt32(frame.flags)
         switch UInt32(frame.type) {
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_CONTINUATION.rawValue:
             if fieldsSince == nil { fieldsSince = now }
-            // The fields are complete with the last of these frames.
+            // The last of these frames completes the fields.
             if UInt32(frame.type) == NGHTTP2_CONTINUATION.rawValue { spend(.frame) }
         case NGHTTP2_RST_STREAM.rawValue:
             fieldsSince = nil
@@ -29,10 +29,10 @@ extension HTTP2Connection {
         if !patience.spend(cost, at: now) { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
     }
 
-    /// The fields of a stream begin: those of a request, or of its trailer section.
+    /// A stream's fields begin: those of a request, or of its trailer section.
     func beginFields() { section.clear() }
 
-    /// - Returns: `false` if they are too many.
+    /// - Returns: `false` if there are too many.
     func take(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         section.append(name, value)
     }
@@ -66,12 +66,12 @@ extension HTTP2Connection {
                 at: at
             )
             stream.exchange = exchange
-            // An equal request gets a span too, so the response is not kept for it.
+            // An identical request also gets a span, so the response is not kept for it.
             if let key, exchange.trace.span == nil { stream.hotKey = key }
             exchange.begin()
             stream.hotKey = nil
         } catch {
-            // To decode them is more work than their bytes are.
+            // Decoding them costs more than their size suggests.
             if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
             let stream = HTTP2Stream(id, on: self, nil, permit, pace)
             streams[id] = stream
@@ -79,11 +79,11 @@ extension HTTP2Connection {
         }
     }
 
-    /// Writes the response that an equal request got before, if it is still valid.
+    /// Writes the response that an identical request got before, if it is still valid.
     ///
-    /// - Returns: whether it did.
+    /// - Returns: whether it was written.
     private func respondHot(_ id: Int32, _ key: HotKey, _ frames: HTTP2Session) -> Bool {
-        // A stream without an object has no time of its own, so its client must take all of the
+        // A stream without an object has no deadline of its own, so its client must accept all the
         // content at once.
         guard let response = session.hot.response(to: key), response.contentLength <= frames.window(of: id)
         else { return false }
@@ -111,7 +111,7 @@ extension HTTP2Connection {
         if let stream = streams[id] { stream.receive(bytes) } else { frames?.consume(bytes.count) }
     }
 
-    /// - Parameter hasTrailers: whether its trailer section was decoded just now.
+    /// - Parameter hasTrailers: whether a trailer section was just decoded.
     func endContent(of id: Int32, hasTrailers: Bool) {
         fieldsSince = nil
         guard let stream = streams[id] else { return }
@@ -123,10 +123,10 @@ extension HTTP2Connection {
         }
     }
 
-    /// The client may take more content of all streams than before, or of one.
+    /// The client accepts more content than before, on one stream or on all of them.
     func openWindow() { for stream in streams.values { stream.openWindow() } }
 
-    /// The client has seen all that was sent before a ping.
+    /// The client has seen everything that was sent before a ping.
     func answerPing() {
         guard isAwaitingPing, case .open = state else { return }
         isAwaitingPing = false
@@ -139,16 +139,16 @@ extension HTTP2Connection {
         let endsStream = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
         switch UInt32(frame.hd.type) {
         case NGHTTP2_RST_STREAM.rawValue:
-            // The fields of the stream may have been the reason: they are not awaited any more.
+            // The stream's fields may have been the reason. They are no longer expected.
             fieldsSince = nil
             switch frame.rst_stream.error_code {
-            // A response that broke off, or one that needs no more of its request.
+            // A response that was cut short, or one that needs no more of its request.
             case NGHTTP2_INTERNAL_ERROR.rawValue, NGHTTP2_NO_ERROR.rawValue: break
-            // The other side of a tunnel has gone.
+            // The other side of a tunnel has disconnected.
             case NGHTTP2_CANCEL.rawValue where streams[frame.hd.stream_id]?.isTunnel == true: break
-            // Other connections have the permits.
+            // Other connections hold the permits.
             case NGHTTP2_REFUSED_STREAM.rawValue where !permits.areTaken: spend(.frame)
-            // A client can make the gateway reset its streams, instead of doing it itself.
+            // A client can make the gateway reset its streams instead of resetting them itself.
             default: spend(.reset)
             }
         case NGHTTP2_HEADERS.rawValue where endsStream, NGHTTP2_DATA.rawValue where endsStream:

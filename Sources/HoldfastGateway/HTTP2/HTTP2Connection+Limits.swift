@@ -1,10 +1,10 @@
 import NIOCore
 
 extension HTTP2Connection {
-    /// How long a client may take.
+    /// Time limits for a client.
     struct Limits {
         let request, lateRequest, head, content, write, closing: TimeAmount
-        /// How often clients with requests under way are looked at.
+        /// How often clients with requests in progress are checked.
         let interval: TimeAmount
 
         init(_ timeouts: GatewayConfiguration.Timeouts) {

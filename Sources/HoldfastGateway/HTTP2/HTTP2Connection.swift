@@ -4,19 +4,19 @@ import HTTPTypes
 import NIOCore
 import NIOSSL
 
-/// One client's HTTP/2 connection. ``HTTP2Session`` reads and writes its frames; this class begins
-/// a ``ClientExchange`` for each request, and watches over the client. RFC 9113
+/// One client's HTTP/2 connection. ``HTTP2Session`` reads and writes its frames. This class starts
+/// a ``ClientExchange`` for each request, and enforces the client's time limits. RFC 9113
 ///
-/// All of it runs on the channel's event loop. Frames are sent once for each round of the loop, and
-/// never from within a call of nghttp2.
+/// Everything runs on the channel's event loop. Frames are sent once per round of the loop, and
+/// never from within a call to nghttp2.
 final class HTTP2Connection: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     enum State {
         case open
-        /// The client's bytes are dropped for a while, so that it gets the last frames before it
-        /// gets a reset.
+        /// The client's bytes are dropped for a while, so that it gets the last frames before a
+        /// reset.
         case lingering(rest: Int)
         case closed
     }
@@ -31,7 +31,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     let permits: HTTP2Permits
     private var context: ChannelHandlerContext?
     private(set) var state = State.open
-    /// Its state as it is counted.
+    /// The state that telemetry counts.
     private var counted: ConnectionState?
     var frames: HTTP2Session?
     var streams: [Int32: HTTP2Stream] = [:]
@@ -41,24 +41,24 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     var requestCount: Int64 = 0
 
     private let watchdog = Deadline()
-    /// When a client with a request under way is looked at again.
+    /// When a client with a request in progress is checked next.
     private var nextCheck: NIODeadline?
-    /// Since when no request is under way.
+    /// Since when no request has been in progress.
     var idleSince = NIODeadline.now()
-    /// Since when a request's fields have begun and are not complete.
+    /// Since when a request's fields have been incomplete.
     var fieldsSince: NIODeadline?
     private(set) var isDraining = false
-    /// When the bytes came that are being read; `nil` if none are.
+    /// When the bytes arrived that are being read; `nil` if none are.
     private var readAt: NIODeadline?
     private var isReadWanted = false
-    /// Whether nghttp2 is being called.
+    /// Whether a call to nghttp2 is running.
     private var isBusy = false
     private var isFlushScheduled = false
     var hotStreams = HTTP2HotStreams()
 
     /// - Parameters:
-    ///   - session: of the client.
-    ///   - tls: encrypts what is written; `nil` without TLS.
+    ///   - session: the client's session.
+    ///   - tls: encrypts the written bytes; `nil` without TLS.
     ///   - number: the connection's number.
     init(service: GatewayService, session: ClientSession, tls: NIOSSLServerHandler?, number: Int64) {
         self.service = service
@@ -82,7 +82,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     var hot: HotTable { session.hot }
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
-    /// The time of what is being handled.
+    /// The time of the bytes being handled.
     var now: NIODeadline { readAt ?? .now() }
 
     // MARK: Events of the channel
@@ -118,7 +118,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         receive(unwrapInboundIn(data))
     }
 
-    /// Takes bytes of the client.
+    /// Receives bytes from the client.
     func receive(_ bytes: ByteBuffer) {
         output.beginReading()
         isReadWanted = false
@@ -129,7 +129,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             isBusy = true
             let isUnderstood = frames.receive(bytes)
             isBusy = false
-            // Requests that were decoded are ended too.
+            // Requests that were already decoded end too.
             if !isUnderstood { frames.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
         case .lingering(let rest):
             state = .lingering(rest: rest - bytes.readableBytes)
@@ -144,7 +144,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         context.fireChannelReadComplete()
     }
 
-    /// Sends what the bytes have brought about.
+    /// Sends the result of the bytes that were read.
     func endReading() {
         send()
         output.endReading()
@@ -164,7 +164,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        // A client that sends no more has no more to say: nothing of HTTP/2 is done half-closed.
+        // A client that stops sending is done: HTTP/2 does nothing half-closed.
         case ChannelEvent.inputClosed: context.close(promise: nil)
         case is DrainEvent: drain()
         default: context.fireUserInboundEventTriggered(event)
@@ -180,7 +180,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         context.fireChannelInactive()
     }
 
-    /// The client has gone: its exchanges end.
+    /// The client has disconnected, so its exchanges end.
     private func end() {
         state = .closed
         enter(nil)
@@ -211,7 +211,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     // MARK: Sending
 
-    /// Sends what there is when the loop's round is over.
+    /// Sends pending frames at the end of the loop's round.
     func schedule() {
         guard !isBusy, !isFlushScheduled, readAt == nil else { return }
         isFlushScheduled = true
@@ -235,7 +235,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             goesOn = frames.send()
             isBusy = false
             if outbox.isPieceEmpty { break }
-            // The client may be gone, and then the channel reads what it had sent, and closes.
+            // The client may have disconnected. Then the channel reads what the client had sent,
+            // and closes.
             outbox.passOn()
             guard case .open = state else { return }
         }
@@ -247,15 +248,15 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         }
     }
 
-    /// Takes bytes to send.
+    /// Accepts bytes to send.
     ///
-    /// - Returns: `false` if the connection takes none for the moment.
+    /// - Returns: `false` if the connection accepts none at the moment.
     func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { outbox.take(bytes) }
 
-    /// Takes a DATA frame to send: its first bytes, and how many bytes of the stream's content
-    /// follow.
+    /// Accepts a DATA frame to send: its header bytes, and the number of bytes of the stream's
+    /// content that follow.
     ///
-    /// - Returns: `false` if the connection takes none for the moment.
+    /// - Returns: `false` if the connection accepts none at the moment.
     func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of stream: HTTP2Stream) -> Bool {
         guard outbox.take(head, before: count) else { return false }
         stream.takeContent(count) { outbox.put($0) }
@@ -263,7 +264,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         return true
     }
 
-    /// The same for a response from memory.
+    /// Same, for a response from memory.
     func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of response: HotResponse, from place: Int)
         -> Bool
     {
@@ -271,12 +272,12 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         let content = response.content
         if let bytes = content.getSlice(at: content.readerIndex + place, length: count) { outbox.put(bytes) }
         hotStreams.move(at: now)
-        // There is no object to count such frames: they cost patience instead of giving some.
+        // No object counts such frames, so they cost patience instead of earning it.
         if count < min(HTTP2Stream.leastFrame, content.readableBytes - place) { spend(.frame) } else { patience.earn() }
         return true
     }
 
-    // MARK: Wishes of streams
+    // MARK: Calls from streams
 
     /// - Parameter fields: must exist until the stream is over.
     func respond(_ stream: HTTP2Stream, _ fields: HTTP2Fields, hasContent: Bool) {
@@ -302,13 +303,13 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     func takeTurns(_ stream: HTTP2Stream) { frames?.takeTurns(stream.id) }
 
-    /// The client may send so much more content.
+    /// Lets the client send this much more content.
     func consume(_ count: Int, of stream: HTTP2Stream) {
         frames?.consume(stream.id, count)
         schedule()
     }
 
-    /// The same for a stream that is over.
+    /// Same, for a stream that is over.
     func consume(_ count: Int) {
         guard count > 0 else { return }
         frames?.consume(count)
@@ -317,8 +318,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     // MARK: Time, and the end
 
-    /// Looks at the client again when it may be late. Frames that it sends meanwhile do not put
-    /// that off.
+    /// Checks the client again when it could be late. Frames that it sends in the meantime do not
+    /// postpone the check.
     func watch() {
         guard case .open = state else { return }
         if isIdle, fieldsSince == nil {
@@ -331,7 +332,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         }
     }
 
-    /// Whether none of its streams continues.
+    /// Whether no stream can continue.
     var isOver: Bool { if case .open = state { false } else { true } }
 
     var isIdle: Bool { streams.isEmpty && hotStreams.isEmpty }
@@ -357,15 +358,15 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         schedule()
     }
 
-    /// Whether the client may have begun requests that have not come yet.
+    /// Whether the client may have started requests that have not arrived yet.
     var isAwaitingPing = false
-    /// Whether the client did not answer the ping of a gateway that stops.
+    /// Whether the client did not answer the ping of a gateway that is shutting down.
     private var isSilent = false
     private var isStopping = false
-    /// How long such a client may take to close, when nothing it sends is read any more.
+    /// How long such a client may take to close. Nothing it sends is read anymore.
     private static let drainedClosing = TimeAmount.milliseconds(500)
 
-    /// The gateway stops.
+    /// The gateway shuts down.
     func drain() {
         isStopping = true
         guard !isDraining else { return }
@@ -373,7 +374,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         isAwaitingPing = true
         frames?.announceEnd()
         for stream in streams.values { stream.drain() }
-        // A client that does not answer in this time gets the end without its answer.
+        // If the client does not answer in this time, the connection ends without its answer.
         if isIdle { idleSince = .now() }
         eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in
             guard let self, isAwaitingPing else { return }
@@ -392,7 +393,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         schedule()
     }
 
-    /// Ends the connection once the client has got what was sent.
+    /// Ends the connection once the client has received everything.
     private func linger() {
         guard case .open = state else { return }
         state = .lingering(rest: service.configuration.discardedContentLimit)

@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The fields of a response's head or trailer section before they are prepared for nghttp2. RFC
+/// The fields of a response's head or trailer section, before they are prepared for nghttp2. RFC
 /// 9113 §8.3.2
 struct HTTP2FieldList {
     fileprivate var bytes = ByteBuffer()
     fileprivate var lengths: [(name: Int, value: Int)] = []
-    /// The places in ``bytes`` of the values that depend on the time.
+    /// The positions in ``bytes`` of the values that depend on the time.
     private(set) var places = TimeOffsets()
 
     /// The head of a final response.
@@ -60,18 +60,18 @@ struct HTTP2FieldList {
         lengths.append((bytes.writeStaticString(name), bytes.writeString(value)))
     }
 
-    /// Whether it can be written for another time.
+    /// Whether it can be rewritten for another time.
     var isTimed: Bool { places.age != nil && places.timeToLive != nil }
 
-    /// The approximate bytes that it takes in memory.
+    /// Its approximate size in memory, in bytes.
     var cost: Int { bytes.readableBytes + lengths.count * 48 }
 
-    /// The same fields at another time; `nil` if they have no such values. That list has none for a
-    /// third time.
+    /// The same fields at another time; `nil` if they have no values that depend on it. The result
+    /// cannot be rewritten again.
     func at(age: Int64, timeToLive: Int64) -> HTTP2FieldList? {
         guard let oldAge = places.age, let oldTime = places.timeToLive else { return nil }
         var list = self
-        // From behind, so that the other place stays valid.
+        // From the end, so that the other position stays valid.
         let changes = [(oldAge, String(age)), (oldTime, String(timeToLive))]
         for (place, text) in changes.sorted(by: { $0.0.lowerBound > $1.0.lowerBound }) {
             list.replace(place, with: text)
@@ -98,9 +98,9 @@ struct HTTP2FieldList {
     }
 }
 
-/// Fields in the form that nghttp2 takes without a copy.
+/// Fields in the form that nghttp2 accepts without a copy.
 ///
-/// They are never indexed (RFC 7541 §6.2.3): the client's table stays empty, so one list serves
+/// They are never indexed (RFC 7541 §6.2.3). The client's table stays empty, so one list serves
 /// every connection.
 final class HTTP2Fields {
     let pointer: UnsafeMutablePointer<nghttp2_nv>

@@ -2,12 +2,12 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The fields of a request's head or trailer section, collected while they are decoded. RFC 9113
-/// §8.3.1
+/// The fields of a request's head or trailer section, collected during decoding. RFC 9113 §8.3.1
 ///
-/// A connection decodes one section at a time, so all of its requests use the same memory.
+/// A connection decodes one section at a time, so all its requests use the same memory.
 struct HTTP2FieldSection {
-    /// For each field the lengths of name and value as two numbers of 32 bits, then their bytes.
+    /// For each field: the lengths of the name and the value as two 32-bit numbers, then their
+    /// bytes.
     private var bytes = ByteBuffer()
     private var lineLength = 0
     private var blockLength = 0
@@ -16,7 +16,7 @@ struct HTTP2FieldSection {
 
     init(limits: MessageLimits) { self.limits = limits }
 
-    /// A section of which only the bytes are known.
+    /// Creates a section from its bytes alone.
     init(_ bytes: ByteBuffer, limits: MessageLimits) {
         self.bytes = bytes
         self.limits = limits
@@ -27,8 +27,8 @@ struct HTTP2FieldSection {
         (lineLength, blockLength, count) = (0, 0, 0)
     }
 
-    /// Adds a field. One that exceeds the limits is only counted: the decoder's table must follow
-    /// the client's, so the rest is decoded too. RFC 9113 §10.5.1
+    /// Adds a field. A field beyond the limits is only counted. The rest is still decoded, because
+    /// the decoder's table must stay in sync with the client's. RFC 9113 §10.5.1
     ///
     /// - Returns: `false` if the section is so large that decoding it is not worthwhile.
     mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -53,11 +53,11 @@ struct HTTP2FieldSection {
         return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
     }
 
-    /// The bytes by which an equal section is found; `nil` if it exceeds a limit. Then the fields
-    /// from there on are not in the bytes, and without them it would be another request.
+    /// The bytes that identify an identical section; `nil` if it exceeds a limit. In that case some
+    /// fields are missing from the bytes, and without them it would be another request.
     var lookupKey: ByteBuffer? { refusal == nil ? bytes : nil }
 
-    /// The bytes of all fields that were decoded.
+    /// The number of bytes of all decoded fields.
     var decodedCount: Int { lineLength + blockLength }
 
     private var refusal: MessageRefusal? {
@@ -66,7 +66,7 @@ struct HTTP2FieldSection {
         return isLarge ? MessageRefusal(.fieldsTooLarge, status: 431) : nil
     }
 
-    /// The request's head, judged like one of HTTP/1.
+    /// The request's head, validated like one in HTTP/1.
     ///
     /// - Parameter endsStream: whether the request has no content.
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
@@ -76,8 +76,8 @@ struct HTTP2FieldSection {
         return try parts.head(endsStream: endsStream)
     }
 
-    /// The fields of a trailer section that may pass, judged like those of HTTP/1; `nil` if there
-    /// are none.
+    /// The trailer fields that may be forwarded, validated like those in HTTP/1; `nil` if there are
+    /// none.
     func trailers() throws(MessageRefusal) -> HTTPFields? {
         guard count > 0 else { return nil }
         guard blockLength <= limits.trailers, count <= limits.fieldCount else {
@@ -113,11 +113,11 @@ private struct Parts {
     private var authority: RequestedHost?
     private var host: RequestedHost?
     private var hasScheme = false
-    /// The value of `:protocol`, in lower case. RFC 8441 §4
+    /// The value of `:protocol`, in lowercase. RFC 8441 §4
     private var protocolName: String?
     private var fields = HTTPFields()
 
-    /// Fields of a connection of HTTP/1: here they are malformed. RFC 9113 §8.2.2
+    /// Connection-specific fields of HTTP/1, which are malformed here. RFC 9113 §8.2.2
     private static let connectionFields = [
         "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
     ]
@@ -131,7 +131,7 @@ private struct Parts {
         case ":path":
             target = ByteBuffer(bytes: value)
         case ":scheme":
-            // The gateway's routes are for both, and name the origin's scheme.
+            // The gateway's routes accept both schemes, and name the origin's scheme.
             guard ["http", "https"].contains(String(decoding: value, as: UTF8.self).lowercased()) else {
                 throw MessageRefusal(.target)
             }
@@ -159,7 +159,7 @@ private struct Parts {
             guard host == nil else { throw MessageRefusal(.host) }
             host = try Self.authority(field)
         case "cookie":
-            // A client may cut it into crumbs. Origins get one field. RFC 9113 §8.2.3
+            // A client may split it into several fields. Origins get one field. RFC 9113 §8.2.3
             if let place = fields.firstIndex(where: { $0.name == .cookie }) {
                 fields[place] = Self.join(fields[place], field)
                 return
@@ -181,22 +181,22 @@ private struct Parts {
 
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
         guard let method else { throw MessageRefusal(.method) }
-        // A 'Host' that differs would lead programs behind this one to another resource.
+        // A different 'Host' would lead programs behind this one to another resource.
         guard let authority = authority ?? host, host ?? authority == authority else { throw MessageRefusal(.host) }
         let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
             try RequestLine(method, target: target, .http2, isExtended: protocolName != nil)
         }
-        // RFC 8441 §4: it belongs to CONNECT.
+        // RFC 8441 §4: only CONNECT may have it.
         guard protocolName == nil || method == .connect else { throw MessageRefusal(.fieldLine) }
         let path: String
         switch line.target {
         case .origin(let text): path = text
         case .asterisk: path = "*"
-        // RFC 9113 §8.3.1: it begins with a slash.
+        // RFC 9113 §8.3.1: the path begins with a slash.
         case .absolute: throw MessageRefusal(.target)
         }
         guard hasScheme else { throw MessageRefusal(.target) }
-        // Its end is the stream's. A length must agree with that.
+        // The stream's end is the content's end. A stated length must agree with it.
         let framing = try Framing(fields, minorVersion: 1) ?? (endsStream ? .none : .chunked)
         if case .length(let length) = framing, endsStream, length > 0 { throw MessageRefusal(.contentLength) }
         var head = try RequestHead(line, target: path, authority: authority, fields, framing)

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The streams with responses from memory, which have no object, and when one of them last moved.
-/// There are a few at a time, so that looking at each is faster than a dictionary.
+/// The streams with responses from memory, which have no object, and the time of their last
+/// progress. There are only a few at a time, so a linear search is faster than a dictionary.
 struct HTTP2HotStreams {
     /// nghttp2 refers to both until the stream is over.
     private struct Stream {
@@ -20,10 +20,10 @@ struct HTTP2HotStreams {
         streams.append(Stream(id: id, response: response, fields: fields))
     }
 
-    /// The client has taken content of one of them.
+    /// The client has accepted content of one of them.
     mutating func move(at now: NIODeadline) { movedAt = now }
 
-    /// - Returns: `false` if it is none of them.
+    /// - Returns: `false` if the stream is not one of them.
     mutating func end(_ id: Int32) -> Bool {
         guard let place = streams.firstIndex(where: { $0.id == id }) else { return false }
         streams.swapAt(place, streams.count - 1)
@@ -31,6 +31,6 @@ struct HTTP2HotStreams {
         return true
     }
 
-    /// Whether the client has taken nothing for longer than it may.
+    /// Whether the client has accepted nothing for longer than the limit.
     func areStalled(at now: NIODeadline, for limit: TimeAmount) -> Bool { !streams.isEmpty && now - movedAt > limit }
 }

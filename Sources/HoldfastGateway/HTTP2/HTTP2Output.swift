@@ -1,16 +1,15 @@
 import NIOCore
 
-/// The frames on their way to one client. nghttp2 fills it piece by piece; each piece goes to the
-/// ``ConnectionOutput`` when nghttp2 is not being called. It is used on the connection's event
-/// loop.
+/// The frames on their way to one client. nghttp2 fills it piece by piece. Each piece goes to the
+/// ``ConnectionOutput`` when no call to nghttp2 is running. Used on the connection's event loop.
 final class HTTP2Output {
-    /// Bytes that are sent before other connections have their turn, and before the system is
-    /// asked whether the client takes them. RFC 9113 §5.2.2
+    /// The bytes to send before other connections get their turn, and before checking whether the
+    /// client accepts them. RFC 9113 §5.2.2
     private static let (turn, piece) = (256 << 10, 64 << 10)
-    /// Content up to this size is copied behind its frame's head, which costs less than one more
-    /// piece for the system.
+    /// Content up to this size is copied after its frame header. That costs less than giving the
+    /// system another piece.
     private static let copied = 4 << 10
-    /// The memory for bytes to send, at first.
+    /// The initial memory for bytes to send.
     private static let small = 2 << 10
 
     private let output: ConnectionOutput
@@ -29,19 +28,19 @@ final class HTTP2Output {
 
     var isPieceEmpty: Bool { pieceCount == 0 }
 
-    /// Takes bytes.
+    /// Accepts bytes.
     ///
     /// - Returns: `false` if the piece is full.
     func take(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard pieceCount < Self.piece else { return false }
         count(bytes.count)
-        // A response from memory follows its fields, and seldom needs more.
+        // The fields of a response from memory come first, and it rarely needs more.
         if pending.capacity == 0 { pending.reserveCapacity(Self.small) }
         pending.writeBytes(bytes)
         return true
     }
 
-    /// Takes the first bytes of a DATA frame, whose content is put next.
+    /// Accepts the header of a DATA frame. Its content must be added next.
     ///
     /// - Returns: `false` if the piece is full.
     func take(_ head: UnsafeBufferPointer<UInt8>, before length: Int) -> Bool {
@@ -51,7 +50,7 @@ final class HTTP2Output {
         return true
     }
 
-    /// Puts content behind the head of its frame.
+    /// Adds content after the header of its frame.
     func put(_ bytes: ByteBuffer) {
         if bytes.readableBytes <= Self.copied {
             pending.writeImmutableBuffer(bytes)
@@ -66,8 +65,8 @@ final class HTTP2Output {
         pieceCount += bytes
     }
 
-    /// Passes the piece on, and looks whether the client reads. A flush that fails makes the
-    /// channel read what is left, and close, before this returns.
+    /// Passes the piece on, and checks whether the client reads. A failing flush makes the channel
+    /// read the remaining bytes and close before this returns.
     func passOn() {
         collect()
         output.flushIfLong()

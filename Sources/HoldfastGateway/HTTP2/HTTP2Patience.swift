@@ -1,14 +1,14 @@
 import NIOCore
 
-/// The patience with a client whose frames cost work and bring no request further: pings, settings,
-/// empty DATA, resets, windows that open byte by byte. Time is a parameter.
+/// Limits frames that cost work without advancing any request: pings, settings, empty DATA, resets,
+/// windows that open byte by byte. Time is a parameter.
 ///
-/// A connection has a stock of points. Such frames use it up, time and content that the client
-/// reads fill it again. RFC 9113 §10.5
+/// A connection has a budget of points. Such frames use it up. Time, and content that the client
+/// reads, refill it. RFC 9113 §10.5
 struct HTTP2Patience {
     /// The most points.
     static let limit = 1000
-    /// Points in a second.
+    /// Points earned per second.
     static let rate = 100
 
     private var stock = HTTP2Patience.limit
@@ -16,13 +16,13 @@ struct HTTP2Patience {
 
     init(at now: NIODeadline) { filled = now }
 
-    /// The deeds of a client, and their points.
+    /// A client's actions that cost points.
     enum Cost {
         case frame
-        /// A request that was begun and is not finished: its work is done for nothing.
+        /// A request that was started and not finished: its work was wasted.
         case reset
-        /// Fields that are too large: so many bytes were decoded for nothing. A table of the header
-        /// compression makes thousands of one.
+        /// Fields that are too large: this many bytes were decoded for nothing. Header compression
+        /// can turn one byte into thousands.
         case fields(Int)
 
         var points: Int {
@@ -34,10 +34,10 @@ struct HTTP2Patience {
         }
     }
 
-    /// The bytes that are decoded for nothing for one point. 4 KiB
+    /// The decoded bytes that cost one point. 4 KiB
     private static let decoded = 4 << 10
 
-    /// - Returns: whether any patience is left.
+    /// - Returns: whether any points are left.
     mutating func spend(_ cost: Cost, at now: NIODeadline) -> Bool {
         if stock < Self.limit {
             let points = (now - filled).nanoseconds / (1_000_000_000 / Int64(Self.rate))
@@ -52,7 +52,7 @@ struct HTTP2Patience {
         return stock > 0
     }
 
-    /// A DATA frame was sent: the client may answer with updates of two windows, and in time one
-    /// more.
+    /// A DATA frame was sent. The client may answer with updates of two windows, and occasionally a
+    /// third.
     mutating func earn() { stock = min(stock + 3, Self.limit) }
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The permits for the requests of a connection of HTTP/2.
+/// The permits for requests on an HTTP/2 connection.
 ///
-/// A client that resets a stream gets its permit in the protocol back at once. The work for the
-/// request may continue for a while, and keeps its permit here: otherwise a client could begin more
-/// work than it may have streams.
+/// A client that resets a stream may immediately open another under the protocol. The work for the
+/// first request may continue for a while, and keeps its permit here. Otherwise a client could
+/// start more work than its stream limit allows.
 final class HTTP2Permits: Sendable {
     private let limit: Int
     private let taken = Atomic(0)
@@ -15,10 +15,10 @@ final class HTTP2Permits: Sendable {
         self.total = total
     }
 
-    /// Whether the connection itself has too many.
+    /// Whether this connection has reached its own limit.
     var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
 
-    /// - Parameter most: the permits of all connections together.
+    /// - Parameter most: the permits of all connections combined.
     /// - Returns: `nil` if all are taken.
     func take(ofAll most: Int) -> Permit? {
         let count = taken.add(1, ordering: .relaxed).newValue
@@ -27,7 +27,7 @@ final class HTTP2Permits: Sendable {
         return nil
     }
 
-    /// One permit. It is free again when nothing refers to it, on whatever thread that is.
+    /// One permit. It is returned when the last reference to it is released, on any thread.
     final class Permit: Sendable {
         private let permits: HTTP2Permits
 
@@ -40,11 +40,11 @@ final class HTTP2Permits: Sendable {
     }
 }
 
-/// The requests under way on all connections of HTTP/2: in all no more than connections of HTTP/1
-/// could have, because each needs memory.
+/// The requests in progress on all HTTP/2 connections. The limit is the number of requests that
+/// HTTP/1 connections could have, because each needs memory.
 ///
-/// The last quarter is for connections without a request under way. So a few connections with many
-/// requests leave others one at a time, as in HTTP/1.
+/// The last quarter is reserved for connections without a request in progress. So a few connections
+/// with many requests leave every other connection one request at a time, as in HTTP/1.
 final class HTTP2RequestCount: Sendable {
     private let taken = Atomic(0)
 

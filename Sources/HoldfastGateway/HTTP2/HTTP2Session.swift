@@ -1,31 +1,32 @@
 import CNGHTTP2
 import NIOCore
 
-/// The frames and the header compression of one connection, by nghttp2. RFC 9113 and RFC 7541
+/// The frames and header compression of one connection, using nghttp2. RFC 9113 and RFC 7541
 ///
-/// It tells its ``HTTP2Connection`` what a client's frames mean, and gives it the bytes to send. It
-/// is used on the connection's event loop. The connection must not call ``send()`` while it is
-/// being told something, because nghttp2 does not allow that.
+/// It tells its ``HTTP2Connection`` the meaning of a client's frames, and gives it the bytes to
+/// send. Used on the connection's event loop. The connection must not call ``send()`` from within
+/// these callbacks, because nghttp2 does not allow it.
 final class HTTP2Session {
-    /// The settings that a client is told. RFC 9113 §6.5.2
+    /// The settings that are sent to a client. RFC 9113 §6.5.2
     struct Settings {
-        /// Requests at a time.
+        /// Concurrent requests.
         var concurrentStreams = 100
-        /// Bytes of content that a client may send before they are read, for each request.
+        /// The content bytes that a client may send before they are read, per request.
         var streamWindow = 64 << 10
-        /// The same for all requests of a connection. 1 MiB
+        /// The content bytes that a client may send before they are read, for all requests of a
+        /// connection. 1 MiB
         var connectionWindow = 1 << 20
-        /// Bytes of a request's fields, each with 32 more.
+        /// The bytes of a request's fields, plus 32 per field.
         var fieldSection = 64 << 10
         /// Whether CONNECT may name a protocol. RFC 8441 §3
         var acceptsExtendedConnect = false
     }
 
     private let session: OpaquePointer
-    /// Safe: the connection owns this object, and does nothing with it after its own end.
+    /// Safe: the connection owns this object, and does not use it after its own end.
     fileprivate unowned(unsafe) let user: HTTP2Connection
 
-    /// - Returns: `nil` if there is not enough memory.
+    /// - Returns: `nil` if memory is exhausted.
     init?(for user: HTTP2Connection, _ settings: Settings) {
         self.user = user
         var session: OpaquePointer?
@@ -38,7 +39,7 @@ final class HTTP2Session {
             (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreams),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindow),
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.fieldSection),
-            // Priorities of the old kind made servers keep a tree. RFC 9218 §2.1
+            // The old kind of priorities made servers keep a tree. RFC 9218 §2.1
             (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
         ]
         if settings.acceptsExtendedConnect { all.append((NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
@@ -56,35 +57,35 @@ final class HTTP2Session {
 
     // MARK: Bytes
 
-    /// Takes bytes of the client.
+    /// Receives bytes from the client.
     ///
-    /// - Returns: `false` if they are no HTTP/2 at all, so that nothing can be answered.
+    /// - Returns: `false` if they are not HTTP/2 at all, so no response is possible.
     func receive(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes {
             nghttp2_session_mem_recv(session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count) >= 0
         }
     }
 
-    /// Has ``HTTP2Connection/send(_:)`` take what is to be sent, until it takes no more.
+    /// Passes pending frames to ``HTTP2Connection/send(_:)`` until it returns `false`.
     ///
     /// - Returns: `false` if the connection cannot continue.
     func send() -> Bool { nghttp2_session_send(session) == 0 }
 
-    /// Whether something is to be sent.
+    /// Whether frames are pending.
     var wantsToSend: Bool { nghttp2_session_want_write(session) != 0 }
 
-    /// Whether the connection is over, by its own decision or the client's.
+    /// Whether the connection is over, ended by either side.
     var isOver: Bool { nghttp2_session_want_read(session) == 0 && !wantsToSend }
 
     // MARK: Streams
 
-    /// Begins a response.
+    /// Starts a response.
     ///
     /// - Parameters:
     ///   - fields: must exist until the stream is over. A head that is not sent by then is dropped,
     ///     and its fields are not read.
-    ///   - stream: brings the content, and must exist until the stream is over; `nil` if there is
-    ///     none.
+    ///   - stream: provides the content, and must exist until the stream is over; `nil` if there is
+    ///     no content.
     func respond(_ id: Int32, _ fields: HTTP2Fields, _ stream: HTTP2Stream?) {
         guard let stream else { return respond(id, fields, nil as UnsafeMutablePointer<nghttp2_data_provider>?) }
         var provider = nghttp2_data_provider()
@@ -93,13 +94,13 @@ final class HTTP2Session {
         respond(id, fields, &provider)
     }
 
-    /// Responds from memory. There is no object for the stream: nghttp2 keeps how far its content
-    /// is.
+    /// Responds from memory. The stream has no object; nghttp2 records how much of its content was
+    /// sent.
     ///
     /// - Parameters:
     ///   - fields: must exist until the stream is over. A head that is not sent by then is dropped,
     ///     and its fields are not read.
-    ///   - content: must exist until the stream is over; `nil` if there is none.
+    ///   - content: must exist until the stream is over; `nil` if there is no content.
     func respond(_ id: Int32, _ fields: HTTP2Fields, hot content: HotResponse?) {
         guard let content else { return respond(id, fields, nil as UnsafeMutablePointer<nghttp2_data_provider>?) }
         setHotPlace(0, of: id)
@@ -115,7 +116,7 @@ final class HTTP2Session {
         }
     }
 
-    /// Ends a stream with trailers, once its content is sent. RFC 9113 §8.1
+    /// Ends a stream with trailers after its content. RFC 9113 §8.1
     ///
     /// - Parameter fields: must exist until the stream is over.
     /// - Returns: whether they will be sent.
@@ -123,11 +124,11 @@ final class HTTP2Session {
         nghttp2_submit_trailer(session, id, fields.pointer, fields.count) == 0
     }
 
-    /// Bytes of content that the client takes of a stream, whatever it takes of the others.
+    /// The content bytes that the client accepts on a stream, regardless of other streams.
     func window(of id: Int32) -> Int { Int(nghttp2_session_get_stream_remote_window_size(session, id)) }
 
     /// How much content of a response from memory was sent; `nil` for any other stream. nghttp2
-    /// keeps it in place of a pointer, which is never 0.
+    /// stores it instead of a pointer, so it is never 0.
     fileprivate func hotPlace(of id: Int32) -> Int? {
         nghttp2_session_get_stream_user_data(session, id).map { Int(bitPattern: $0) - 1 }
     }
@@ -141,21 +142,21 @@ final class HTTP2Session {
         nghttp2_submit_headers(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, nil, fields.pointer, fields.count, nil)
     }
 
-    /// More content is there, or its end.
+    /// More content is available, or its end.
     func resume(_ id: Int32) { nghttp2_session_resume_data(session, id) }
 
     func reset(_ id: Int32, _ code: nghttp2_error_code) {
         nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code.rawValue)
     }
 
-    /// The client may send so much more content, on the stream and on the connection.
+    /// Lets the client send this much more content, on the stream and on the connection.
     func consume(_ id: Int32, _ count: Int) { nghttp2_session_consume(session, id, count) }
 
-    /// The same for the connection alone, if the stream is over.
+    /// Same, for the connection only, if the stream is over.
     func consume(_ count: Int) { nghttp2_session_consume_connection(session, count) }
 
-    /// Gives a stream turns with others. Else one that always has more to send would be the only
-    /// one that is served. RFC 9218 §4.2, §11
+    /// Makes a stream take turns with others. Otherwise a stream that always has more to send would
+    /// be the only one served. RFC 9218 §4.2, §11
     func takeTurns(_ id: Int32) {
         var priority = nghttp2_extpri(urgency: UInt32(NGHTTP2_EXTPRI_DEFAULT_URGENCY), inc: 1)
         nghttp2_session_change_extpri_stream_priority(session, id, &priority, 0)
@@ -163,14 +164,14 @@ final class HTTP2Session {
 
     // MARK: The end
 
-    /// Says that the connection will take no more requests, and takes those under way to the client
-    /// all the same. RFC 9113 §6.8
+    /// Announces that the connection will accept no more requests, but still serves requests that
+    /// are already on their way. RFC 9113 §6.8
     func announceEnd() {
         nghttp2_submit_shutdown_notice(session)
         nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
-    /// Takes no more requests, and finishes those that have come.
+    /// Accepts no more requests, and finishes those received.
     func takeNoMore() {
         nghttp2_submit_goaway(
             session,
@@ -182,21 +183,21 @@ final class HTTP2Session {
         )
     }
 
-    /// Ends the connection, with all of its requests.
+    /// Ends the connection and all its requests.
     func terminate(_ code: nghttp2_error_code) { nghttp2_session_terminate_session(session, code.rawValue) }
 }
 
 // MARK: Callbacks
 
 extension HTTP2Session {
-    /// Safe: it is made once, and then only read.
+    /// Safe: it is created once, and then only read.
     private struct Shared: @unchecked Sendable { let pointer: OpaquePointer? }
 
     private static let options = Shared(
         pointer: {
             var options: OpaquePointer?
             guard nghttp2_option_new(&options) == 0 else { return nil }
-            // Windows open when content was read, and not when it came.
+            // Windows open when content is read instead of when it arrives.
             nghttp2_option_set_no_auto_window_update(options, 1)
             nghttp2_option_set_no_closed_streams(options, 1)
             // No field of a response is indexed.
@@ -215,7 +216,7 @@ extension HTTP2Session {
         }()
     )
 
-    /// Safe: nghttp2 calls back only while a function of this object is running.
+    /// Safe: nghttp2 calls back only while one of this object's methods is running.
     fileprivate static func of(_ data: UnsafeMutableRawPointer?) -> HTTP2Session? {
         data.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -4,16 +4,17 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// One request and its response on a connection of HTTP/2: brings the exchange the request's
-/// content, and writes its response. RFC 9113 §8.1
+/// One request and its response on an HTTP/2 connection. It delivers the request's content to the
+/// exchange, and writes the response. RFC 9113 §8.1
 ///
-/// It is used on the connection's event loop.
+/// Used on the connection's event loop.
 final class HTTP2Stream: RequestContent, ClientResponseWriter {
-    /// Bytes of a response that wait for the client before the exchange waits too, until the client
-    /// takes all of them. 32 KiB: with one piece more, it is 64 KiB for pieces of a stored body.
+    /// The bytes of a response that may wait for the client. Beyond it, the exchange waits until
+    /// the client has accepted all of them. 32 KiB: with one more piece, pieces of a stored body
+    /// make it 64 KiB.
     private static let queueLimit = 32 << 10
-    /// The least bytes of a DATA frame that does not end the content, and how many smaller ones
-    /// there may be: a client can open its window byte by byte.
+    /// The minimum size of a DATA frame that does not end the content, and how many smaller ones
+    /// are allowed, because a client can open its window byte by byte.
     static let leastFrame = 1 << 10
     private static let smallFrames = 16
     private static let resetDelay = TimeAmount.milliseconds(100)
@@ -22,10 +23,10 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// `nil` when the stream is over.
     private var connection: HTTP2Connection?
     private let method: HTTPRequest.Method?
-    /// Held for as long as the exchange or its work exists.
+    /// Held while the exchange or its work exists.
     private let permit: HTTP2Permits.Permit?
     var exchange: ClientExchange?
-    /// The request's key, if the response may come from the hot table.
+    /// The request's key, if the hot table may serve it.
     var hotKey: HotKey?
 
     // The request's content.
@@ -35,31 +36,31 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     private var owesContinue: Bool
     private var isDiscarding = false
     private var wanted: EventLoopPromise<ContentDecoder.Event>?
-    /// The trailers of the request, which the end of its content brings along.
+    /// The request's trailers, delivered with the end of its content.
     private var receivedTrailers: HTTPFields?
     private var wantedAt = NIODeadline.now()
     private var pace: UploadPace
 
     // The response.
     private var content: ResponseContent?
-    /// The fields of all its heads: nghttp2 refers to them.
+    /// The fields of all its heads, which nghttp2 refers to.
     private var fields: [HTTP2Fields] = []
     private var queue = CircularBuffer<ByteBuffer>()
     private(set) var queuedCount = 0
     private var isQueueOver = false
-    /// The client's side of a tunnel that has begun.
+    /// The client's side of a tunnel that has started.
     private var tunnelEnd: HTTP2TunnelEnd?
     /// The trailers that follow the content.
     private(set) var trailers: HTTP2Fields?
-    /// Whether the connection asks for content again only when it is told to.
+    /// Whether the connection asks for content again only after ``resume()``.
     private var isDeferred = false
     private var smallFramesLeft = HTTP2Stream.smallFrames
     private var room: EventLoopPromise<Void>?
-    /// When the client last took content, or content was first there for it.
+    /// When the client last accepted content, or when content first became available.
     private var movedAt = NIODeadline.now()
 
     /// - Parameters:
-    ///   - head: `nil` for a request that is not valid.
+    ///   - head: `nil` for an invalid request.
     init(
         _ id: Int32,
         on connection: HTTP2Connection,
@@ -118,8 +119,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     /// The response is sent, and the rest of the request's content is not needed. RFC 9113 §8.1
     ///
-    /// Some clients lose a response that a reset follows at once, others wait for the reset before
-    /// they take the response. So it comes a moment later.
+    /// Some clients lose a response that is immediately followed by a reset. Others wait for the
+    /// reset before they accept the response. So the reset is sent a moment later.
     func discardRest() {
         guard !isContentOver, let connection else { return }
         discardContent()
@@ -128,7 +129,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         }
     }
 
-    /// Takes content that came.
+    /// Receives content.
     func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
         owesContinue = false
         guard let connection else { return }
@@ -151,7 +152,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         wanted.take()?.succeed(.end(trailers: trailers))
     }
 
-    /// The content is over, but what follows it is not valid.
+    /// The content has ended, but is followed by something invalid.
     func endContent(refusing error: MessageRefusal) {
         isContentOver = true
         tunnelEnd?.closeInput()
@@ -182,7 +183,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         }
     }
 
-    /// Keeps a stored response for equal requests, if they get the same.
+    /// Keeps a stored response for identical requests, if they get the same.
     private func keep(_ head: GatewayResponseHead, _ hit: ImmediateHit, _ route: RouteLabel) {
         guard let key = hotKey.take(), let connection, connection.service.suitsEveryClient(hit, head),
             connection.hot.markSeen(hash: key.hash)
@@ -230,7 +231,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             abort()
             return connection.eventLoop.makeFailedFuture(CancellationError())
         }
-        // With its last byte, and not with a frame of its own: for that the window may be closed.
+        // Sent with the last byte instead of in a separate frame, for which the window may be
+        // closed.
         if content?.rest == 0 { isQueueOver = true }
         if queuedCount == 0 { movedAt = .now() }
         queue.append(piece)
@@ -285,10 +287,10 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     func drain() { tunnelEnd?.drain() }
 
-    /// The client may send so much more in a tunnel.
+    /// Lets the client send this much more in a tunnel.
     func consume(_ count: Int) { connection?.consume(count, of: self) }
 
-    /// Ends a tunnel whose other side is gone. RFC 8441 §5
+    /// Ends a tunnel whose other side has disconnected. RFC 8441 §5
     func cancel() { connection?.reset(self, NGHTTP2_CANCEL) }
 
     private func resume() {
@@ -302,7 +304,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     /// The size of the next DATA frame, and whether it is the last one.
     ///
-    /// - Returns: `nil` if there is none for now.
+    /// - Returns: `nil` if there is none yet.
     func nextFrame(atMost limit: Int) -> (count: Int, isLast: Bool)? {
         let count = min(limit, queuedCount)
         if count == 0, isQueueOver, queuedCount == 0 { return (0, true) }
@@ -315,7 +317,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     private func mayEnd(with count: Int) -> Bool { count >= min(Self.leastFrame, queuedCount) || smallFramesLeft > 0 }
 
-    /// Takes the content of a DATA frame out of the queue.
+    /// Takes a DATA frame's content from the queue.
     func takeContent(_ count: Int, _ put: (ByteBuffer) -> Void) {
         if count < min(Self.leastFrame, queuedCount) { smallFramesLeft -= 1 }
         var rest = count
@@ -332,7 +334,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     // MARK: Time, and the end
 
-    /// Ends what waits for the client for too long.
+    /// Ends whatever has waited for the client for too long.
     ///
     /// - Returns: whether the client has read nothing for too long.
     func isStalled(at now: NIODeadline, _ limits: HTTP2Connection.Limits) -> Bool {
@@ -346,7 +348,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     /// The stream is over.
     func close() {
-        // Content that was not read must not keep the window of the connection closed.
+        // Unread content must not keep the connection's window closed.
         connection?.consume(received.readableBytes)
         let isDraining = connection?.isDraining == true && connection?.isOver == true
         connection = nil

@@ -6,39 +6,40 @@ import ServiceLifecycle
     import Glibc
 #endif
 
-/// Decides when memory that was freed goes back to the system. docs/decisions/0050
+/// Decides when to return freed memory to the system. docs/decisions/0050
 ///
-/// The allocator keeps freed memory for later. After thousands of clients that read nothing have
-/// left, that is memory that other programs lack.
+/// The allocator keeps freed memory for later use. After thousands of stalled clients have
+/// disconnected, other programs would lack that memory.
 package struct FreedMemory: Sendable {
-    /// The least memory that is worth the work: giving it back stops allocations for a moment.
+    /// The least memory that is worth returning, because returning it stops allocations for a
+    /// moment.
     static let worthwhile = 32 << 20
-    /// About the memory of a connection, besides the content for it.
+    /// The approximate memory of a connection, not counting its content.
     static let connection = 32 << 10
 
     private var peak = 0
 
     package init() {}
 
-    /// Whether much less is used now than before, so that memory can be given back.
+    /// Whether much less memory is in use than before, so some can be returned.
     ///
     /// - Parameters:
-    ///   - content: bytes of content in memory for responses under way.
-    ///   - contentPeak: the most of them since the last call.
-    ///   - connections: open connections of clients.
+    ///   - content: bytes of content in memory for responses in progress.
+    ///   - contentPeak: the peak since the last call.
+    ///   - connections: open client connections.
     package mutating func isDue(content: Int, contentPeak: Int, connections: Int) -> Bool {
         let rest = connections * Self.connection
         let used = content + rest
         peak = max(peak, contentPeak + rest, used)
-        // While most of it is in use there is little to give back.
+        // While most of it is in use, there is little to return.
         guard used <= peak / 2, peak - used >= Self.worthwhile else { return false }
         peak = used
         return true
     }
 }
 
-/// Gives freed memory back to the system when the gateway has become quiet. For a program of its
-/// own: a library leaves the memory of its process alone.
+/// Returns freed memory to the system when the gateway has become quiet. For programs only: a
+/// library must not manage the memory of its process.
 package struct MemoryReturn: Sendable {
     private static let interval = Duration.seconds(5)
 
@@ -61,13 +62,13 @@ package struct MemoryReturn: Sendable {
                     contentPeak: places.takePeak() * ContentPermits.permitLength,
                     connections: server.connectionCount
                 )
-                // Not on an event loop: it looks through all free memory.
+                // Not on an event loop, because it scans all free memory.
                 if isDue { _ = try? await NIOThreadPool.singleton.runIfActive { Self.trim() } }
             }
         }
     }
 
-    /// - Returns: whether the allocator could be asked.
+    /// - Returns: whether the allocator supports the call.
     @discardableResult
     static func trim() -> Bool {
         #if canImport(Glibc)

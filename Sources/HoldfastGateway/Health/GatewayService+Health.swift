@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Serves requests for ``GatewayConfiguration/healthPath``. None of them is routed, forwarded or
-/// counted as an exchange.
+/// Serves requests for ``GatewayConfiguration/healthPath``. They are not routed, forwarded or
+/// counted as exchanges.
 extension GatewayService {
-    /// Whether a request is for the gateway's health, whatever its host, query and method are.
+    /// Whether a request is for the gateway's health, whatever its host, query and method.
     func isHealthCheck(_ request: GatewayRequest, _ inForce: ConfigurationInForce) -> Bool {
         guard let path = inForce.configuration.healthPath?.utf8 else { return false }
         let target = request.target.utf8
@@ -14,7 +14,7 @@ extension GatewayService {
         return target.count == path.count || target.dropFirst(path.count).first == UInt8(ascii: "?")
     }
 
-    /// The response to a health check: the status in one word, and nothing about the origins or the
+    /// The response to a health check: the status in one word, without details about origins or the
     /// store.
     func healthResponse(_ request: GatewayRequest, _ context: ResponseContext) async -> GatewayResponse {
         guard request.method == .get || request.method == .head else {
@@ -26,7 +26,7 @@ extension GatewayService {
         let content = ByteBuffer(string: #"{"status":"\#(status.rawValue)"}"# + "\n")
         var head = HTTPResponse(status: HTTPResponse.Status(code: status.httpStatus))
         head.headerFields[.contentType] = "application/json"
-        // The response to HEAD states the length that the response to GET would have.
+        // A response to HEAD states the length that a GET would have.
         head.headerFields[.contentLength] = String(content.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
         let facts = ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway")))

@@ -1,14 +1,14 @@
 import HTTPCache
 import Synchronization
 
-/// Asks for the gateway's health once for all clients that ask at a time, so that no number of them
-/// makes it costly.
+/// Checks the gateway's health once for all clients that ask at the same time, so that many clients
+/// cost no more than one.
 final class HealthReporter: Sendable {
     private let check: @Sendable () async -> HealthStatus
     private struct State {
-        /// The check under way.
+        /// The check in progress.
         var task: Task<HealthStatus, Never>?
-        /// The clients that wait for it.
+        /// The number of clients waiting for it.
         var waiting = 0
     }
 
@@ -16,12 +16,13 @@ final class HealthReporter: Sendable {
 
     init(_ check: @escaping @Sendable () async -> HealthStatus) { self.check = check }
 
-    /// The health, by a check that has not ended yet.
+    /// The health, from a check that has not finished when this is called.
     func status() async -> HealthStatus {
         let task = state.withLock { state in
             state.waiting += 1
             if let task = state.task { return task }
-            // It belongs to no client: the first one may leave while others wait.
+            // The check belongs to no client, because the first one may disconnect while others
+            // wait.
             let task = Task { [self] in
                 let status = await check()
                 self.state.withLock { $0 = State() }
@@ -33,6 +34,6 @@ final class HealthReporter: Sendable {
         return await task.value
     }
 
-    /// The clients that wait for the check under way. Tests use it.
+    /// The number of clients waiting for the check in progress. For tests.
     var waiterCount: Int { state.withLock { $0.waiting } }
 }

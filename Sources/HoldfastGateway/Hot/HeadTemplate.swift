@@ -1,13 +1,13 @@
 import NIOCore
 
-/// A response's head in which only the seconds of `Age` and `ttl` are filled in.
+/// A response's head in which only the seconds of `Age` and `ttl` change.
 struct HeadTemplate {
     private let start: ByteBuffer
     private let middle: ByteBuffer
     private let end: ByteBuffer
     private let isAgeFirst: Bool
 
-    /// - Returns: `nil` if one of the numbers is not in the head.
+    /// - Returns: `nil` if the head lacks one of the numbers.
     init?(_ head: ByteBuffer, _ places: TimeOffsets) {
         guard let age = places.age, let timeToLive = places.timeToLive else { return nil }
         isAgeFirst = age.lowerBound < timeToLive.lowerBound
@@ -27,7 +27,7 @@ struct HeadTemplate {
 
     /// The head with the given seconds.
     ///
-    /// - Parameter room: the bytes to reserve for what is written after the head.
+    /// - Parameter room: the bytes to reserve for content after the head.
     func bytes(age: Int64, timeToLive: Int64, room: Int) -> ByteBuffer {
         var bytes = ByteBuffer()
         bytes.reserveCapacity(count + 24 + room)

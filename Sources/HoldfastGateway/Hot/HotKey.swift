@@ -1,14 +1,14 @@
 import NIOCore
 
-/// The key of a request in the hot table: requests with equal keys get the same response.
+/// A request's key in the hot table. Requests with equal keys get the same response.
 struct HotKey {
-    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/lookupKey``. Requests of
-    /// clients with equal traits and equal heads are decoded, keyed and matched alike.
+    /// All bytes of the request's head; for HTTP/2, ``HTTP2FieldSection/lookupKey``. Requests with
+    /// equal heads from clients with equal traits are decoded, keyed and matched the same way.
     let head: ByteBuffer
-    /// The hash of the head, and the client's traits. Of equal heads, those of clients with
-    /// different traits never have the same hash.
+    /// The hash of the head and the client's traits. Equal heads from clients with different traits
+    /// never have the same hash.
     let hash: Int
-    /// ``CacheEngine/settingsVersion`` at which the client had those traits.
+    /// The ``CacheEngine/settingsVersion`` at which the client had these traits.
     let settings: UInt64
 }
 
@@ -18,17 +18,17 @@ extension HotKey {
     }
 }
 
-/// The facts about a client, beside the bytes that it sends, on which a response may depend: a
-/// stranger may send the bytes of a trusted proxy.
+/// Facts about a client that a response may depend on, in addition to the bytes it sends. A
+/// stranger may send the same bytes as a trusted proxy.
 ///
-/// A response that depends on its address is not in the hot table:
+/// A response that depends on the client's address is not in the hot table:
 /// ``GatewayService/suitsEveryClient(_:_:)``.
 struct ClientTraits: OptionSet {
     let rawValue: Int
 
-    /// Its statements about its own clients count.
+    /// Its statements about its own clients are believed.
     static let trusted = ClientTraits(rawValue: 1)
-    /// It is connected by TLS, which origins are told.
+    /// It is connected over TLS, which origins are told.
     static let secure = ClientTraits(rawValue: 2)
 
     init(rawValue: Int) { self.rawValue = rawValue }

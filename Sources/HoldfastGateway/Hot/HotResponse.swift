@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response from memory as it is written, kept for the next request with the same key.
+/// A response from memory in the form it is written, kept for the next request with the same key.
 ///
-/// It decides nothing: the cache decides whether the response is still valid, and how old it is.
-/// Only the numbers that depend on its age are written anew.
+/// It decides nothing. The cache decides whether the response is still valid and how old it is.
+/// Only the numbers that depend on the age are rewritten.
 final class HotResponse {
-    /// How the client's protocol writes the head.
+    /// How the head is written in the client's protocol.
     enum Form {
         case http1(HeadTemplate)
         case http2(HTTP2FieldList)
@@ -19,18 +19,16 @@ final class HotResponse {
     let hash: Int
     /// The label of the request's route.
     let route: RouteLabel
-    /// The number of the durations of such requests, without TLS and with TLS; `nil` until it is
-    /// needed.
+    /// The indexes of these requests' duration metrics, without and with TLS; `nil` until needed.
     private var durations: (plain: Int?, secure: Int?) = (nil, nil)
     private let method: HTTPRequest.Method?
     let status: Int
-    /// The line of the access log for such requests; `nil` if none was written for these
-    /// ``seconds``.
+    /// The access log line of these requests; `nil` if none was written for these ``seconds``.
     var logLine: AccessLogTemplate?
-    /// The key of the stored response, and its name in the log, once it was asked for.
+    /// The key of the stored response, and its name in the log once it was needed.
     private let storedKey: CacheKey?
     private var knownShortID: String?
-    /// The seconds in the head that was written last.
+    /// The seconds in the last written head.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ImmediateHit.Conditions
     private let forecastSubject: OfflineForecast.Subject?
@@ -38,17 +36,17 @@ final class HotResponse {
     private let form: Form
     let content: ByteBuffer
     private let isContentInline: Bool
-    /// The head (with a short content) as it is written for the ages in ``ages``, in milliseconds.
+    /// The head, with short content, as written for the ages in ``ages``, in milliseconds.
     private var bytes: ByteBuffer
     private var fields: HTTP2Fields?
     private var ages: Range<Int64>
 
-    /// The longest content that is written with the head, in one piece. 16 KiB: it is copied at
-    /// most twice a second.
+    /// The longest content that is written together with the head. 16 KiB: it is copied at most
+    /// twice a second.
     static let inlineLimit = 16 << 10
 
     /// - Parameters:
-    ///   - form: `nil` if the response cannot be written for another time.
+    ///   - form: `nil` if the response cannot be rewritten for another time.
     init?(
         _ key: HotKey,
         _ form: Form?,
@@ -57,9 +55,9 @@ final class HotResponse {
         route: RouteLabel = RouteLabels.none,
         method: HTTPRequest.Method? = .get
     ) {
-        // If the settings changed meanwhile, the client may have had other traits.
+        // If the settings changed in the meantime, the client may have had other traits.
         guard let conditions = hit.conditions, conditions.settings == key.settings, let form else { return nil }
-        // A copy: the request is a slice of the connection's buffer, which is much larger.
+        // A copy, because the request is a slice of the connection's much larger buffer.
         request = ByteBuffer(bytes: key.head.readableBytesView)
         hash = key.hash
         self.status = status
@@ -80,13 +78,13 @@ final class HotResponse {
         ages = 0..<0
     }
 
-    /// Whether such requests get an offline forecast.
+    /// Whether these requests get an offline forecast.
     var isForecast: Bool { forecastSubject != nil }
 
-    /// The result of such requests in an outage, as of a moment ago; `nil` if their method gets no
-    /// forecast. Call it for a sample of them: it counts for their rules too.
+    /// The forecast for these requests in an outage, as of a moment ago; `nil` if their method gets
+    /// none. Call it for a sample of the requests. It also counts for their rules.
     ///
-    /// - Parameter weight: for how many of them the sample stands.
+    /// - Parameter weight: how many requests the sample represents.
     func forecast(at now: Timestamp, weight: UInt64) -> OfflineForecast? {
         forecastSubject?.countUses(Int64(weight))
         if let lastForecast, now >= lastForecast.at, now.milliseconds(since: lastForecast.at) < Self.forecastLife {
@@ -100,7 +98,7 @@ final class HotResponse {
     /// In milliseconds.
     private static let forecastLife: Int64 = 30_000
 
-    /// The number of the durations of such requests.
+    /// The index of these requests' duration metrics.
     func durations(isSecure: Bool, in telemetry: LoopTelemetry) -> Int {
         if let number = isSecure ? durations.secure : durations.plain { return number }
         let number = telemetry.number(of: route, method, status, receivedProtocol, isSecure: isSecure)
@@ -108,8 +106,8 @@ final class HotResponse {
         return number
     }
 
-    /// The approximate bytes that it takes in memory, including the memory of the store that it
-    /// keeps alive, and ``logLine``.
+    /// The approximate size in memory, in bytes, including the store's memory that it keeps alive,
+    /// and ``logLine``.
     var cost: Int {
         1536 + request.readableBytes * 5 + headLength * 2 + content.readableBytes * (isContentInline ? 2 : 1)
     }
@@ -128,7 +126,7 @@ final class HotResponse {
         }
     }
 
-    /// The head and the content, or the head alone: then ``rest`` is the content.
+    /// The head and the content, or only the head; then ``rest`` is the content.
     ///
     /// - Returns: `nil` if the response is no longer valid.
     func bytes(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
@@ -148,7 +146,7 @@ final class HotResponse {
         return true
     }
 
-    /// The entry of the access log, without client, time and duration.
+    /// The access log entry, without client, time and duration.
     func logEntry(route name: String?) -> AccessLogEntry? {
         guard let head = decodedRequest else { return nil }
         let size = head.request.method == .head ? 0 : contentLength
@@ -159,7 +157,7 @@ final class HotResponse {
         return entry
     }
 
-    /// The request, which was decoded before, whatever the limits are now.
+    /// The decoded request. It was valid before, so current limits do not apply.
     private var decodedRequest: RequestHead? {
         var limits = MessageLimits()
         (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
@@ -173,16 +171,16 @@ final class HotResponse {
         }
     }
 
-    /// The name of the stored response in the log; `nil` if it has none.
+    /// The stored response's name in the log; `nil` if it has none.
     func shortID(_ identify: (CacheKey) -> String?) -> String? {
         if knownShortID == nil { knownShortID = storedKey.flatMap(identify) }
         return knownShortID
     }
 
-    /// Bytes of content.
+    /// The number of bytes of content.
     var contentLength: Int { content.readableBytes }
 
-    /// The bytes that are written after ``bytes(at:_:)``; `nil` if there are none.
+    /// The bytes to write after ``bytes(at:_:)``; `nil` if there are none.
     var rest: ByteBuffer? { isContentInline ? nil : content }
 
     private func write(_ age: Int64) {

@@ -1,25 +1,25 @@
 import NIOCore
 
-/// The responses that one event loop serves at once, by the bytes of the request's head and the
-/// traits of its client. Only that loop uses it, so it needs no lock.
+/// The responses that one event loop serves immediately, found by the bytes of the request's head
+/// and the client's traits. Only that loop uses it, so it needs no lock.
 ///
-/// Its number of responses and its bytes are limited. A response is added when its request is seen
-/// for the second time. It is evicted when its place is needed, if it was not used since the last
-/// time that its place was needed.
+/// The number of responses and their bytes are limited. A response is added when its request is
+/// seen for the second time. It is evicted when its slot is needed, unless it was used since the
+/// slot was last needed.
 final class HotTable {
-    /// The number of slots for requests with the same place.
+    /// The number of slots per set.
     private static let ways = 4
 
     private struct Slot {
-        /// The hash of the request. If it differs, the response is not touched.
+        /// The hash of the request. If it differs, the response is not accessed.
         let hash: Int
         let response: HotResponse
         var wasUsed: Bool
     }
 
     private var slots: [Slot?]
-    /// Hashes of requests that were seen, each at a place that a part of it determines. A newer
-    /// hash replaces the one at its place.
+    /// Hashes of requests that were seen. Part of the hash determines the index, and a newer hash
+    /// replaces an older one.
     private var seen: [Int]
     private let mask: Int
     private let limit: Int
@@ -28,7 +28,7 @@ final class HotTable {
     var responseCount = 0
     private var hand = 0
 
-    /// The most bytes of all responses of a loop. 16 MiB
+    /// The most bytes of all responses on a loop. 16 MiB
     static let standardLimit = 16 << 20
 
     /// - Parameters:
@@ -44,8 +44,8 @@ final class HotTable {
     /// The number of responses.
     var count: Int { slots.count { $0 != nil } }
 
-    /// The hash of a head. It is seeded for each process, so that clients cannot choose requests
-    /// that collide.
+    /// The hash of a head. It is seeded per process, so that clients cannot choose requests that
+    /// collide.
     static func hash(_ head: ByteBuffer) -> Int {
         head.withUnsafeReadableBytes { bytes in
             var hasher = Hasher()
@@ -67,7 +67,7 @@ final class HotTable {
         return nil
     }
 
-    /// Records that a request was seen, and returns whether it had been seen before, as far as is
+    /// Records that a request was seen. Returns whether it was seen before, as far as is
     /// remembered.
     func markSeen(hash: Int) -> Bool {
         let place = Int(truncatingIfNeeded: UInt(bitPattern: hash) >> 20) & (seen.count - 1)

@@ -9,18 +9,18 @@ import NIOCore
     import Darwin
 #endif
 
-/// Makes a listener pause if the system has no resources left for another connection.
+/// Pauses a listener when the system has no resources for another connection.
 ///
-/// The connection that could not be accepted stays in the system's queue, so that the listener
-/// remains readable: its loop would try again at once, and do nothing else. Only `autoRead` ends
-/// that. A channel whose read failed still has that read pending, so a handler that holds back the
-/// next `read`, as NIO's `AcceptBackoffHandler` does, changes nothing.
+/// The connection that could not be accepted stays in the system's queue, so the listener remains
+/// readable. Its loop would retry immediately, and do nothing else. Only `autoRead` stops that. A
+/// channel whose read failed still has that read pending, so a handler that delays the next `read`,
+/// such as NIO's `AcceptBackoffHandler`, has no effect.
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
-    /// Long beside one try, and short for a client that waits.
+    /// Long compared with one attempt, and short for a waiting client.
     private static let pause = TimeAmount.milliseconds(100)
-    /// Between two warnings of one listener.
+    /// The time between two warnings of one listener.
     private static let silence = TimeAmount.minutes(1)
 
     private let logger: Logger
@@ -31,7 +31,7 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // With these codes the next try would fail, too. A connection that its client ended
+        // With these codes, the next attempt would also fail. A connection that its client closed
         // (`ECONNABORTED`) is gone.
         if let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) {
             pauseReading(context.channel)
@@ -41,7 +41,7 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     private func pauseReading(_ channel: any Channel) {
-        // It fails for a channel that is closed, which reads no more anyway.
+        // It fails for a closed channel, which no longer reads anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         channel.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
             try? channel.syncOptions?.setOption(.autoRead, value: true)

@@ -10,11 +10,11 @@ import NIOCore
     import Darwin
 #endif
 
-/// A place where a gateway listens.
+/// An address or socket where a gateway listens.
 public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// A host and a port.
     case address(ListenAddress, tls: Configuration.TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
-    /// A Unix socket, made for the time in which the gateway listens. Its clients are named `unix`.
+    /// A Unix socket that exists while the gateway listens. Its clients are named `unix`.
     case unix(
         path: String,
         mode: UInt16 = 0o660,
@@ -22,13 +22,13 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         http2: Bool = true,
         proxyProtocol: Bool = false
     )
-    /// A socket that another process made and keeps.
+    /// A socket that another process created and keeps.
     case inherited(InheritedSocket, tls: Configuration.TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
     /// The most listeners of a gateway: 16
     public static let limit = Configuration.listenerLimit
 
-    /// The listener as a configuration file would name it.
+    /// The listener as written in a configuration file.
     public var description: String {
         switch self {
         case .address(let address, let tls, let http2, let proxy):
@@ -39,7 +39,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The same without TLS, whose settings are long.
+    /// The listener without TLS, whose settings are long.
     var withoutTLS: GatewayListener {
         switch self {
         case .address(let address, _, let http2, let proxy): .address(address, http2: http2, proxyProtocol: proxy)
@@ -49,8 +49,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The settings of TLS, if its clients speak it. The files are read when the gateway begins to
-    /// listen.
+    /// The TLS settings, if clients use TLS. The files are read when the gateway starts to listen.
     public var tls: Configuration.TLS? {
         switch self {
         case .address(_, let tls, let http2, _), .unix(_, _, let tls, let http2, _),
@@ -61,7 +60,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether its clients may speak HTTP/2. With TLS, the protocols of ``tls`` decide too.
+    /// Whether clients may use HTTP/2. With TLS, the protocols of ``tls`` must also allow it.
     public var acceptsHTTP2: Bool {
         switch self {
         case .address(_, _, let http2, _), .unix(_, _, _, let http2, _), .inherited(_, _, let http2, _):
@@ -69,40 +68,40 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether each connection begins with a header of the PROXY protocol, which names the client.
-    /// Only clients in ``GatewayConfiguration/trustedClients`` may connect then.
+    /// Whether each connection starts with a PROXY protocol header, which names the client. If so,
+    /// only clients in ``GatewayConfiguration/trustedClients`` may connect.
     public var expectsProxyHeader: Bool {
         switch self {
         case .address(_, _, _, let proxy), .unix(_, _, _, _, let proxy), .inherited(_, _, _, let proxy): proxy
         }
     }
 
-    /// The path of a Unix socket with the words of messages.
+    /// The path of a Unix socket, with names for messages.
     static func place(_ path: String) -> SocketLocation {
         SocketLocation(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
     }
 }
 
-/// Why a gateway cannot listen at one of its places.
+/// A gateway cannot listen on one of its listeners.
 public struct ListenFailure: Error, Sendable, CustomStringConvertible {
     /// The place.
     public let listener: GatewayListener
-    /// The system's error; for a Unix socket a `SocketRefusal`, which names the next step.
+    /// The system's error; for a Unix socket, a `SocketRefusal`, which names the next step.
     public let cause: any Error
 
-    /// Whether a certificate of the listener, or its key, cannot be used.
+    /// Whether the listener's certificate or key cannot be used.
     public var isOfCertificate: Bool { cause is CertificateRefusal }
 
-    /// The place, and the cause in words.
+    /// The listener, and the cause in words.
     public var description: String {
-        // The library's own text describes its system call, which does not help the user.
+        // The library's own text describes its system call, which does not help users.
         let why = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(cause)"
         return "The gateway cannot listen on '\(listener.withoutTLS)': \(why)"
     }
 }
 
 extension Array<GatewayListener> {
-    /// The listeners of a configuration file, in its order.
+    /// The listeners of a configuration file, in order.
     init(_ configuration: HoldfastConfiguration.Configuration) throws {
         self = try configuration.resolvedListeners.map { listener in
             do {
@@ -121,18 +120,18 @@ extension Array<GatewayListener> {
 }
 
 extension GatewayListener {
-    /// Why sockets of a service manager cannot be served.
+    /// A service manager's sockets cannot be served.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         /// A sentence that names the socket and the next step.
         public let description: String
     }
 
-    /// The sockets of a service manager. Each gets the TLS of the listener with the same address,
-    /// and its protocols.
+    /// Creates listeners for a service manager's sockets. Each gets the TLS settings and the
+    /// protocols of the configured listener with the same address.
     ///
     /// - Parameter configured: the listeners that they replace.
-    /// - Throws: ``Refusal`` if listeners have TLS or the PROXY protocol, and a socket has the
-    ///   address of none: it would be served without it by mistake.
+    /// - Throws: ``Refusal`` if listeners have TLS or the PROXY protocol and a socket matches none
+    ///   of their addresses. It would be served without them by mistake.
     public static func inherited(
         _ sockets: [InheritedSocket],
         for configured: [GatewayListener]
@@ -159,7 +158,7 @@ extension GatewayListener {
         return result
     }
 
-    /// The address, if it is known before the gateway listens.
+    /// The address, if it is known before listening.
     private var place: ListenAddress {
         switch self {
         case .address(let address, _, _, _): address

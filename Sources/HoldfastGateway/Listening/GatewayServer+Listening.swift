@@ -49,8 +49,8 @@ extension GatewayServer {
 
     // MARK: A host and a port
 
-    /// Opens one socket on each loop, all on the same address. The system distributes connections
-    /// over them.
+    /// Opens one socket per loop, all on the same address. The system distributes connections among
+    /// them.
     private func listen(
         on address: ListenAddress,
         _ kind: ClientKind,
@@ -82,10 +82,10 @@ extension GatewayServer {
 
     /// Checks that no other process uses the address.
     ///
-    /// The socket is bound but does not listen. So clients that connect meanwhile are refused, and
-    /// may try again. A listener would accept their connections, and reset them as soon as it is
-    /// closed.
-    /// - Throws: the system's error if another process uses it.
+    /// The socket is bound but does not listen. So clients that connect in the meantime are
+    /// refused, and may retry. A listening socket would accept their connections and reset them
+    /// when it is closed.
+    /// - Throws: the system's error if another process uses the address.
     private func reserve(_ host: String, _ port: Int) throws {
         let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
         #if canImport(Glibc)
@@ -105,7 +105,7 @@ extension GatewayServer {
 
     // MARK: One socket for all loops
 
-    /// Makes a Unix socket. It gets its path when it is served.
+    /// Creates a Unix socket. It gets its path when it is served.
     private func listen(
         at path: String,
         mode: UInt16,
@@ -118,38 +118,38 @@ extension GatewayServer {
         open.claims.append(claim)
         let descriptor = UnixAddress.listen(at: claim.draft)
         guard descriptor >= 0 else { throw place.refusal(errno) }
-        // The channel has a copy.
+        // The channel has its own copy.
         defer { close(descriptor) }
         try await share(descriptor, kind, loops, &open)
         try claim.publish(mode: mode_t(mode))
         open.addresses.append(ListenAddress(host: path, port: 0))
     }
 
-    /// Accepts from one socket on one loop, by a copy of its descriptor, and hands the connections
-    /// out to all loops.
+    /// Accepts connections from one socket on one loop, through a copy of its descriptor, and
+    /// distributes them to all loops.
     ///
-    /// Several loops cannot accept from one socket: all of them would wake for each connection, and
-    /// the channels of the library do not expect to find none.
+    /// Several loops cannot accept from one socket: each connection would wake all of them, and
+    /// NIO's channels do not expect to find none.
     private func share(
         _ descriptor: CInt,
         _ kind: ClientKind,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
-        // Each such socket has another loop.
+        // Each such socket uses a different loop.
         let acceptor = loops[open.shared.count % loops.count]
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
-        // The channel closes the copy.
+        // The channel closes its copy.
         let channel = try await bootstrap(on: acceptor, handingOutTo: loops, kind)
             .withBoundSocket(copy).get()
         open.shared.append(channel)
-        // The channel has set the length of the queue to its library's 128. Clients wait there
-        // while one process ends and the next one starts, so it is as long as the system allows.
+        // The channel has set the queue length to NIO's default of 128. Clients wait there while
+        // one process ends and the next one starts, so it is set to the system's maximum.
         _ = Self.systemListen(descriptor, SOMAXCONN)
     }
 
-    /// The system's call, which has the name of a function above.
+    /// The system call, which has the same name as a function above.
     private static func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt {
         #if canImport(Glibc)
             Glibc.listen(descriptor, backlog)

@@ -6,20 +6,20 @@
     import Darwin
 #endif
 
-/// A listening socket that another process made: a service manager, or the process that serves
+/// A listening socket that another process created: a service manager, or the process that serves
 /// until this one is ready.
 ///
-/// It belongs to its owner. The gateway accepts by copies of the descriptor and closes these alone,
-/// so connections that wait in the socket's queue survive the gateway.
+/// The other process owns it. The gateway accepts through copies of the descriptor and closes only
+/// these, so connections that wait in the socket's queue survive the gateway.
 public struct InheritedSocket: Sendable, Hashable {
     /// Its descriptor, which must stay open while the gateway listens.
     public let descriptor: CInt
-    /// The address at which it listens.
+    /// The address it listens on.
     public let address: ListenAddress
 
-    /// Why a descriptor cannot be used.
+    /// A descriptor cannot be used.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence that names the descriptor and states what is expected.
+        /// A sentence that names the descriptor and the expected kind.
         public let description: String
     }
 
@@ -59,7 +59,7 @@ public struct InheritedSocket: Sendable, Hashable {
 }
 
 extension ListenAddress {
-    /// The address of an open socket; `nil` if it is of another kind.
+    /// The address of an open socket; `nil` for other kinds of sockets.
     fileprivate init?(ofSocket descriptor: CInt) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -80,7 +80,7 @@ extension ListenAddress {
     private static func internet(_ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> ListenAddress? {
         var host = [CChar](repeating: 0, count: 128)
         var port = [CChar](repeating: 0, count: 16)
-        // The counts have other types on other systems.
+        // Other systems use other types for the lengths.
         let code = getnameinfo(
             address,
             length,
@@ -98,7 +98,7 @@ extension ListenAddress {
         let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 0
         let bytes = UnsafeRawBufferPointer(start: address, count: Int(length)).dropFirst(start)
         guard let first = bytes.first else { return nil }
-        // A name of the system begins with NUL, and is not a path.
+        // An abstract name begins with NUL, and is not a path.
         let isAbstract = first == 0
         let name = isAbstract ? bytes.dropFirst() : bytes.prefix { $0 != 0 }
         return ListenAddress(path: (isAbstract ? "@" : "") + String(decoding: name, as: UTF8.self))

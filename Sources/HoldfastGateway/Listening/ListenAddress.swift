@@ -1,20 +1,20 @@
-/// The address on which a gateway listens: a host and a port, or a Unix socket.
+/// Where a gateway listens: a host and a port, or a Unix socket.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// A name or an IP address, without brackets; the path of a Unix socket.
     public let host: String
     /// The port; 0 for any free one, and for a Unix socket.
     public let port: Int
 
-    /// The path of a Unix socket; `nil` for a host and a port. One that begins with `@` is a name
-    /// of the system, and no file.
+    /// The path of a Unix socket; `nil` for a host and a port. A path that begins with `@` is an
+    /// abstract name, not a file.
     public var path: String? { Self.isPath(host) ? host : nil }
 
-    /// No name and no IP address begins like this.
+    /// No host name or IP address begins like this.
     private static func isPath(_ host: some StringProtocol) -> Bool { host.hasPrefix("/") || host.hasPrefix("@") }
 
-    /// Why a text is not an address.
+    /// A text is not an address.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// A sentence that names the text and states what is expected.
+        /// A sentence that names the text and the expected form.
         public let description: String
     }
 
@@ -36,13 +36,13 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = Int(port)
     }
 
-    /// An address from its parts. The host is not checked.
+    /// Creates an address from its parts. The host is not checked.
     public init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
 
-    /// A Unix socket.
+    /// Creates the address of a Unix socket.
     ///
     /// - Parameter path: its absolute path.
     init(path: String) {

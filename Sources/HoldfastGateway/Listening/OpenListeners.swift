@@ -1,7 +1,7 @@
 import LocalSockets
 import NIOCore
 
-/// The parts of one event loop that all its connections share, whichever listener accepted them.
+/// The parts of an event loop that all its connections share, whichever listener accepted them.
 struct ServingLoop: Sendable {
     let eventLoop: any EventLoop
     let executor: LoopExecutor
@@ -18,22 +18,22 @@ struct ServingLoop: Sendable {
     }
 }
 
-/// The open listeners of a gateway, and what must be closed and removed with them.
+/// A gateway's open listeners, and what must be closed and removed with them.
 struct OpenListeners: Sendable {
-    /// The addresses at which clients connect, in the order of the configuration.
+    /// The addresses where clients connect, in configuration order.
     var addresses: [ListenAddress] = []
-    /// One for each address and event loop. Its connections stay on its loop.
+    /// One per address and event loop. Their connections stay on their loop.
     var channels: [any Channel] = []
-    /// Those that hand their connections out to all loops.
+    /// Listeners that distribute their connections to all loops.
     var shared: [any Channel] = []
     /// ``LoopBell``, one for each event loop.
     var bells: [any Channel] = []
     /// The paths of Unix sockets.
     var claims: [SocketClaim] = []
 
-    /// Accepts no more connections. All that were accepted have been admitted when it returns.
+    /// Stops accepting connections. All accepted connections have been admitted when it returns.
     ///
-    /// No socket is shut down: an inherited one keeps its queue for the next process.
+    /// No socket is shut down, because an inherited socket keeps its queue for the next process.
     func close() async {
         for claim in claims { claim.release() }
         await finishHandingOut()
@@ -41,13 +41,13 @@ struct OpenListeners: Sendable {
         for bell in bells { bell.close(promise: nil) }
     }
 
-    /// Waits until every accepted connection has reached its loop. A listener that closes before
-    /// closes them, too.
+    /// Waits until every accepted connection has reached its loop. A listener that closes earlier
+    /// would close them too.
     private func finishHandingOut() async {
         guard !shared.isEmpty else { return }
         for channel in shared { try? await channel.setOption(.autoRead, value: false).get() }
-        // The loops run what they were given before: they take the connections, and report it to
-        // the loops of the listeners.
+        // Each loop runs its earlier work first: it takes the connections, and reports that to the
+        // listeners' loops.
         for loop in bells.map(\.eventLoop) + shared.map(\.eventLoop) { try? await loop.submit {}.get() }
     }
 }

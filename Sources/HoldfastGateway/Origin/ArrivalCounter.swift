@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Counts what comes from an origin before TLS decrypts it. A record of which only a part has come
-/// is a response that has begun, and nothing above TLS knows of it.
+/// Counts bytes from an origin before TLS decrypts them. A partial TLS record means that a response
+/// has begun, but nothing above TLS can see it.
 final class ArrivalCounter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

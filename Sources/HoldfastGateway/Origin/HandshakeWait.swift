@@ -1,10 +1,11 @@
 import NIOCore
 import NIOTLS
 
-/// Waits for the end of the handshake of TLS with an origin: before it, no request is sent, so one
+/// Waits for the end of an origin's TLS handshake. No request is sent before it, so even a request
 /// that is not repeatable may go to another server.
 ///
-/// Each channel has its own: of a name with several addresses, several connections are tried.
+/// Each channel has its own, because several connections are tried for a name with several
+/// addresses.
 final class HandshakeWait: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
@@ -27,7 +28,7 @@ final class HandshakeWait: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         context.fireChannelActive()
-        // NIOSSL keeps reading until the handshake is completed.
+        // NIOSSL keeps reading until the handshake is complete.
         context.read()
     }
 

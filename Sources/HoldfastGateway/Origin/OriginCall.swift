@@ -5,24 +5,24 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One request to an origin. It takes a kept connection or opens one, sends the request, and sends
-/// it once more if that is safe.
+/// One request to an origin. It takes an idle connection or opens one, sends the request, and
+/// retries it once if that is safe.
 ///
-/// Everything happens on one event loop; only ``cancel()`` may be called from anywhere.
+/// Everything runs on one event loop; only ``cancel()`` may be called from anywhere.
 final class OriginCall: TransportCall {
     typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
 
     private struct State {
-        /// `nil` once the response's head has been handed over.
+        /// `nil` once the response's head has been delivered.
         var completion: Completion?
         var isCancelled = false
-        /// The connection on which it is under way.
+        /// The connection that the request uses.
         var connection: OriginConnection?
-        /// Whether that connection was kept from an earlier exchange. It may turn out dead; then
-        /// the request is sent once more if that is safe.
+        /// Whether the connection is reused. It may turn out to be dead; then the request is
+        /// retried once if that is safe.
         var isOnKept = false
         var upload: Task<Void, Never>?
-        /// Whether a connection took the request.
+        /// Whether the request was written to a connection.
         var isSent = false
     }
 
@@ -42,7 +42,7 @@ final class OriginCall: TransportCall {
     func begin(_ completion: @escaping Completion) {
         let current = MultiThreadedEventLoopGroup.currentEventLoop
         if let upgrade = message.upgrade {
-            // A connection of its own, on the loop that will pass its bytes on.
+            // A separate connection, on the loop that will forward its bytes.
             return upgrade.eventLoop.execute { self.begin(on: upgrade.eventLoop, nil, completion) }
         }
         let kept = transport.pool.take(message.endpoint, near: current)
@@ -63,7 +63,7 @@ final class OriginCall: TransportCall {
     private func connect(on eventLoop: any EventLoop) {
         guard !isCancelled else { return fail(CancellationError()) }
         if let end = message.connectEnd, end <= .now() {
-            // The time is over before a connection was tried. That does not show whether the origin
+            // The time was up before a connection was tried. That does not show whether the origin
             // accepts connections.
             let message = "'\(message.endpoint)' sent no response in time."
             return fail(TransportError(code: .timeout, message: message))
@@ -92,8 +92,8 @@ final class OriginCall: TransportCall {
         }
         state.withLock { $0.isSent = true }
         guard let body = message.body else { return }
-        // The content has a task of its own, because an origin may respond before it has read all
-        // of it.
+        // The content has its own task, because an origin may respond before it has read
+        // everything.
         let (isChunked, number) = (message.isChunked, number)
         let upload = Task { await connection.upload(body, isChunked: isChunked, number) }
         state.withLock { $0.upload = upload }
@@ -106,8 +106,8 @@ final class OriginCall: TransportCall {
     /// Called before ``finish(_:)`` if the origin has switched to the other protocol.
     func takeOver(_ channel: any Channel) { message.upgrade?.complete(with: channel) }
 
-    /// Called when the head of the final response has come, or cannot come any more; once by each
-    /// connection that took the request.
+    /// Called when the head of the final response has arrived, or can no longer arrive. Each
+    /// connection that took the request calls it once.
     func finish(_ result: Result<OriginResponse, OriginFailure>) {
         switch result {
         case .success(let response):
@@ -142,7 +142,7 @@ final class OriginCall: TransportCall {
         }
     }
 
-    /// Handles a failure before the head, of a call that was not cancelled.
+    /// Handles a failure before the head, for a call that was not cancelled.
     private func retryOrFail(_ failure: OriginFailure) {
         let kept = state.withLock { state -> OriginConnection? in
             if failure.isUnsent { state.isSent = false }
@@ -163,13 +163,13 @@ final class OriginCall: TransportCall {
         completion(.failure(error))
     }
 
-    /// Whether no connection took the request, so that none of its content was read.
+    /// Whether no connection took the request, so none of its content was read.
     var isUnsent: Bool { state.withLock { !$0.isSent } }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Ends the exchange, unless the response's head has come: then the reader of the content ends
-    /// it.
+    /// Ends the exchange, unless the response's head has arrived. After that, the reader of the
+    /// content ends it.
     func cancel() {
         let connection = state.withLock { state -> OriginConnection? in
             guard state.completion != nil || state.connection == nil else { return nil }
@@ -180,10 +180,10 @@ final class OriginCall: TransportCall {
     }
 }
 
-/// The start of a response, or all of it.
+/// The start of a response, or the whole response.
 enum OriginResponse: Sendable {
-    /// - Parameter whole: the content, if all of it came with the head. Then another exchange may
-    ///   use the connection already.
+    /// - Parameter whole: the content, if all of it arrived with the head. Another exchange may
+    ///   already use the connection then.
     case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedMessage)
 

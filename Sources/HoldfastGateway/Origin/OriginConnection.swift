@@ -4,12 +4,12 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// A connection to an origin, as the tasks of exchanges use it. It passes their calls to the
+/// A connection to an origin, as exchanges' tasks use it. It forwards their calls to the
 /// connection's event loop.
 ///
 /// Each exchange has a number. A late call from an exchange that is over has no effect.
 ///
-/// It is a class with one instance for each connection, because it is passed on many times.
+/// A class with one instance per connection, because it is passed around a lot.
 final class OriginConnection: Sendable {
     private let handler: NIOLoopBound<OriginConnectionHandler>
     let channel: any Channel
@@ -30,8 +30,8 @@ final class OriginConnection: Sendable {
     /// Sends a head. Must be called on the event loop; see
     /// ``OriginConnectionHandler/begin(_:_:for:)``.
     ///
-    /// No content may be read before this returns: if nothing was sent, the request may be sent on
-    /// another connection, which needs all of the content.
+    /// No content may be read before this returns. If nothing was sent, the request may be retried
+    /// on another connection, which needs all the content.
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         try handler.value.begin(number, request, for: call)
     }
@@ -45,7 +45,7 @@ final class OriginConnection: Sendable {
             }
             eventLoop.execute { self.handler.value.endUpload(isChunked ? .lastChunk(body.trailers) : nil, number) }
         } catch {
-            // The origin must not treat the part that it has as the whole content.
+            // The origin must not mistake the partial content for all of it.
             eventLoop.execute { self.handler.value.uploadFailed(error, number) }
         }
     }
@@ -68,7 +68,7 @@ final class OriginConnection: Sendable {
         eventLoop.execute { self.handler.value.abandon(number) }
     }
 
-    /// Ends it, if it waits for its next request: see ``OriginConnectionHandler/retire()``.
+    /// Closes it if it is idle: see ``OriginConnectionHandler/retire()``.
     func retire() { eventLoop.execute { self.handler.value.retire() } }
 
     /// - Returns: a future that completes when it is closed.
@@ -76,7 +76,7 @@ final class OriginConnection: Sendable {
     func close() -> EventLoopFuture<Void> { channel.close() }
 }
 
-/// The content of one response. If it is released before its end, the exchange is abandoned.
+/// The content of one response. Releasing it before the end abandons the exchange.
 final class OriginBody: TrailedContent {
     private let connection: OriginConnection
     private let number: UInt64
@@ -93,8 +93,8 @@ final class OriginBody: TrailedContent {
 
     deinit {
         upload?.cancel()
-        // A response that was read to its end is over, and another exchange may use its connection
-        // already.
+        // A response that was read to its end is over, and another exchange may already use its
+        // connection.
         if !isEnded.load(ordering: .relaxed) { connection.abandon(number) }
     }
 

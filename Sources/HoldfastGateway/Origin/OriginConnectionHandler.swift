@@ -2,12 +2,12 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// One connection to an origin, with one exchange at a time: performs the actions of
-/// ``ResponseReception``. Everything here runs on the channel's event loop.
+/// One connection to an origin, with one exchange at a time. It performs the actions of
+/// ``ResponseReception``. Everything runs on the channel's event loop.
 ///
-/// It reads only as much as is needed: the head, and then the content as far as it is pulled. While
-/// it waits for its next request it reads, so that it notices if the origin closes the connection
-/// or sends bytes that belong to no request.
+/// It reads only as much as is needed: the head, and then content on demand. While it waits for its
+/// next request it keeps reading, to notice if the origin closes the connection or sends
+/// unsolicited bytes.
 final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -17,7 +17,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         var reception: ResponseReception
         /// The call that waits for the head; `nil` once it has the head or a failure.
         var call: OriginCall?
-        /// The promise of a reader that waits for content; `nil` if none does.
+        /// The promise of a reader that waits for content; `nil` if none waits.
         var piece: EventLoopPromise<OriginPiece>?
     }
 
@@ -26,10 +26,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     private let pool: OriginPool
     private let eventLoop: any EventLoop
     private var context: ChannelHandlerContext?
-    /// The connection as exchanges use it; `nil` outside of a pipeline.
+    /// The connection as exchanges use it; `nil` outside a pipeline.
     private(set) var connection: OriginConnection?
-    /// Changed in place: a copy of its decoder would make the decoder's buffers copy when they
-    /// grow.
+    /// Changed in place, because a copy of its decoder would make the decoder's buffers copy when
+    /// they grow.
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
     private let round: LoopRound
@@ -39,26 +39,26 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     /// connection closes.
     private var boundary: MessageBoundary?
     private var turn = ResponseTurn()
-    /// Counts the bytes before TLS; `nil` without TLS.
+    /// Counts bytes before TLS decryption; `nil` without TLS.
     private let arrivals: ArrivalCounter?
-    /// Its count at the end of the previous response; `nil` on a connection that has had none.
+    /// Its count at the end of the previous response; `nil` if there was none.
     private var arrivalsBefore: Int?
-    /// Whether the channel was asked for bytes and has brought none since.
+    /// Whether the channel was asked to read and has not delivered bytes since.
     private var isReadWanted = false
     private var timeLimits: OriginTimeLimits
     private var connectionError: (any Error)?
     private var isKept = false
-    /// A result that is handed over when everything else is done. The caller may start any action
-    /// then, even the next exchange on this connection.
+    /// A result to deliver after everything else is done. The caller may then start anything, even
+    /// the next exchange on this connection.
     private var delivery: (call: OriginCall, result: Result<OriginResponse, OriginFailure>)?
-    /// Whether the channel is closed, by either side.
+    /// Whether either side has closed the channel.
     private var isClosed = false
     /// Whether the pool counts it as open.
     private var isCounted = false
-    /// The bytes of another protocol that have come, once the origin has switched to it; `nil`
-    /// before.
+    /// Bytes of another protocol that arrived after the origin switched to it; `nil` before the
+    /// switch.
     private var switched: ByteBuffer?
-    /// Whether the origin sends no more, after it has switched.
+    /// Whether the origin has closed its sending side after the switch.
     private var isInputClosed = false
 
     init(
@@ -96,7 +96,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
         guard switched == nil else {
-            // The same read as the response's head has brought them. None is asked for.
+            // These came in the same read as the response's head. No new read is requested.
             switched?.writeImmutableBuffer(bytes)
             return
         }
@@ -108,7 +108,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         switch exchange?.reception.receive(bytes) {
         case .relay(let message):
             let call = exchange?.call.take()
-            // The connection is free before the caller handles the response.
+            // The connection becomes idle before the caller handles the response.
             finish()
             call?.finish(.success(.relayed(message)))
         case .decode(let change):
@@ -118,9 +118,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         }
     }
 
-    /// Notes whether the previous response ended where it stated.
+    /// Records whether the previous response ended where it stated.
     ///
-    /// - Returns: whether the bytes are for the exchange.
+    /// - Returns: whether the bytes belong to the exchange.
     private func take(_ arrival: ResponseTurn.Arrival) -> Bool {
         switch arrival {
         case .response:
@@ -131,7 +131,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
             return true
         case .stray(let stray):
             note(stray)
-            // The request would take them for its response.
+            // The request would mistake them for its response.
             giveBack()
             return false
         case .late: return false
@@ -143,8 +143,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         if stray == .bytes { pool.noteStray(from: endpoint) }
     }
 
-    /// Gives the exchange back to its caller, if no byte of its request was sent: another
-    /// connection may take it, unless a part of its content was read for this one.
+    /// Returns the exchange to its caller if no byte of its request was sent. Another connection
+    /// may take it, unless part of its content was already read for this one.
     private func giveBack() {
         guard turn.isUnsent else { return }
         turn.giveBack()
@@ -172,7 +172,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Only connections that may switch protocols can be closed on one side.
+        // Only connections that may switch protocols can be half-closed.
         guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
         if switched == nil { context.close(promise: nil) } else { isInputClosed = true }
     }
@@ -209,7 +209,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
 
     // MARK: Called by exchanges, through their connection
 
-    /// Sends a head, and waits for the head of the response.
+    /// Sends a head, and waits for the response's head.
     ///
     /// - Throws: ``OriginFailure`` if nothing was sent. Then ``OriginCall/finish(_:)`` is not
     ///   called.
@@ -236,8 +236,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         if context.channel.isWritable { apply(exchange?.reception.take()) }
     }
 
-    /// Whether a kept connection takes a request. The last check is in ``send(_:)``. Before it,
-    /// content may be read for the request, which can then not be given back.
+    /// Whether a reused connection accepts a request. The last check is in ``send(_:)``. Before
+    /// that, content may be read for the request, which can then no longer be returned.
     private func mayTake(_ request: OriginRequest) -> Bool {
         if pool.isSuspect(endpoint) {
             retire()
@@ -248,7 +248,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         return false
     }
 
-    /// Sends what was put, unless it begins a request, and bytes have come since the last response.
+    /// Sends the queued bytes, unless they begin a request and bytes have arrived since the last
+    /// response.
     private func send(_ context: ChannelHandlerContext) -> Bool {
         if turn.isUnsent {
             if let input = strayInput() {
@@ -263,24 +264,24 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         return true
     }
 
-    /// The input on a kept connection since its last response; `nil` if there is none.
+    /// The input on a reused connection since its last response; `nil` if there is none.
     private func strayInput() -> SocketPeek.Input? {
         guard let arrivalsBefore else { return nil }
-        // A part of a record of TLS is not in the socket any more.
+        // A partial TLS record is no longer in the socket.
         guard arrivals?.count ?? 0 == arrivalsBefore else { return .bytes }
         let input = peek.peek()
         return input == .nothing ? nil : input
     }
 
-    /// Ends a kept connection on which something has come: it takes no further request.
+    /// Ends a reused connection that has received input. It takes no more requests.
     private func leave(_ input: SocketPeek.Input) {
-        // Bytes are read before the connection closes: they may be a close alert of TLS, or a 408
-        // of the origin.
+        // Bytes are read before the connection closes, because they may be a TLS close alert or a
+        // 408 from the origin.
         if input == .bytes { waitForClose() } else { context?.close(promise: nil) }
     }
 
-    /// Ends a connection that takes no more requests, because its origin is suspect. If its last
-    /// response may be stored, bytes behind it are awaited for a moment.
+    /// Ends a connection that takes no more requests because its origin is suspect. If its last
+    /// response may be stored, it waits a moment for bytes after the response.
     func retire() {
         guard exchange == nil, !isClosed else { return }
         isKept = false
@@ -318,7 +319,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     }
 
     func uploadFailed(_ error: any Error, _ number: UInt64) {
-        // A connection that closed during the upload may have brought the response already.
+        // A connection that closed during the upload may already have delivered the response.
         guard !isClosed, exchange?.number == number else { return }
         let message = "The content of a request to '\(endpoint)' broke off; the request was not completed."
         fail(TransportError(code: .cancelled, message: message, cause: error))
@@ -342,7 +343,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         }
     }
 
-    /// The next bytes of the content, if they are decoded already; `nil` if the caller must use
+    /// The next bytes of the content, if they are already decoded; `nil` if the caller must use
     /// ``next(_:)``.
     func nextIfReady(_ number: UInt64) -> OriginPiece? {
         guard exchange?.number == number, let piece = exchange?.reception.takeAhead() else { return nil }
@@ -359,7 +360,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
 
     // MARK: Actions
 
-    /// Takes the steps that are due.
+    /// Performs the steps that are due.
     private func advance() {
         while let step = exchange?.reception.next() {
             switch step {
@@ -375,7 +376,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
                 timeLimits.stop()
                 guard let call = exchange?.call.take() else { break }
                 if head.switchesProtocols { switchProtocol(for: call, boundary) }
-                // The connection is free before the caller handles the head.
+                // The connection becomes idle before the caller handles the head.
                 if whole != nil { finish() }
                 delivery = (call, .success(.message(head, whole: whole, boundary)))
             case .piece(let piece):
@@ -393,16 +394,16 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         deliver()
     }
 
-    /// The connection belongs to another protocol from now on, and is not read before its next
-    /// handler takes it: see ``takeSwitched()``.
+    /// The connection now belongs to another protocol. It is not read until its next handler takes
+    /// it: see ``takeSwitched()``.
     private func switchProtocol(for call: OriginCall, _ boundary: MessageBoundary) {
         switched = exchange.take()?.reception.rest ?? ByteBuffer()
         boundary.seal()
         if let channel = context?.channel { call.takeOver(channel) }
     }
 
-    /// The bytes of the other protocol that have come, and whether no more come. Then this handler
-    /// makes place for another one.
+    /// The bytes of the other protocol that have arrived, and whether no more will arrive. After
+    /// this call, another handler replaces this one.
     func takeSwitched() -> (bytes: ByteBuffer, isLast: Bool) {
         defer { switched = ByteBuffer() }
         return (switched ?? ByteBuffer(), isInputClosed)
@@ -436,15 +437,15 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         }
     }
 
-    /// Closes the connection after a response. Bytes that have come after the response are read
-    /// before.
+    /// Closes the connection after a response. Bytes that arrived after the response are read
+    /// first.
     private func close() {
         if boundary != nil, case .bytes = peek.peek() { return waitForClose() }
         context?.close(promise: nil)
     }
 
-    /// Asks the channel for bytes. It asks only once until some have come, unless TLS stands
-    /// between, which consumes bytes itself.
+    /// Asks the channel to read. It asks once until bytes arrive, unless TLS is in between, which
+    /// consumes bytes itself.
     private func read() {
         guard !isReadWanted || endpoint.isSecure else { return }
         isReadWanted = true
@@ -487,7 +488,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
             fail(failure)
             deliver()
         // The connection may be taken from the pool at this moment. Its next request then finds it
-        // closed, and takes another one.
+        // closed, and uses another one.
         case .close, nil: context?.close(promise: nil)
         }
     }

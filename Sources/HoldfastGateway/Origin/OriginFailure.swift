@@ -3,10 +3,10 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A failure on a connection, and whether the origin can have received the request.
+/// A failure on a connection, and whether the origin may have received the request.
 struct OriginFailure: Error {
     var error: TransportError
-    /// Whether no byte of a response had come.
+    /// Whether no byte of a response had arrived.
     var isBeforeResponse: Bool
     /// Whether no byte of the request was sent. Then it may be sent on another connection.
     var isUnsent = false
@@ -23,14 +23,14 @@ extension TransportError {
         }
     }
 
-    /// The error for a response that is malformed.
+    /// The error for a malformed response.
     init(rejecting refusal: MessageRefusal, _ endpoint: OriginEndpoint) {
         let fault = refusal.reason.rawValue.split(separator: "-").joined(separator: " ")
         let message = "The response from '\(endpoint)' was rejected: \(fault)."
         self.init(code: .protocolViolation, message: message, cause: refusal)
     }
 
-    /// The error for a time limit that has passed.
+    /// The error for a time limit that was exceeded.
     init(waitingFor running: OriginWait.Running, _ endpoint: OriginEndpoint) {
         let fault =
             switch running {
@@ -41,7 +41,7 @@ extension TransportError {
         self.init(code: .timeout, message: "'\(endpoint)' \(fault).")
     }
 
-    /// The error for a connection that was not opened.
+    /// The error for a connection that could not be opened.
     init(connecting endpoint: OriginEndpoint, _ error: any Error) {
         switch error {
         case _ where Self.isDescriptorShortage(error):

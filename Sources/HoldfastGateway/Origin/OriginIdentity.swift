@@ -2,24 +2,24 @@ import HoldfastConfiguration
 import NIOCore
 import NIOSSL
 
-/// The name or the address that an origin's certificate must have, among its subject alternative
-/// names. RFC 9110 §4.3.4, RFC 9525 §6
+/// The name or address that must be among the subject alternative names of an origin's certificate.
+/// RFC 9110 §4.3.4, RFC 9525 §6
 ///
-/// NIOSSL alone would also take a certificate for the address that the connection led to, and one
-/// whose common name is the origin's. With the first, a certificate of a machine would speak for
-/// every name that leads to the machine. The second is a text for people, which no rule for names
-/// constrains.
+/// NIOSSL alone would also accept a certificate for the address that the connection reached, or one
+/// whose common name matches. With the former, a machine's certificate would be valid for every
+/// name that resolves to the machine. The common name is a text for people, which name constraints
+/// do not restrict.
 struct OriginIdentity: Sendable {
-    /// It does not have the origin's name or address.
+    /// The certificate does not contain the origin's name or address.
     struct Mismatch: Error, CustomStringConvertible {
         let expected: String
 
         var description: String { "The certificate is not for '\(expected)'." }
     }
 
-    /// A name in lower case, or an IP address.
+    /// A name in lowercase, or an IP address.
     let host: String
-    /// The address as a certificate has it; `nil` for a name.
+    /// The address in a certificate's encoding; `nil` for a name.
     private let address: [UInt8]?
 
     /// - Parameter host: a name, which may end with a dot, or an IP address without brackets.
@@ -29,14 +29,14 @@ struct OriginIdentity: Sendable {
         self.host = host.lowercased()
     }
 
-    /// The handler of TLS for one connection. RFC 6066 §3 allows no addresses as the name that is
+    /// The TLS handler for one connection. RFC 6066 §3 allows no addresses as the name that is
     /// sent.
     ///
-    /// - Throws: an error of NIOSSL for a name that no certificate can have.
+    /// - Throws: an NIOSSL error for a name that no certificate can contain.
     func handler(_ context: NIOSSLContext, isVerified: Bool) throws -> NIOSSLClientHandler {
         let name = address == nil ? host : nil
         guard isVerified else { return try NIOSSLClientHandler(context: context, serverHostname: name) }
-        // It is called after NIOSSL's own checks, and before the first byte is sent.
+        // Called after NIOSSL's own checks, and before the first byte is sent.
         return try ._makeSSLClientHandler(context: context, serverHostname: name) { certificate, channel in
             channel.eventLoop.makeCompletedFuture {
                 guard matches(certificate._subjectAlternativeNames().lazy.map { ($0.nameType, Array($0.contents)) })
@@ -56,8 +56,8 @@ struct OriginIdentity: Sendable {
         }
     }
 
-    /// Whether a name of a certificate is this one. A wildcard is the whole first label, and stands
-    /// for one label. RFC 9525 §6.3
+    /// Whether a certificate's name matches. A wildcard must be the whole first label, and matches
+    /// exactly one label. RFC 9525 §6.3
     private func matches(_ name: [UInt8]) -> Bool {
         var name = name.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }[...]
         if name.last == UInt8(ascii: ".") { name.removeLast() }

@@ -1,20 +1,20 @@
 import NIOCore
 import Synchronization
 
-/// Connections that wait for their next request. The most recently used one is taken first.
+/// Idle connections. The most recently used one is taken first.
 final class OriginPool: Sendable {
     private struct State {
         var idle: [OriginEndpoint: [OriginConnection]] = [:]
         var isClosed = false
-        /// The numbers of open connections. Only endpoints with one are in it.
+        /// The number of open connections per endpoint. Endpoints without one are not included.
         var open: [OriginEndpoint: Int] = [:]
-        /// The number of connections of other loops that were taken so far.
+        /// The number of connections taken from other loops so far.
         var borrowedCount = 0
         var suspects = SuspectOrigins()
-        /// How often bytes came behind a response, by the endpoint's name.
+        /// How often bytes arrived after a response, by the endpoint's name.
         var strays: [OriginEndpoint: Int] = [:]
 
-        /// With few endpoints, empty lists stay for the connections that come back.
+        /// If there are few endpoints, empty arrays stay for connections that come back.
         mutating func forgetIfEmpty(_ place: Dictionary<OriginEndpoint, [OriginConnection]>.Index) {
             if idle.values[place].isEmpty, idle.count > 64 { idle.remove(at: place) }
         }
@@ -22,7 +22,7 @@ final class OriginPool: Sendable {
 
     private let limit: Int
     private let state = Mutex(State())
-    /// Whether ``isSuspect(_:)`` has to look.
+    /// Whether ``isSuspect(_:)`` needs to check.
     private let hasSuspects = Atomic(false)
     private let whenSuspect: @Sendable (OriginEndpoint) -> Void
 
@@ -32,8 +32,8 @@ final class OriginPool: Sendable {
         self.whenSuspect = whenSuspect
     }
 
-    /// Records bytes behind a response: for some time no connection to the origin is kept, and
-    /// those that were end.
+    /// Records bytes after a response. For some time, no connection to the origin is kept, and idle
+    /// ones end.
     func noteStray(from endpoint: OriginEndpoint, at now: NIODeadline = .now()) {
         let (isNew, kept) = state.withLock { state in
             let name = endpoint.named
@@ -49,18 +49,18 @@ final class OriginPool: Sendable {
         if isNew { whenSuspect(endpoint) }
     }
 
-    /// Whether connections to an origin take one request each.
+    /// Whether each connection to an origin takes only one request.
     func isSuspect(_ endpoint: OriginEndpoint, at now: NIODeadline = .now()) -> Bool {
         hasSuspects.load(ordering: .relaxed) && state.withLock { $0.suspects.contains(endpoint, at: now) }
     }
 
-    /// How often bytes came behind a response, by the endpoint's name, for metrics.
+    /// How often bytes arrived after a response, by the endpoint's name, for metrics.
     var strayCounts: [OriginEndpoint: Int] { state.withLock { $0.strays } }
 
-    /// The connections to an endpoint.
+    /// The number of connections to an endpoint.
     struct Count {
         var open = 0
-        /// Those of them that wait for their next request.
+        /// How many of them are idle.
         var idle = 0
 
         mutating func add(_ other: Count) {
@@ -69,7 +69,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// The open connections, for metrics.
+    /// The number of open connections, for metrics.
     var counts: [OriginEndpoint: Count] {
         state.withLock { state in
             var counts = state.open.mapValues { Count(open: $0) }
@@ -91,7 +91,7 @@ final class OriginPool: Sendable {
     /// The result for a caller that can only use connections of its own loop.
     enum OwnConnection {
         case connection(OriginConnection)
-        /// Only other loops have connections.
+        /// Only other loops have idle connections.
         case others
         case none
     }
@@ -109,12 +109,12 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// A connection of another loop costs two thread changes for each request, a new connection is
-    /// opened once. So one in this many requests opens a new one.
+    /// A connection of another loop costs two thread switches per request; a new connection is
+    /// opened once. So one in this many requests opens a new connection.
     private static let borrowing = 8
 
-    /// - Parameter eventLoop: the loop on which the caller runs. A connection on the same loop is
-    ///   preferred, because it needs no change of threads.
+    /// - Parameter eventLoop: the caller's loop. A connection on the same loop is preferred,
+    ///   because it needs no thread switch.
     func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
         state.withLock { state in
             guard let place = state.idle.index(forKey: endpoint), !state.idle.values[place].isEmpty else { return nil }
@@ -128,7 +128,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Keeps a connection. Returns `false` if there are enough, or the origin is suspect.
+    /// Keeps a connection. Returns `false` if there are enough, or if the origin is suspect.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
             guard !state.isClosed, state.idle[endpoint]?.count ?? 0 < limit,
@@ -139,7 +139,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Removes a connection that was closed.
+    /// Removes a closed connection.
     func remove(_ connection: OriginConnection, _ endpoint: OriginEndpoint) {
         state.withLock { state in
             guard let place = state.idle.index(forKey: endpoint) else { return }
@@ -148,7 +148,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Closes the pool: it keeps no more connections. Returns those that it kept.
+    /// Closes the pool, which then keeps no more connections. Returns the kept connections.
     func close() -> [OriginConnection] {
         state.withLock { state in
             state.isClosed = true

@@ -9,9 +9,9 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// The host; an IPv6 address is in brackets.
     var host: String
     var port: UInt16
-    /// Where it is reached; `nil`: by the address of its name.
+    /// The address to connect to; `nil` resolves the host's name.
     var address: Address?
-    /// The number of the files for TLS with it. With others, its connections are others.
+    /// The revision of its TLS files. Endpoints with different revisions share no connections.
     var revision: UInt32 = 0
 
     /// A host and a port to connect to.
@@ -21,7 +21,7 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
 
         init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
-        /// - Parameter text: `HOST:PORT`, as the configuration has read it.
+        /// - Parameter text: `HOST:PORT`, as read from the configuration.
         /// - Returns: `nil` if it has no port.
         init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
@@ -37,7 +37,7 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
         "\(isSecure ? "https" : "http")://\(host):\(port)" + (address.map { " at \($0)" } ?? "")
     }
 
-    /// The endpoint as a URL names it, wherever it is reached.
+    /// The endpoint as a URL names it, without the configured address.
     var named: OriginEndpoint { OriginEndpoint(isSecure: isSecure, host: host, port: port) }
 
     /// The host, without the brackets of an IPv6 address.
@@ -52,12 +52,12 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A request as it is sent.
+/// A request in the form in which it is sent.
 struct OriginRequest: Sendable {
     let endpoint: OriginEndpoint
-    /// The server with settings of its own; `nil` if it has none.
+    /// The server, if it has its own settings; `nil` if it has none.
     let server: OriginServer?
-    /// The limits on its connection; `nil` for those of all origins.
+    /// The time limits on its connection; `nil` for the limits of all origins.
     let times: OriginTimes?
     let method: HTTPRequest.Method
     /// The request line and the fields.
@@ -68,25 +68,26 @@ struct OriginRequest: Sendable {
     /// Whether it may be sent again: its method is idempotent (RFC 9110 §9.2.2; QUERY by RFC
     /// 10008), and its content is in memory.
     let isRepeatable: Bool
-    /// How long the origin may take to send the head; `nil`: only the transport's own limits apply.
+    /// How long the origin may take to send the head; `nil` if only the transport's own limits
+    /// apply.
     let headTime: TimeAmount?
-    /// The start of ``headTime`` for a request without content, and of the time to connect and the
-    /// measured duration for every request.
+    /// When ``headTime`` starts for a request without content. For every request, when the connect
+    /// timeout and the measured duration start.
     private(set) var start: NIODeadline
     /// See `TransportRequest`.
     let mayBeRelayed: Bool
     /// See `TransportRequest`.
     let report: OriginReport?
-    /// The start of the first attempt, if other servers were tried before.
+    /// When the first attempt started, if other servers were tried before.
     private let since: NIODeadline?
-    /// Whether it is a health check. It is not counted among the requests to origins, and is the
-    /// last request on its connection.
+    /// Whether it is a health check. It does not count as a request to the origin, and is the last
+    /// request on its connection.
     let isCheck: Bool
-    /// The wish to speak another protocol, on a connection of its own.
+    /// The offer to switch to another protocol, on a separate connection.
     let upgrade: UpgradeOffer?
 
-    /// The longest content that is read into memory before it is sent, so that it can be sent
-    /// again; in bytes.
+    /// The longest content to read into memory before sending, so that it can be sent again; in
+    /// bytes.
     private static let repeatableLimit: Int64 = 64 << 10
 
     /// The endpoint of a request's origin.
@@ -116,7 +117,7 @@ struct OriginRequest: Sendable {
         )
     }
 
-    /// This is not an initialiser, because an initialiser would copy the request.
+    /// A function instead of an initializer, because an initializer would copy the request.
     ///
     /// - Parameters:
     ///   - server: a server of that origin; `nil` if it has no settings.
@@ -135,7 +136,7 @@ struct OriginRequest: Sendable {
         guard let path = request.head.path, let target = request.target ?? TargetURI(request: request.head) else {
             throw missingTarget
         }
-        // Of the target, because that is keyed: the head may spell it in another way.
+        // From the target, which is in the key. The head may spell it differently.
         let authority = server?.authority ?? target.authority
         let method = request.head.method
         let length = request.body?.length
@@ -190,26 +191,26 @@ struct OriginRequest: Sendable {
 
     /// Reads short content into memory, so that the request can be sent again.
     ///
-    /// - Throws: the errors of reading it.
+    /// - Throws: errors of reading the content.
     mutating func collectContent() async throws {
         guard let content = body, content.length?.isWithin(Self.repeatableLimit) == true else { return }
         body = BodyStream(try await content.collect(upTo: Int(Self.repeatableLimit)))
-        // The time that the client took must not shorten the origin's.
+        // The client's time must not shorten the origin's.
         start = .now()
     }
 
-    /// Notes for the log how the request has ended.
+    /// Records for the log how the request ended.
     ///
     /// - Parameters:
-    ///   - status: `nil` if no head has come.
-    ///   - isReused: whether the connection was kept from an earlier request.
+    ///   - status: `nil` if no head arrived.
+    ///   - isReused: whether the connection was reused.
     func note(_ status: Int?, isReused: Bool?) {
         guard let report else { return }
         let duration = Duration.nanoseconds((NIODeadline.now() - (since ?? start)).nanoseconds)
         report.note(OriginReport.Facts(status: status, duration: duration, isReused: isReused, server: server?.name))
     }
 
-    /// The time by which the connection must be open.
+    /// When the connection must be open.
     var connectEnd: NIODeadline? { headTime.map { start + $0 } }
 }
 

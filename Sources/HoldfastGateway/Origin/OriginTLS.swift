@@ -1,13 +1,14 @@
 import NIOSSL
 import Synchronization
 
-/// TLS towards origins. Its context is made for the first origin that needs it, because that loads
-/// the certificates that the system trusts: without them, origins without TLS can still be reached.
+/// TLS for origin connections. The context is created for the first origin that needs it, because
+/// creating it loads the system's trusted certificates. If these are missing, origins without TLS
+/// still work.
 final class OriginTLS: Sendable {
     private let trustRootsFile: String?
     private let made = Mutex<NIOSSLContext?>(nil)
 
-    /// - Parameter trustRootsFile: a PEM file of trusted certificates; `nil`: the system's.
+    /// - Parameter trustRootsFile: a PEM file of trusted certificates; `nil` for the system's.
     init(trustRootsFile: String?) { self.trustRootsFile = trustRootsFile }
 
     /// The context for connections to an origin.
@@ -31,16 +32,16 @@ final class OriginTLS: Sendable {
 }
 
 extension OriginTransport {
-    /// The certificates that origins with TLS are checked against cannot be loaded.
+    /// The trusted certificates for origins with TLS cannot be loaded.
     public struct TrustFailure: Error, CustomStringConvertible {
-        /// An origin that cannot be reached for that reason.
+        /// An origin that is unusable because of this.
         public let origin: String
-        /// The file of ``Configuration/trustRootsFile``; `nil`: those of the system.
+        /// The file of ``Configuration/trustRootsFile``; `nil` for the system's certificates.
         public let file: String?
-        /// The error of NIOSSL.
+        /// NIOSSL's error.
         public let cause: any Error
 
-        /// A sentence that says what failed, and the next step.
+        /// A sentence that states what failed, and the next step.
         public var description: String {
             if let file {
                 return
@@ -53,20 +54,20 @@ extension OriginTransport {
         }
     }
 
-    /// A file of an origin's settings of TLS cannot be used.
+    /// A TLS file of an origin cannot be used.
     public struct FileFailure: Error, CustomStringConvertible {
         /// The origin.
         public let origin: String
-        /// A sentence that says what failed, and the next step.
+        /// A sentence that states what failed, and the next step.
         public let description: String
     }
 
-    /// Reads the files of the origins, and loads the trusted certificates if one of these routes
-    /// needs them. Call it before ``reconfigure(routes:origins:)``, so that a change that cannot
-    /// work is rejected.
+    /// Reads the origins' files, and loads the trusted certificates if one of these routes needs
+    /// them. Call it before ``reconfigure(routes:origins:)``, so that a change that cannot work is
+    /// rejected.
     ///
-    /// - Parameter configuration: holds the origins' settings and the time limits; `nil`: those in
-    ///   use stay.
+    /// - Parameter configuration: the origins' settings and the time limits; `nil` keeps the
+    ///   current ones.
     /// - Throws: ``TrustFailure``, ``FileFailure``
     @discardableResult
     public func prepare(for routes: GatewayRoutes, _ configuration: Configuration? = nil) throws -> GatewayOrigins {
@@ -80,9 +81,8 @@ extension OriginTransport {
         try GatewayOrigins(configuration, since: known)
     }
 
-    /// Reads the files of origins again. Those that cannot be used change nothing, and an error is
-    /// logged. If the files hold something else, new connections use it, and those before take no
-    /// further request.
+    /// Reloads the origins' files. Unusable files change nothing, and an error is logged. If the
+    /// contents changed, new connections use them, and existing ones take no more requests.
     ///
     /// It reads files, so do not call it on an event loop.
     public func reloadCertificates(_ selection: CertificateSelection = .all) {

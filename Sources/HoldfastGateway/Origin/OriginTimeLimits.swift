@@ -2,20 +2,20 @@ import HTTPCache
 import NIOCore
 
 /// The time limits on a connection to an origin: those of an exchange, which ``OriginWait`` starts
-/// and stops, and those between exchanges. At most one runs. Used only on the connection's event
-/// loop.
+/// and stops, and those between exchanges. At most one runs at a time. Used only on the
+/// connection's event loop.
 struct OriginTimeLimits {
     private let eventLoop: any EventLoop
     private let deadline = Deadline()
     private var times: OriginTimes
-    /// The time in which an origin that announced the close of the connection must close it.
+    /// How long an origin may take to close a connection after announcing it.
     private let closing: TimeAmount
     /// See ``OriginRequest/headTime``.
     private var headTime: TimeAmount?
-    /// The time by which the head of a request without content must have come. It runs from the
-    /// beginning of the call.
+    /// When the head of a request without content must have arrived. It counts from the start of
+    /// the call.
     private var earlyHeadEnd: NIODeadline?
-    /// The time by which the head must have come, while that limit runs.
+    /// When the head must have arrived, while that limit runs.
     private var headEnd: NIODeadline?
 
     init(_ configuration: OriginTransport.Configuration, on eventLoop: any EventLoop) {
@@ -45,15 +45,15 @@ struct OriginTimeLimits {
         }
     }
 
-    /// Gives the origin the time to the first byte once more, within the time for the head.
+    /// Restarts the time to the first byte, within the time for the head.
     func repeatHeadLimit() {
         deadline.set(min(.now() + times.firstByte, headEnd ?? .distantFuture), on: eventLoop)
     }
 
-    /// Begins the time in which a kept connection must get its next request.
+    /// Starts the time in which an idle connection must get its next request.
     func beginIdle() { set(times.idle) }
 
-    /// Begins the time in which the origin must close the connection.
+    /// Starts the time in which the origin must close the connection.
     func beginClosing() { set(min(times.idle, closing)) }
 
     func stop() { deadline.stop() }

@@ -1,9 +1,9 @@
 import HoldfastConfiguration
 import NIOCore
 
-/// The time limits on the connections to one server. See ``OriginTransport/Configuration``.
+/// The time limits for connections to one server. See ``OriginTransport/Configuration``.
 struct OriginTimes: Sendable, Hashable {
-    /// To open a connection, TLS included.
+    /// To open a connection, including TLS.
     var connect: TimeAmount
     var send: TimeAmount
     var firstByte: TimeAmount
@@ -19,7 +19,7 @@ struct OriginTimes: Sendable, Hashable {
         idle = configuration.idleTimeout.timeAmount
     }
 
-    /// Takes the limits that a configuration sets.
+    /// Applies the limits that a configuration sets.
     mutating func take(_ timeouts: Configuration.OriginTimeouts) {
         if let time = timeouts.connect { connect = time.timeAmount }
         if let time = timeouts.send { send = time.timeAmount }

@@ -6,8 +6,8 @@ import NIOSSL
 
 /// Opening connections.
 extension OriginTransport {
-    /// Opens a connection for a first exchange; fails with ``OriginFailure``. With TLS, its
-    /// handshake is completed.
+    /// Opens a connection for a first exchange; fails with ``OriginFailure``. With TLS, the
+    /// handshake is complete.
     func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
         let endpoint = message.endpoint
         let (configuration, pool) = (configuration, pool)
@@ -26,7 +26,7 @@ extension OriginTransport {
             .connectTimeout(time)
             .channelOption(.autoRead, value: false)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // An origin that switches protocols may close its sending side alone.
+            // An origin that switches protocols may close only its sending side.
             .channelOption(.allowRemoteHalfClosure, value: message.upgrade != nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -62,7 +62,7 @@ extension OriginTransport {
             }
     }
 
-    /// Waits for the handshake of a channel, on its event loop.
+    /// Waits for a channel's handshake, on its event loop.
     private static func secure(_ channel: any Channel, until end: NIODeadline) -> EventLoopFuture<any Channel> {
         let completion: EventLoopFuture<Void>
         do {

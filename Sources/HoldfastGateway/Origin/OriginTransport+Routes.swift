@@ -2,11 +2,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The routes that requests may use: the current ones, and the previous ones for requests that were
-/// begun before the last change.
+/// The routes that requests may use: the current ones, and the previous ones for requests that
+/// started before the last change.
 struct RoutesInUse: Sendable {
-    /// A reference to routes. Each request takes one, which is cheaper than to retain each of their
-    /// parts.
+    /// A reference to routes. Each request takes one, which is cheaper than retaining each part.
     final class Shared: Sendable {
         let routes: GatewayRoutes
         let origins: GatewayOrigins
@@ -38,8 +37,8 @@ struct RoutesInUse: Sendable {
     /// The routes that lead to a request's target: the current ones if they do, else the previous
     /// ones.
     func routes(for head: HTTPRequest) -> Shared? {
-        // Usually there are no previous routes. Then the current ones are not searched here and
-        // again later.
+        // Usually there are no previous routes. Returning early avoids searching the current ones
+        // twice.
         guard previous != nil, let target = TargetURI(request: head), current?.routes.endpoint(for: target) == nil
         else { return current }
         return previous
@@ -49,10 +48,10 @@ struct RoutesInUse: Sendable {
 extension OriginTransport {
     /// Replaces the routes of a transport that was created with routes.
     ///
-    /// Call ``prepare(for:_:)`` before: it says if an https origin cannot be reached. Requests
-    /// under way still reach the origins of the previous routes.
+    /// Call ``prepare(for:_:)`` first: it reports https origins that cannot be used. Requests in
+    /// progress still reach the origins of the previous routes.
     ///
-    /// - Parameter origins: the result of ``prepare(for:_:)``; `nil`: the settings in use stay.
+    /// - Parameter origins: the result of ``prepare(for:_:)``; `nil` keeps the current settings.
     public func reconfigure(routes: GatewayRoutes, origins: GatewayOrigins? = nil) {
         let origins = routesInUse.withLock { state in
             state.change(to: routes, origins)

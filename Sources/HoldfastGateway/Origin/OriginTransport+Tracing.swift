@@ -6,16 +6,17 @@ import Instrumentation
 import Tracing
 
 extension OriginTransport {
-    /// The request with the context of its trace, and its span. It ends with the response's head.
+    /// The request with its trace context, and its span. The span ends with the response's head.
     ///
-    /// A probe has no span: the trace of the request that it repeats is over.
+    /// A probe has no span, because the trace of the request that it repeats is over.
     ///
-    /// The fields are written here, behind the cache: none of them is stored, or selects a variant.
+    /// The fields are written here, below the cache, so that they are not stored and do not select
+    /// a variant.
     func traced(_ request: TransportRequest) -> (TransportRequest, RecordedSpan?) {
         guard let tracer else { return (request, nil) }
         var request = request
         guard !request.isProbe, let context = request.context as? InstrumentationContext else {
-            // Without a context the origin would decide for itself, and begin a trace of its own.
+            // Without a context, the origin would decide for itself and start its own trace.
             if !request.head.headerFields.contains(.traceparent) {
                 request.changeFields { $0[.traceparent] = RequestTracer.unsampledTraceparent() }
             }
@@ -35,7 +36,8 @@ extension OriginTransport {
 }
 
 extension TransportRequest {
-    /// Changes the fields, on which the target does not depend: setting the head would forget it.
+    /// Changes the fields, which do not affect the target. Setting the whole head would discard the
+    /// target.
     fileprivate mutating func changeFields(_ change: (inout HTTPFields) -> Void) {
         let target = target
         change(&head.headerFields)
@@ -50,7 +52,7 @@ private struct FieldInjector: Injector {
 }
 
 extension RecordedSpan {
-    /// Takes down what came of a request to an origin.
+    /// Records the result of a request to an origin.
     func take(_ result: Result<CallbackResponse, any Error>) {
         let status: Int
         switch result {

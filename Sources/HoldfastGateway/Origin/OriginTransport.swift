@@ -12,45 +12,43 @@ import Synchronization
 import Tracing
 
 /// The gateway's transport to its origins: HTTP/1.1 over SwiftNIO. It sends bytes unchanged, and
-/// keeps connections to each origin for further requests.
+/// keeps connections to each origin for reuse.
 ///
-/// A request is sent once. It is sent again only if a kept connection turns out dead before any
-/// byte of a response: once, on a new connection, with an idempotent method (RFC 9110 §9.2.2) and
-/// with content that is in memory. A connection on which anything unexpected happened takes no
-/// other request.
+/// A request is sent once. It is retried only if a reused connection turns out to be dead before
+/// any byte of a response: once, on a new connection, if the method is idempotent (RFC 9110 §9.2.2)
+/// and the content is in memory. After anything unexpected, a connection takes no more requests.
 public final class OriginTransport: Transport {
-    /// The settings of a transport. Every limit has a default.
+    /// A transport's settings. Every limit has a default.
     public struct Configuration: Sendable {
-        /// The routes whose origins requests may go to, and no others. With one origin every
-        /// request goes there, whatever its authority. `nil`: requests go to their own authority.
+        /// The routes whose origins requests may go to. With a single origin, every request goes
+        /// there, whatever its authority. `nil`: requests go to their own authority.
         public var routes: GatewayRoutes?
-        /// The origins that have settings of their own, with paths at which their files can be
-        /// read. They apply to the origins of ``routes``.
+        /// The origins with settings of their own, with readable paths to their files. They apply
+        /// to the origins of ``routes``.
         public var origins: [HoldfastConfiguration.Configuration.Origin] = []
-        /// The limits of responses. See ``MessageLimits``.
+        /// Limits on responses. See ``MessageLimits``.
         public var messageLimits = MessageLimits()
-        /// The time to open a connection, TLS included. 10 s
+        /// The time to open a connection, including TLS. 10 s
         public var connectTimeout = Duration.seconds(10)
-        /// Whether ``connectTimeout`` is also for origins with several servers. Otherwise a
-        /// connection to one of them may take 2 s, because another one can be tried.
+        /// Whether ``connectTimeout`` also applies to origins with several servers. Otherwise
+        /// connecting to one of them may take 2 s, because another can be tried.
         public var limitsConnecting = false
         /// The time for the origin to read more of a request's content. 60 s
         public var sendTimeout = Duration.seconds(60)
         /// The time from the last byte sent to the end of a response's head. 60 s
         public var firstByteTimeout = Duration.seconds(60)
-        /// The time between bytes of a response that a caller waits for. 60 s
+        /// The time between bytes of a response while a caller waits for them. 60 s
         public var readTimeout = Duration.seconds(60)
-        /// How long a connection is kept without a request. 30 s
+        /// How long an idle connection is kept. 30 s
         public var idleTimeout = Duration.seconds(30)
-        /// How long a connection is read after its origin announced that it closes it.
+        /// How long a connection is read after its origin announced closing it.
         var closingTimeout = Duration.seconds(1)
-        /// The most connections kept for each origin. A further one is closed after its exchange.
-        /// 64
+        /// The most idle connections per origin. Others are closed after their exchange. 64
         public var maximumIdleConnections = 64
-        /// A PEM file of trusted certificates. They replace the system's.
+        /// A PEM file of trusted certificates that replace the system's.
         public var trustRootsFile: String?
 
-        /// The defaults.
+        /// Creates the default settings.
         public init() {}
     }
 
@@ -67,13 +65,13 @@ public final class OriginTransport: Transport {
     /// The values of the label `origin`, for the engine's metrics.
     package var originLabels: OriginLabels { telemetry.labels }
 
-    /// The durations of requests to origins, and the connections to them.
+    /// The durations of requests to origins, and the origin connections.
     public var metrics: any MetricsCollector { telemetry }
 
     /// - Parameters:
-    ///   - group: the event loops over which connections are distributed.
-    ///   - tracer: makes a span for each request of a recorded trace; `nil`: none.
-    /// - Throws: ``TrustFailure`` if a route's origin is an https one, and the trusted certificates
+    ///   - group: the event loops for connections.
+    ///   - tracer: creates a span for each request of a recorded trace; `nil` for none.
+    /// - Throws: ``TrustFailure`` if a route's origin uses https and the trusted certificates
     ///   cannot be loaded; ``FileFailure`` for a file of ``Configuration/origins``.
     public init(
         configuration: Configuration = Configuration(),
@@ -101,7 +99,7 @@ public final class OriginTransport: Transport {
         if let routes = configuration.routes { try tls.prepare(for: routes, origins) }
     }
 
-    /// Closes the kept connections, and keeps no more. Exchanges under way continue.
+    /// Closes idle connections, and keeps no more. Exchanges in progress continue.
     public func shutDown() async {
         probes.close()
         for connection in pool.close() { try? await connection.close().get() }
@@ -158,7 +156,8 @@ extension OriginTransport {
         _ request: TransportRequest,
         _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
-        // If the request is not sent from here, its span is forgotten: 'send' makes another.
+        // If the request is not sent from here, its span is dropped, because 'send' creates
+        // another.
         let (request, span) = traced(request)
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, request.upgrade == nil,

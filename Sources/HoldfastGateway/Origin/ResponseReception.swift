@@ -9,83 +9,83 @@ import NIOCore
 /// It decodes only as much as is needed: the head, and then one piece of content ahead of the
 /// reader. So a slow reader slows down the origin.
 struct ResponseReception {
-    /// The effect of bytes that came.
+    /// The effect of received bytes.
     enum Arrival {
-        /// Hand over the response as it came. The response is over.
+        /// Deliver the response unchanged. The response is complete.
         case relay(RelayedMessage)
-        /// Change the time limit, and take the steps of ``ResponseReception/next()``.
+        /// Change the time limit, and perform the steps of ``ResponseReception/next()``.
         case decode(OriginWait.Change)
     }
 
-    /// The next effect of the bytes that have come.
+    /// The next effect of the received bytes.
     enum Step {
-        /// Hand over an interim response, and change the time limit.
+        /// Deliver an interim response, and change the time limit.
         case interim(HTTPResponse, OriginWait.Change)
-        /// Stop the time limit and hand over the head.
+        /// Stop the time limit and deliver the head.
         ///
-        /// `whole`: the content, if all of it came with the head. Then the response is over.
+        /// `whole`: the content, if all of it arrived with the head. Then the response is complete.
         case head(ResponseHead, whole: ByteBuffer?, MessageBoundary)
-        /// Stop the time limit and hand over content that the reader asked for. With the last
-        /// piece, the response is over.
+        /// Stop the time limit and deliver content that the reader requested. The last piece
+        /// completes the response.
         case piece(OriginPiece)
         /// Ask the channel for bytes.
         case read
-        /// Close the connection. The caller that waits gets the failure.
+        /// Close the connection. A waiting caller gets the failure.
         case fail(OriginFailure)
     }
 
     /// The effect of a reader's request for content.
     enum Ask {
-        /// Change the time limit, and take the steps of ``ResponseReception/next()``.
+        /// Change the time limit, and perform the steps of ``ResponseReception/next()``.
         case wait(OriginWait.Change)
-        /// No content is left. The response is over.
+        /// No content is left. The response is complete.
         ///
         /// - Parameter trailers: see ``OriginPiece/trailers``.
         case end(trailers: HTTPFields?)
         case fail(OriginFailure)
-        /// Another reader waits, or the content is not there to be read.
+        /// Another reader is waiting, or the content is not available for reading.
         case reject
     }
 
-    /// The effect of a time limit that has passed.
+    /// The effect of an expired time limit.
     enum Lateness {
-        /// The origin has made progress: the limit begins anew.
+        /// The origin has made progress, so the limit restarts.
         case extend(OriginWait.Running)
         case fail(OriginFailure)
-        /// Close the connection: no limit of the response ran.
+        /// Close the connection. No limit of the response was running.
         case close
     }
 
-    /// The use of the connection after the response.
+    /// How the connection is used after the response.
     enum Ending: Hashable {
-        /// Close it. Bytes came after the response, which therefore did not end where it stated.
+        /// Close it. Bytes arrived after the response, so it did not end where it stated.
         case crossed
-        /// It is closed already.
+        /// It is already closed.
         case closed
-        /// Close it: it must take no other request.
+        /// Close it. It must take no more requests.
         case close
-        /// The origin closes it. The bytes that come before show whether the response ended where
-        /// it stated.
+        /// The origin closes it. Bytes that arrive first show whether the response ended where it
+        /// stated.
         case awaitClose
-        /// It takes the next request.
+        /// Use it for the next request.
         case keep
     }
 
     private enum State {
-        /// The final response's head has not come.
+        /// The final response's head has not arrived.
         case head
-        /// The caller has the head. `ahead`: content that is decoded and not handed over yet.
+        /// The caller has the head. `ahead`: decoded content that is not delivered yet.
         case content(ahead: ByteBuffer?, isAsked: Bool)
-        /// All is decoded, and the reader has not asked for the end yet.
+        /// Everything is decoded, and the reader has not asked for the end yet.
         case end(trailers: HTTPFields?)
-        /// The caller has all of it.
+        /// The caller has everything.
         case over
         case failed(OriginFailure)
     }
 
     private let endpoint: OriginEndpoint
     private let mayBeRelayed: Bool
-    /// Whether the connection takes no request behind this one, whatever the origin says.
+    /// Whether this is the connection's last request, whatever the origin says.
     private let isLast: Bool
     /// Whether the request has content.
     let hasContent: Bool
@@ -97,9 +97,10 @@ struct ResponseReception {
     private var isKeptAlive = false
     private var isInputClosed = false
     private var closeError: (any Error)?
-    /// Set when the head has come, unless the response is relayed and so cannot be stored.
+    /// Set when the head has arrived, unless the response is relayed and therefore cannot be
+    /// stored.
     private(set) var boundary: MessageBoundary?
-    /// The bytes that the origin's system had not confirmed when the running limit began.
+    /// The bytes that the origin's system had not acknowledged when the running limit began.
     var untaken = 0
 
     init(of request: OriginRequest, limits: MessageLimits) {
@@ -115,14 +116,14 @@ struct ResponseReception {
     /// The running time limit.
     var running: OriginWait.Running? { wait.running }
 
-    /// The bytes behind the response.
+    /// The bytes after the response.
     var rest: ByteBuffer { decoder.undecoded }
 
     var hasFailed: Bool {
         if case .failed = state { true } else { false }
     }
 
-    /// The use of the connection, once the response is over.
+    /// How the connection is used once the response is complete.
     var ending: Ending {
         if decoder.undecodedCount > 0 { return .crossed }
         if isInputClosed { return .closed }
@@ -133,10 +134,10 @@ struct ResponseReception {
 
     // MARK: Events of the request's content
 
-    /// Records that content was handed over and waits to be taken.
+    /// Records that content was written and waits to be accepted.
     mutating func handOver() -> OriginWait.Change { wait.handOver() }
 
-    /// Records that the system has taken everything that was handed over.
+    /// Records that the system has accepted all written content.
     mutating func take() -> OriginWait.Change { wait.take() }
 
     /// Records that no more content follows.
@@ -160,27 +161,27 @@ struct ResponseReception {
         return .decode(change)
     }
 
-    /// Records that no more bytes come.
+    /// Records that no more bytes will arrive.
     ///
-    /// - Parameter error: the connection's error. After a reset, or after TLS ended without a close
-    ///   alert, a response that only the close delimits is incomplete.
+    /// - Parameter error: the connection's error. A response delimited only by the close is
+    ///   incomplete after a reset, or if TLS ended without a close alert.
     mutating func closeInput(_ error: (any Error)?) {
         isInputClosed = true
         closeError = error
         if error == nil { decoder.closeInput() }
     }
 
-    /// - Parameter untaken: the bytes that the origin's system has not confirmed.
+    /// - Parameter untaken: the bytes that the origin's system has not acknowledged.
     mutating func passLimit(untaken: Int) -> Lateness {
         guard let running = wait.running else { return .close }
-        // A slow origin reads a large piece in many small ones. The end of the content may still be
-        // on its way when the limit of the head passes, which then begins after it.
+        // A slow origin reads a large piece in many small parts. The end of the content may still
+        // be on its way when the limit for the head expires, which then starts after it.
         if untaken < self.untaken, running == .taking || running == .head && !hasBegun { return .extend(running) }
         guard let failure = fail(TransportError(waitingFor: running, endpoint)) else { return .close }
         return .fail(failure)
     }
 
-    /// - Returns: the failure; `nil` if the response is over, or has failed before.
+    /// - Returns: the failure; `nil` if the response is complete or has already failed.
     mutating func fail(_ error: TransportError) -> OriginFailure? {
         switch state {
         case .over, .failed: return nil
@@ -207,7 +208,7 @@ struct ResponseReception {
         }
     }
 
-    /// The next content, if it is decoded already; for a reader that does not wait.
+    /// The next content, if it is already decoded; for a reader that does not wait.
     mutating func takeAhead() -> OriginPiece? {
         guard case .content(let bytes?, isAsked: false) = state else { return nil }
         return piece(bytes)
@@ -274,9 +275,9 @@ struct ResponseReception {
         return .head(head, whole: whole, boundary)
     }
 
-    /// The content, if all of it came with the head, and no trailers follow it.
+    /// The content, if all of it arrived with the head and no trailers follow.
     private mutating func wholeContent() -> ByteBuffer? {
-        // A copy: if the content is incomplete or malformed, its reader finds the decoder
+        // A copy: if the content is incomplete or malformed, its reader must find the decoder
         // unchanged.
         var decoder = decoder
         var bytes = ByteBuffer()
@@ -293,10 +294,10 @@ struct ResponseReception {
         return nil
     }
 
-    /// A piece to hand over. It states whether it is the last one, so that the connection need not
-    /// wait until the reader asks again.
+    /// A piece to deliver. It states whether it is the last, so that the connection need not wait
+    /// until the reader asks again.
     private mutating func piece(_ bytes: ByteBuffer) -> OriginPiece {
-        // The content before a fault is handed over. The decoder throws again in the next step.
+        // Content before a fault is delivered. The decoder throws again in the next step.
         switch try? decoder.next() {
         case .body(let next): state = .content(ahead: next, isAsked: false)
         case .end(let trailers):
@@ -310,9 +311,9 @@ struct ResponseReception {
 
 /// A piece of a response's content.
 struct OriginPiece: Sendable, Hashable {
-    /// The bytes; `nil` if none came before the end.
+    /// The bytes; `nil` if none arrived before the end.
     var bytes: ByteBuffer?
     var isLast: Bool
-    /// The trailer fields that may pass, with the last piece; `nil` if there are none.
+    /// The trailer fields that may be forwarded, with the last piece; `nil` if there are none.
     var trailers: HTTPFields?
 }

@@ -1,41 +1,41 @@
 import NIOCore
 
-/// Whose turn it is on a connection to an origin, and thus what bytes that come mean: HTTP/1.1 has
-/// nothing else that tells which request a response is for. RFC 9112 §9.2
+/// Whose turn it is on a connection to an origin. This decides what received bytes mean, because
+/// HTTP/1.1 has no other way to tell which request a response is for. RFC 9112 §9.2
 ///
-/// Bytes that come before a request is sent are no response to it, however much they look like one.
+/// Bytes that arrive before a request is sent are not its response, even if they look like one.
 struct ResponseTurn: Sendable, Hashable {
-    /// The meaning of bytes that came.
+    /// The meaning of received bytes.
     enum Arrival: Sendable, Hashable {
         /// They belong to the response to the request that was sent.
         case response
-        /// They come after the request was sent and begin no response: they stand behind the
-        /// response before. The response to the request is malformed with them.
+        /// They arrived after the request was sent but do not begin a response: they follow the
+        /// previous response. They make the response to the request malformed.
         case misplaced(Stray)
-        /// They belong to no request. The connection must take none.
+        /// They belong to no request. The connection must take no more requests.
         case stray(Stray)
-        /// Nothing: the exchange was given up, and its connection closes.
+        /// Nothing: the exchange was given up, and its connection is closing.
         case late
     }
 
-    /// Bytes that are no part of the response before them.
+    /// Bytes that are not part of the previous response.
     enum Stray: Sendable, Hashable {
         /// A 408, which an origin may send before it closes an idle connection. RFC 9110 §15.5.9
         case timeout
-        /// Line ends alone, which no client takes for a response. RFC 9112 §9.2
+        /// Only line ends, which no client mistakes for a response. RFC 9112 §9.2
         case lineEnds
-        /// Bytes that the next request could take for its response. The origin is suspect.
+        /// Bytes that the next request could mistake for its response. The origin is suspect.
         case bytes
-        /// Such bytes on a connection that has had no response: they stand behind none.
+        /// Such bytes on a connection that has had no response.
         case greeting
     }
 
     private enum State: Hashable {
-        /// No request is under way.
+        /// No request is in progress.
         case idle
         /// A request was accepted, and no byte of it was sent.
         case begun
-        /// The request was sent, and no byte has come since.
+        /// The request was sent, and no bytes have arrived since.
         case sent
         case receiving
         case over
@@ -44,14 +44,14 @@ struct ResponseTurn: Sendable, Hashable {
     private var state = State.idle
     private var hasResponded = false
 
-    /// Whether a request was accepted of which no byte was sent.
+    /// Whether a request was accepted but none of it was sent.
     var isUnsent: Bool { state == .begun }
 
     mutating func begin() { state = .begun }
 
     mutating func send() { if state == .begun { state = .sent } }
 
-    /// A request is given back of which nothing was sent.
+    /// A request is returned unsent.
     mutating func giveBack() { state = .idle }
 
     /// The response is complete.
@@ -75,7 +75,7 @@ struct ResponseTurn: Sendable, Hashable {
         }
     }
 
-    /// Judges bytes that came together with the end of a response.
+    /// Classifies bytes that arrived together with the end of a response.
     static func stray(behindResponse bytes: ByteBuffer) -> Stray {
         bytes.readableBytesView.allSatisfy { $0 == .carriageReturn || $0 == .lineFeed } ? .lineEnds : .bytes
     }

@@ -9,13 +9,13 @@ import NIOCore
 #endif
 
 /// Checks which bytes a connection's socket has to read and to send, with one system call each,
-/// without consuming any. Only the connection's event loop uses it.
+/// without consuming any. Used only on the connection's event loop.
 struct SocketPeek {
     /// The state of a socket's input.
     enum Input: Hashable {
         case nothing
         case bytes
-        /// The peer has closed it, or it failed.
+        /// The peer has closed it, or it has failed.
         case ended
     }
 
@@ -34,8 +34,8 @@ struct SocketPeek {
         channel = nil
     }
 
-    /// The bytes that were written to the channel and that the peer's system has not confirmed,
-    /// as far as the system reports it.
+    /// The bytes written to the channel that the peer's system has not acknowledged, as far as the
+    /// system reports it.
     func untakenCount() -> Int {
         let buffered = channel?.untaken ?? 0
         guard let socket else { return buffered }
@@ -52,7 +52,7 @@ struct SocketPeek {
     }
 
     func peek() -> Input {
-        // A channel without a socket notices these states when it reads.
+        // A channel without a socket notices these states on its next read.
         guard let socket else { return .nothing }
         let input = try? socket.withUnsafeTransport { handle -> Input in
             var byte: UInt8 = 0

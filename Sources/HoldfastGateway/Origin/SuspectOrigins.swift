@@ -1,23 +1,23 @@
 import NIOCore
 
-/// The origins that have sent bytes behind a response in the last five minutes. Pure.
+/// The origins that have sent bytes after a response in the last five minutes. Pure.
 ///
-/// Such bytes may be a whole response, and bytes that come once the next request is under way are
-/// taken for its response. So a connection to such an origin takes one request: no client gets the
-/// response to another client's request. RFC 9112 §9.2
+/// Such bytes may be a complete response. If they arrive after the next request was sent, they are
+/// mistaken for its response. So each connection to such an origin takes only one request, and no
+/// client gets the response to another client's request. RFC 9112 §9.2
 struct SuspectOrigins: Sendable, Hashable {
-    /// How long an origin is suspect after the last such bytes. 5 min
+    /// How long an origin stays suspect after the last such bytes. 5 min
     static let time = TimeAmount.minutes(5)
-    /// The most suspect origins. If there are more, the one whose time is over first is forgotten.
+    /// The most suspect origins. Beyond it, the one that expires first is dropped.
     static let limit = 1024
 
-    /// When each of them is suspect no longer.
+    /// When each of them is no longer suspect.
     private var ends: [OriginEndpoint: NIODeadline] = [:]
 
     /// Whether there may be any.
     var isEmpty: Bool { ends.isEmpty }
 
-    /// Records bytes behind a response.
+    /// Records bytes after a response.
     ///
     /// - Returns: whether the origin was not suspect before.
     mutating func note(_ endpoint: OriginEndpoint, at now: NIODeadline) -> Bool {
@@ -34,7 +34,7 @@ struct SuspectOrigins: Sendable, Hashable {
 }
 
 extension OriginEndpoint {
-    /// The same with any files for TLS.
+    /// The endpoint regardless of its TLS files.
     var unrevised: OriginEndpoint {
         var endpoint = self
         endpoint.revision = 0

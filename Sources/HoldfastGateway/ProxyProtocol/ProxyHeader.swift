@@ -6,20 +6,20 @@
     import Darwin
 #endif
 
-/// The header by which a proxy in front of the gateway names the client of a connection: the PROXY
+/// The header in which a proxy in front of the gateway names a connection's client: the PROXY
 /// protocol, version 1 (a line) or 2 (binary).
 ///
-/// It stands before all other bytes, also before those of TLS. The result does not depend on how
-/// the bytes are cut.
+/// It comes before all other bytes, including TLS. The result does not depend on how the bytes are
+/// split.
 struct ProxyHeader: Hashable {
     /// An IP address and a port.
     struct Endpoint: Hashable {
-        /// The address as the system writes it, without brackets.
+        /// The address as the system formats it, without brackets.
         var address: String
         var port: UInt16
     }
 
-    /// The ends of the client's connection to the proxy.
+    /// Both ends of the client's connection to the proxy.
     struct Endpoints: Hashable {
         var source: Endpoint
         var destination: Endpoint
@@ -32,32 +32,32 @@ struct ProxyHeader: Hashable {
         case refused(Refusal)
     }
 
-    /// Why a connection's first bytes are refused.
+    /// Why a connection's first bytes are rejected.
     enum Refusal: Hashable {
-        /// They are no header at all.
+        /// They are not a header.
         case missing
         case malformed
         case tooLong
-        /// The header's checksum is another.
+        /// The header's checksum does not match.
         case checksum
     }
 
-    /// The client and the address that it connected to; `nil` if the proxy has connected for itself
+    /// The client and the address that it connected to; `nil` if the proxy connects for itself
     /// (`LOCAL`), does not know them (`UNKNOWN`), or serves a Unix socket.
     var endpoints: Endpoints?
-    /// The bytes of the header. The client's follow.
+    /// The length of the header in bytes. The client's bytes follow.
     var length: Int
 
-    /// The most bytes of a header of version 1, with its line end.
+    /// The most bytes in a version 1 header, including its line end.
     static let lineLimit = 107
-    /// The most bytes of addresses and extensions in a header of version 2.
+    /// The most bytes of addresses and extensions in a version 2 header.
     static let blockLimit = 4 << 10
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     private static let lineStart = Array("PROXY ".utf8)
 
-    /// Reads the header that a connection begins with.
+    /// Reads the header at the start of a connection.
     ///
-    /// - Parameter bytes: all bytes that have come so far.
+    /// - Parameter bytes: all bytes received so far.
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         do throws(Refusal) {
             let header =
@@ -90,7 +90,7 @@ struct ProxyHeader: Hashable {
         let text = String(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<end]), as: UTF8.self)
         let parts = text.split(separator: " ", omittingEmptySubsequences: false).dropFirst().map { String($0) }
         let length = end + 2
-        // The rest of such a line has no meaning.
+        // The rest of such a line is ignored.
         if parts.first == "UNKNOWN" { return ProxyHeader(endpoints: nil, length: length) }
         guard parts.count == 5, parts[0] == "TCP4" || parts[0] == "TCP6",
             let source = endpoint(parts[1], parts[3], isLong: parts[0] == "TCP6"),
@@ -108,7 +108,7 @@ struct ProxyHeader: Hashable {
         return text(bytes).map { Endpoint(address: $0, port: number) }
     }
 
-    /// An address as the system writes it: each has one form.
+    /// An address as the system formats it, so that each has only one form.
     private static func text(_ bytes: [UInt8]) -> String? {
         var text = [CChar](repeating: 0, count: 64)
         guard inet_ntop(bytes.count == 16 ? AF_INET6 : AF_INET, bytes, &text, .init(text.count)) != nil else {
@@ -130,19 +130,19 @@ struct ProxyHeader: Hashable {
         guard length <= blockLimit else { throw .tooLong }
         guard bytes.count >= headLength + length else { return nil }
         let whole = UnsafeRawBufferPointer(rebasing: bytes[..<(headLength + length)])
-        // All that follows the head of LOCAL is skipped, and so is it where no family is stated.
+        // Everything after the head of LOCAL is skipped, also if no family is stated.
         guard command == 1, whole[13] != 0 else { return ProxyHeader(endpoints: nil, length: whole.count) }
         let (endpoints, rest) = try addresses(whole)
         try checkExtensions(whole, from: rest)
         return ProxyHeader(endpoints: endpoints, length: whole.count)
     }
 
-    /// - Returns: the endpoints, and where they end.
+    /// - Returns: the endpoints, and the offset of their end.
     private static func addresses(_ whole: UnsafeRawBufferPointer) throws(Refusal) -> (Endpoints?, Int) {
         let size: Int
         switch whole[13] {
-        // TCP over IPv4, over IPv6, and a Unix socket with a stream or with datagrams, whose path
-        // tells nothing.
+        // TCP over IPv4, TCP over IPv6, and Unix sockets (stream or datagram), whose path says
+        // nothing about the client.
         case 0x11: size = 4
         case 0x21: size = 16
         case 0x31, 0x32: size = 108
@@ -161,7 +161,7 @@ struct ProxyHeader: Hashable {
         return (Endpoints(source: source, destination: destination), end)
     }
 
-    /// Skips the extensions (TLV), and checks the checksum among them, if there is one.
+    /// Skips the extensions (TLV), and verifies the checksum among them, if there is one.
     private static func checkExtensions(_ whole: UnsafeRawBufferPointer, from start: Int) throws(Refusal) {
         var place = start
         var checksum: Int?
@@ -183,7 +183,7 @@ struct ProxyHeader: Hashable {
     /// `PP2_TYPE_CRC32C`
     private static let checksumKind: UInt8 = 0x03
 
-    /// CRC-32C of the bytes, with zeros in place of some. RFC 9260 appendix A
+    /// The CRC-32C of the bytes, counting some of them as zeros. RFC 9260 appendix A
     static func castagnoli(_ bytes: UnsafeRawBufferPointer, skipping zeros: Range<Int>) -> UInt32 {
         var remainder = UInt32.max
         for (index, byte) in bytes.enumerated() {

@@ -1,8 +1,8 @@
 import HoldfastConfiguration
 import NIOCore
 
-/// Waits for the header of the PROXY protocol, which comes before TLS, and then gives its place to
-/// the handlers of the connection. A peer that does not send it in time is disconnected.
+/// Waits for the PROXY protocol header, which comes before TLS, and is then replaced with the
+/// connection's handlers. It disconnects a peer that does not send the header in time.
 ///
 /// It runs on the channel's event loop.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -19,10 +19,11 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isOver = false
 
     /// - Parameters:
-    ///   - peer: the address of the proxy.
-    ///   - isTrusted: whether it may name its clients. Else the connection is closed at once.
-    ///   - addHandlers: adds the handlers of the connection; it gets the address of the client, or
-    ///     that of the proxy if the header names no client.
+    ///   - peer: the proxy's address.
+    ///   - isTrusted: whether the peer may name its clients. If not, the connection is closed
+    ///     immediately.
+    ///   - addHandlers: adds the connection's handlers. It gets the client's address, or the
+    ///     proxy's if the header names no client.
     init(
         _ peer: String?,
         isTrusted: Bool,
@@ -101,7 +102,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
             return context.close(promise: nil)
         }
         if time.isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
-        // They are whole again without the bytes of the header.
+        // These are the bytes after the header.
         if received.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(received)) }
         received = ByteBuffer()
         context.fireChannelReadComplete()

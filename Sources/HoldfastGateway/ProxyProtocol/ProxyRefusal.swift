@@ -2,20 +2,20 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Why a connection of a listener with the PROXY protocol is closed: the label `reason` of
+/// Why a connection to a PROXY protocol listener is closed: the label `reason` of
 /// `holdfast_proxy_protocol_refusals_total`.
 enum ProxyRefusal: String, CaseIterable {
     /// Its peer is not in `clients.trusted`.
     case untrusted
-    /// Its first bytes are no header.
+    /// Its first bytes are not a header.
     case missing
     case malformed
     case tooLong = "too-long"
-    /// The header's checksum is another.
+    /// The header's checksum does not match.
     case checksum
-    /// The header did not come in time.
+    /// The header did not arrive in time.
     case timeout
-    /// The peer closed before the end of the header.
+    /// The peer closed the connection before the end of the header.
     case closed
 
     init(_ refusal: ProxyHeader.Refusal) {
@@ -31,8 +31,8 @@ enum ProxyRefusal: String, CaseIterable {
     var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// Warns of refused connections, at most once a second: anyone who reaches the listener can cause
-/// them.
+/// Logs a warning for rejected connections, at most once a second, because anyone who can reach the
+/// listener can cause them.
 final class ProxyRefusalLog: Sendable {
     private static let silence = TimeAmount.seconds(1)
 

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension GatewayRequest {
-    /// Whether the method is PURGE, in any case: an origin may compare it without regard to case.
+    /// Whether the method is PURGE in any case, because an origin may ignore case.
     var isPurge: Bool {
         let method = method.rawValue
         return method.utf8.count == 5 && method.uppercased() == "PURGE"
@@ -9,13 +9,13 @@ extension GatewayRequest {
 }
 
 extension ClientPurge {
-    /// Reads the fields by which clients of other caches say what to purge: `Surrogate-Key`, `xkey`
-    /// and `xkey-softpurge` name tags in place of the request's target; `Fastly-Soft-Purge: 0`
-    /// removes offline copies too.
+    /// Reads the fields in which other caches' clients state what to purge. `Surrogate-Key`, `xkey`
+    /// and `xkey-softpurge` name tags to purge instead of the request's target. `Fastly-Soft-Purge:
+    /// 0` also removes offline copies.
     ///
-    /// - Throws: `GatewayService.Rejection` if a field is not valid.
+    /// - Throws: `GatewayService.Rejection` if a field is invalid.
     init(_ fields: HTTPFields) throws {
-        // Keys of 'Surrogate-Key' may hold a comma. 'xkey' is split at both.
+        // Keys in 'Surrogate-Key' may contain a comma. 'xkey' is split at both.
         for (name, separators) in [("surrogate-key", " \t"), ("xkey", " \t,"), ("xkey-softpurge", " \t,")] {
             let values = Self.values(name, of: fields)
             let found = values.flatMap { $0.split(whereSeparator: { separators.contains($0) }) }.map(String.init)

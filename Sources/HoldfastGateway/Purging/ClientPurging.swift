@@ -1,9 +1,9 @@
-/// Performs the purges that clients ask for with the method PURGE.
+/// Performs the purges that clients request with the method PURGE.
 ///
-/// The gateway has no tokens and no history. A program that has both gives it a value of this type;
-/// without one, every PURGE is rejected.
+/// The gateway has no tokens and no history. A program that has both gives the gateway a value of
+/// this type; without one, every PURGE is rejected.
 public protocol ClientPurging: Sendable {
-    /// The name of a client for log and history; `nil` if it may not purge.
+    /// The client's name for the log and the history; `nil` if it may not purge.
     ///
     /// It is called on the client's event loop, so it must not wait.
     ///
@@ -12,20 +12,20 @@ public protocol ClientPurging: Sendable {
     ///   - address: the client's IP address.
     func client(presenting credentials: [String], from address: String) -> String?
 
-    /// Performs a purge. It is in force and durable when this returns a success.
+    /// Performs a purge. The purge is in effect and durable when this returns a success.
     func perform(_ purge: ClientPurge, by client: String) async -> ClientPurgeResponse
 }
 
-/// A purge that a client asked for.
+/// A purge that a client requested.
 public struct ClientPurge: Sendable, Hashable {
-    /// The target URIs at the origin, as responses are stored under them; empty if tags are named.
+    /// The target URIs at the origin, as responses are stored; empty if tags are named.
     public var urls: [String] = []
     /// The tags of responses.
     public var tags: [String] = []
-    /// Whether offline copies are removed too. Otherwise the responses expire.
+    /// Whether to also remove offline copies. If `false`, the responses expire.
     public var removes = false
 
-    /// Selects nothing.
+    /// Creates an empty purge.
     public init() {}
 }
 
@@ -35,10 +35,10 @@ public struct ClientPurgeResponse: Sendable, Hashable {
     public var status: Int
     /// The result, or a problem (RFC 9457) if the status is an error.
     public var json: [UInt8]
-    /// After how many seconds to try again; `nil` if the response does not say.
+    /// The number of seconds to wait before retrying; `nil` if not stated.
     public var retryAfter: Int?
 
-    /// A response.
+    /// Creates a response.
     public init(status: Int, json: [UInt8], retryAfter: Int? = nil) {
         self.status = status
         self.json = json

@@ -4,10 +4,10 @@ import HTTPTypes
 import HoldfastConfiguration
 import NIOCore
 
-/// Serves requests with the method PURGE. None of them is forwarded.
+/// Serves PURGE requests. They are never forwarded.
 extension GatewayService {
-    /// The name of the client of a PURGE; `nil` if it may not purge. That takes two things: an
-    /// address under `clients.purgers`, and a token.
+    /// The name of a PURGE request's client; `nil` if it may not purge. It needs an address in
+    /// `clients.purgers` and a token.
     func purgingClient(_ request: GatewayRequest, from client: GatewayClient, _ inForce: ConfigurationInForce)
         -> String?
     {
@@ -15,13 +15,13 @@ extension GatewayService {
         return purging.client(presenting: request.fields[values: .authorization], from: address)
     }
 
-    /// The response to a client that may not purge. It is the same whatever is missing.
+    /// The response to a client that may not purge. It does not reveal what is missing.
     func purgeRefusal(_ context: ResponseContext) -> GatewayResponse {
         let (head, content) = problemResponse(.purgeNotAllowed, context)
         return .whole(head, content)
     }
 
-    /// Performs the purge of a client that may.
+    /// Performs the purge of an authorized client.
     func purge(
         _ request: GatewayRequest,
         by client: String,
@@ -58,7 +58,7 @@ extension GatewayService {
             throw Rejection(problem: .invalidPurge("No response can be stored under this URL."))
         }
         try refuseMisdirected(target, request, routes, choice)
-        // Rules may keep parameters out of keys.
+        // Rules may remove parameters from keys.
         purge.urls = engine.keyedTargets(of: target).map(\.description)
         return purge
     }

@@ -1,26 +1,27 @@
 import NIOCore
 
-/// Replaces the URLs of origins in content that comes in pieces, wherever it is cut.
+/// Replaces origins' URLs in content that arrives in pieces, wherever it is split.
 ///
-/// It holds back only what may be the start of such a URL: at most the longest of them with its
-/// path up to ``URLReader/pathLimit``, and the few bytes behind it that tell its end. It reads each
-/// byte once, those that it held back again, and the path behind a URL twice.
+/// It holds back only bytes that may begin such a URL: at most the longest origin URL with its path
+/// up to ``URLReader/pathLimit``, and the few bytes after it that show its end. It reads each byte
+/// once, except that held-back bytes are read again, and the path after a URL is read twice.
 struct BodyRewriter {
     private var client: RewriteClient
     private var held = ByteBuffer()
     /// The text before ``held``.
     private var before = TextBefore()
 
-    /// Whether a backslash begins an escape everywhere: the letter of `\n` is none of a word.
+    /// Whether a backslash always begins an escape. If so, the letter in `\n` is not part of a
+    /// word.
     private let isJSON: Bool
 
-    /// - Parameter contentType: `Content-Type` of the content; `nil` if it has none.
+    /// - Parameter contentType: the content's `Content-Type`; `nil` if it has none.
     init(for client: RewriteClient, contentType: String? = nil) {
         self.client = client
         isJSON = contentType.map { Self.isJSON($0) } ?? false
     }
 
-    /// Whether content of a type is JSON, or has lines of it. RFC 6839 §3.1
+    /// Whether a content type is JSON, or lines of JSON. RFC 6839 §3.1
     static func isJSON(_ contentType: String) -> Bool {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.trimmingWhitespace()
         let subtype = type.split(separator: UInt8(ascii: "/")).last ?? type
@@ -29,10 +30,10 @@ struct BodyRewriter {
             .contains(String(decoding: name, as: UTF8.self).lowercased())
     }
 
-    /// The bytes held back.
+    /// The number of bytes held back.
     var heldCount: Int { held.readableBytes }
 
-    /// The bytes that can be sent after the next piece has come; they may be none.
+    /// Returns the bytes that can be sent after the next piece has arrived; possibly none.
     ///
     /// - Parameter isLast: whether it is the last piece.
     mutating func rewrite(_ piece: ByteBuffer, isLast: Bool = false) -> ByteBuffer {
@@ -69,7 +70,7 @@ struct BodyRewriter {
             return index
         }
         let rest = input.getSlice(at: input.readerIndex + copied, length: end - copied) ?? ByteBuffer()
-        // A copy: the piece would stay in memory for the sake of a few bytes.
+        // A copy; otherwise a few bytes would keep the whole piece in memory.
         held = ByteBuffer(bytes: input.readableBytesView.dropFirst(end))
         guard copied > 0 else { return rest }
         output.writeImmutableBuffer(rest)

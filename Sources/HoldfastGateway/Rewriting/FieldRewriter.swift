@@ -1,23 +1,23 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Rewrites the fields of a response that name URLs, paths and hosts of an origin.
+/// Rewrites response fields that contain URLs, paths or hosts of an origin.
 ///
-/// A URL that is below no route's origin stays byte for byte, and so does every field that is not
-/// understood.
+/// A URL that is not below any route's origin stays unchanged byte for byte, and so does any field
+/// that cannot be parsed.
 struct FieldRewriter {
     var client: RewriteClient
     private var hasFoundPath = false
 
     init(for client: RewriteClient) { self.client = client }
 
-    /// Whether a field names something of an origin's. Then another client with the same request
-    /// may get another field, for example one that uses TLS.
+    /// Whether a field contains something that belongs to an origin. Another client with the same
+    /// request may then get a different field, for example if it uses TLS.
     var hasFound: Bool { hasFoundPath || client.hasMetServer }
 
-    /// Whether a field of this name may be rewritten.
+    /// Whether a field with this name may be rewritten.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: lowercase.
     static func concerns(_ name: String) -> Bool {
         // Runs for every field of every response. The length rules out most of them.
         switch name.utf8.count {
@@ -43,7 +43,7 @@ struct FieldRewriter {
         if isDropping { fields.removeAll { $0.name == .setCookie && $0.value.isEmpty } }
     }
 
-    /// - Returns: `nil` if the value stays as it is.
+    /// - Returns: `nil` if the value stays unchanged.
     private mutating func rewrite(_ value: [UInt8], of name: String) -> [UInt8]? {
         switch name {
         case "link": links(value)
@@ -56,7 +56,7 @@ struct FieldRewriter {
 
     // MARK: One reference
 
-    /// A reference for the client; `nil` if it stays as it is.
+    /// A reference for the client; `nil` if it stays unchanged.
     mutating func reference(_ value: [UInt8]) -> [UInt8]? {
         let isPath = value.starts(with: "/".utf8) && !value.starts(with: "//".utf8)
         return isPath ? path(value) : url(value)
@@ -64,7 +64,7 @@ struct FieldRewriter {
 
     private mutating func url(_ value: [UInt8]) -> [UInt8]? {
         let match = value.withUnsafeBytes { bytes in
-            // It is never incomplete: the whole of it is there.
+            // It never throws, because the whole value is there.
             try? client.match(
                 URLReader(bytes: bytes, index: 0, isLast: true, surroundings: .nothing),
                 behind: TextBefore()
@@ -83,15 +83,15 @@ struct FieldRewriter {
             guard !Self.leaves(rest), client.leads(before: Self.path(of: rest)) else { return nil }
             return Self.absolutePath(Array(route.prefix.text.utf8) + rest)
         }
-        // Below another route's origin, maybe.
+        // It may be below another route's origin.
         let origin = Array("\(route.origin.scheme)://\(route.origin.authority)".utf8)
         guard !route.preservesHost, let url = url(origin + value) else { return nil }
         let own = Array("\(client.scheme)://\(client.authority ?? "")/".utf8)
         return url.starts(with: own) ? Self.absolutePath(Array(url.dropFirst(own.count - 1))) : url
     }
 
-    /// A reference to a path. It is never read as one to another host: `//a` is a host, and so are
-    /// `/\a` and `/`, a tab, `/a` for browsers.
+    /// A reference to a path that cannot be read as a reference to another host. `//a` is a host,
+    /// and browsers also read `/\a`, and `/`, a tab, `/a` as hosts.
     private static func absolutePath(_ path: [UInt8]) -> [UInt8] {
         let rest = path.first == UInt8(ascii: "/") ? path.dropFirst() : path[...]
         guard let first = rest.first, first == UInt8(ascii: "/") || first == UInt8(ascii: "\\") || first <= 0x20 else {
@@ -100,17 +100,17 @@ struct FieldRewriter {
         return Array("/./".utf8) + rest
     }
 
-    /// The part of a path behind a prefix that ends with a segment.
+    /// The part of a path after a prefix that ends at a segment boundary.
     private static func rest(of path: some Collection<UInt8>, behind prefix: String) -> [UInt8]? {
         guard path.starts(with: prefix.utf8) else { return nil }
         let rest = Array(path.dropFirst(prefix.utf8.count))
         return rest.isEmpty || "/?#".utf8.contains(rest[0]) ? rest : nil
     }
 
-    /// A reference without its query and its fragment.
+    /// A reference without its query and fragment.
     private static func path(of reference: [UInt8]) -> [UInt8] { Array(reference.prefix { !"?#".utf8.contains($0) }) }
 
-    /// Whether a dot segment may lead out of the path before it.
+    /// Whether a dot segment may escape the path before it.
     private static func leaves(_ rest: some Collection<UInt8>) -> Bool {
         PathNormalForm.hasDotSegment(String(decoding: rest.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self))
     }
@@ -122,7 +122,7 @@ struct FieldRewriter {
         var result: [UInt8] = []
         var quotes = QuoteScanner()
         var index = 0
-        // Behind the last end no start is looked at: each would search to the end of the field.
+        // Starts after the last end are ignored, because each would search to the end of the field.
         let last = value.lastIndex(of: UInt8(ascii: ">")) ?? 0
         while index < value.count {
             let byte = value[index]
@@ -151,7 +151,7 @@ struct FieldRewriter {
         skip(\.isWhitespace)
         if start < value.count, ";,".utf8.contains(value[start]) { start += 1 }
         skip(\.isWhitespace)
-        // 'url=' may be missing, and then the URL begins here.
+        // 'url=' may be missing; then the URL begins here.
         let place = start
         if value[start...].prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) {
             start += 3
@@ -191,7 +191,7 @@ struct FieldRewriter {
     }
 
     /// - Parameters:
-    ///   - member: one parameter, maybe with the scheme of its challenge before it.
+    ///   - member: one parameter, possibly preceded by its challenge's scheme.
     ///   - isBearer: whether the challenge's scheme is `Bearer`.
     private mutating func parameter(_ member: ArraySlice<UInt8>, _ isBearer: inout Bool) -> [UInt8]? {
         let equals = member.firstIndex(of: UInt8(ascii: "=")) ?? member.endIndex
@@ -211,15 +211,15 @@ struct FieldRewriter {
 extension FieldRewriter {
     /// `Domain` and `Path` of a cookie. RFC 6265 §4.1.2
     ///
-    /// A domain that covers the origin and not the client's host is removed: the cookie then is for
-    /// the client's host alone. A path becomes that of the route, or one below it: one that is
-    /// wider than the route must not reach the other origins on the client's host.
+    /// A domain that covers the origin but not the client's host is removed, so that the cookie is
+    /// only for the client's host. A path becomes the route's path, or one below it. A path wider
+    /// than the route must not reach other origins on the client's host.
     ///
-    /// - Returns: `nil` if it stays as it is; nothing if its path is that of another origin's
-    ///   route. A browser would send it there, and never to its own origin.
+    /// - Returns: `nil` if it stays unchanged; empty if its path belongs to another origin's route.
+    ///   A browser would send it there, and never to its own origin.
     private mutating func cookie(_ value: [UInt8]) -> [UInt8]? {
         let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-        // A browser rejects such a cookie with another path or domain.
+        // Browsers reject such a cookie with another path or domain.
         guard let name = parts.first,
             !String(decoding: name, as: UTF8.self).trimmed.lowercased().hasPrefix("__host-")
         else { return nil }
@@ -260,7 +260,7 @@ extension FieldRewriter {
         return client.requested.map { !covers($0.name) } ?? true
     }
 
-    /// - Returns: `nil` if it stays as it is.
+    /// - Returns: `nil` if it stays unchanged.
     private func cookiePath(_ path: String) -> String? {
         let (prefix, origin) = (client.route.prefix.text, client.route.originPrefix.text)
         guard !client.route.keepsTargets, path.hasPrefix("/") else { return nil }
@@ -275,12 +275,12 @@ extension FieldRewriter {
     }
 }
 
-/// Tells which bytes are inside a quoted string. RFC 9110 §5.6.4
+/// Tracks which bytes are inside a quoted string. RFC 9110 §5.6.4
 private struct QuoteScanner {
     private var isQuoted = false
     private var isEscaped = false
 
-    /// - Parameter byte: the next one.
+    /// - Parameter byte: the next byte.
     mutating func isInside(_ byte: UInt8) -> Bool {
         if isEscaped {
             isEscaped = false

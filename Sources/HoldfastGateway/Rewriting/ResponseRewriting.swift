@@ -4,25 +4,26 @@ import HTTPTypes
 import HoldfastConfiguration
 import NIOCore
 
-/// How the responses of one route are rewritten for a client, on their way out. The cache, the
-/// store and other requests have them as the origin sent them.
+/// How one route's responses are rewritten for a client on their way out. The cache, the store and
+/// other requests use them as the origin sent them.
 ///
-/// A class, because each exchange refers to that of its route.
+/// A class, because each exchange refers to its route's instance.
 final class ResponseRewriting: Sendable {
     private let map: RewriteMap
     private let route: Int
     private let settings: Configuration.Rewriting
     private let configuration: GatewayConfiguration
 
-    /// The longest content that is rewritten, by its `Content-Length`. 16 MiB
+    /// The longest content that is rewritten, judged by its `Content-Length`. 16 MiB
     ///
-    /// Content without that field is rewritten to its end, however long it is: it cannot be left
-    /// alone once it has begun, and half of it must not be rewritten.
+    /// Content without that field is rewritten to its end, however long it is: once rewriting has
+    /// begun it cannot be undone, and content must not be rewritten in part.
     static let contentLimit: Int64 = 16 << 20
     /// The longest content that is rewritten before its head is written, so that its length is
     /// known. 64 KiB
     static let wholeLimit = 64 << 10
-    /// The pieces in which content is rewritten, so that other requests get their turn. 8 KiB
+    /// The size of the pieces in which content is rewritten, so that other requests get their turn.
+    /// 8 KiB
     static let pieceLimit = 8 << 10
 
     /// - Returns: `nil` if the route rewrites nothing.
@@ -34,13 +35,13 @@ final class ResponseRewriting: Sendable {
         self.route = route
     }
 
-    /// Whether some content is rewritten.
+    /// Whether any content is rewritten.
     var concernsContent: Bool { !settings.bodies.isEmpty }
 
-    /// The client to which URLs must lead.
+    /// The client that URLs must lead to.
     func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient {
         var scheme = client.scheme
-        // As in `X-Forwarded-Proto`, which origins get.
+        // Same as `X-Forwarded-Proto`, which origins get.
         if client.isTrusted(by: configuration) {
             switch request.fields[.xForwardedProto]?.lowercased() {
             case "https": scheme = "https"
@@ -54,9 +55,9 @@ final class ResponseRewriting: Sendable {
 
     // MARK: Fields
 
-    /// Rewrites the fields of a response.
+    /// Rewrites a response's fields.
     ///
-    /// - Returns: whether a field names something of an origin's.
+    /// - Returns: whether a field contains something that belongs to an origin.
     func rewriteFields(_ fields: inout HTTPFields, for client: @autoclosure () -> RewriteClient) -> Bool {
         // By index, because a loop over the fields would copy each one.
         let places = fields.indices
@@ -69,47 +70,48 @@ final class ResponseRewriting: Sendable {
 
     // MARK: Content
 
-    /// The effect on the content of a response.
+    /// How a response's content is handled.
     enum Content: Hashable {
         case unchanged
         case rewritten
-        /// It is a part of content that would be rewritten: the whole is needed.
+        /// It is part of content that would be rewritten. The complete content is needed.
         case partial
-        /// It may be such a part. The head of the whole tells.
+        /// It may be such a part. Only the head of the complete response shows it.
         case maybePartial
     }
 
-    /// The effect on the content of a response.
+    /// Decides how a response's content is handled.
     ///
     /// - Parameters:
-    ///   - stored: the head of the stored response behind it.
+    ///   - stored: the head of the underlying stored response.
     ///   - request: the fields of the client's request.
     func content(of head: HTTPResponse, stored: StoredResponseHead?, for request: HTTPFields) -> Content {
         guard concernsContent else { return .unchanged }
         switch head.status.code {
         case 206:
-            // As the whole is treated, whose length may not be known.
+            // Handled like the complete response, whose length may be unknown.
             if let stored { return rewrites(stored.fields) ? .partial : .unchanged }
-            // A whole of unknown length is rewritten to its end, however long one part of it is.
+            // A complete response of unknown length is rewritten to its end, however long one part
+            // is.
             let length = ContentRange(head.headerFields)?.completeLength ?? 0
             return rewrites(head.headerFields, length: length) ? .partial : .unchanged
         case 416:
             if let stored { return rewrites(stored.fields) ? .partial : .unchanged }
-            // It states the length of the whole, as a 206 does, but not its type.
+            // Like a 206, it states the complete length, but it does not state the type.
             let length = ContentRange.unsatisfiedLength(head.headerFields)
             return length?.isWithin(Self.contentLimit) ?? true ? .maybePartial : .unchanged
         case 304:
-            // As the whole was treated, whose length and type the 304 need not state.
+            // Handled like the complete response, whose length and type the 304 need not state.
             if let stored { return rewrites(stored.fields) ? .rewritten : .unchanged }
-            // A client has the strong tag only of content that was not rewritten.
+            // A client only has the strong tag of content that was not rewritten.
             if EntityTag.isNamed(strong: head.headerFields, inIfNoneMatch: request) { return .unchanged }
-            // An origin's own may say nothing of the content.
+            // The origin's own 304 may say nothing about the content.
             return rewrites(head.headerFields) || !head.headerFields.contains(.contentType) ? .rewritten : .unchanged
         default: return rewrites(head.headerFields) ? .rewritten : .unchanged
         }
     }
 
-    /// Whether the content of a whole response with these fields is rewritten.
+    /// Whether the content of a complete response with these fields is rewritten.
     private func rewrites(_ fields: HTTPFields, length: StatedLength? = nil) -> Bool {
         guard let type = fields[.contentType], settings.bodies.contains(Self.mediaType(type)),
             fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }),
@@ -118,7 +120,7 @@ final class ResponseRewriting: Sendable {
         return (length ?? ContentLength(fields).bytes)?.isWithin(Self.contentLimit) ?? true
     }
 
-    /// Whether a response's content may be rewritten, by its media type alone.
+    /// Whether a response's content may be rewritten, judged only by its media type.
     func concerns(mediaType: String) -> Bool { settings.bodies.contains(Self.mediaType(mediaType)) }
 
     private static func mediaType(_ contentType: String) -> String {
@@ -134,7 +136,7 @@ final class ResponseRewriting: Sendable {
         dropDigests(&fields)
     }
 
-    /// Removes the digests from a section of trailers, which may not be there.
+    /// Removes digests from a trailer section, if there is one.
     static func dropDigests(_ trailers: inout HTTPFields?) {
         guard var fields = trailers else { return }
         dropDigests(&fields)
@@ -154,8 +156,8 @@ final class ResponseRewriting: Sendable {
 
     /// Changes a request so that its response can be rewritten.
     ///
-    /// Coded content cannot be. Parts of it cannot be either; a GET for one range asks for the
-    /// whole again if its response would be rewritten.
+    /// Encoded content cannot be rewritten, and neither can parts of it. A GET for one range
+    /// requests the complete content again if its response would be rewritten.
     func adaptRequest(_ fields: inout HTTPFields, _ method: HTTPRequest.Method) {
         guard concernsContent else { return }
         fields[.acceptEncoding] = "identity"

@@ -1,13 +1,13 @@
 import HTTPCacheSemantics
 
-/// Whether the URL that replaces another one leads there. The routes decide that as for a
-/// request, by the whole of its path.
+/// Checks whether a replacement URL leads to the right place. As for a request, the routes decide
+/// by the complete path.
 extension RewriteClient {
-    /// Whether this client's request for a path below its route's takes that route.
+    /// Whether this client's request for a path below its route's path takes that route.
     func leads(before rest: [UInt8]) -> Bool { leads(requested, route.prefix.text, before: rest, to: routeIndex) }
 
-    /// Whether a cookie with this path is for requests that take another origin's route, and for
-    /// none of this one. One for a wider path, `/` for example, is for this route as well.
+    /// Whether a cookie with this path is sent with requests for another origin's route, and with
+    /// none for this route. A cookie with a wider path, such as `/`, is also for this route.
     func leadsToAnotherOrigin(cookiePath path: String) -> Bool {
         let wide = path.hasSuffix("/") ? path : path + "/"
         guard path.hasPrefix("/"), !(route.prefix.text + "/").hasPrefix(wide),
@@ -20,8 +20,8 @@ extension RewriteClient {
         leads(RequestedHost(base.authority), base.path, before: rest, to: index)
     }
 
-    /// Whether a request for a URL takes a route, or another one to the same place: an earlier
-    /// route may take it.
+    /// Whether a request for a URL takes a route, or another route to the same place. An earlier
+    /// route may match it.
     private func leads(_ host: RequestedHost?, _ path: String, before rest: [UInt8], to index: Int) -> Bool {
         Self.readings(of: rest).allSatisfy { rest in
             let path = path + String(decoding: rest, as: UTF8.self)
@@ -32,19 +32,19 @@ extension RewriteClient {
         }
     }
 
-    /// Whether a dot segment may lead a path out of the one that is put before it. Clients resolve
-    /// it before they send a request, and the gateway rejects it.
+    /// Whether a dot segment may escape the path that is prepended. Clients resolve dot segments
+    /// before sending a request, and the gateway rejects them.
     ///
-    /// - Parameter pathsCount: whether paths decide something although no route has one.
+    /// - Parameter pathsCount: whether paths matter even if no route has one.
     func leaves(_ path: [UInt8], pathsCount: Bool) -> Bool {
         var path = path.withoutLast { ",;:!)]'".utf8.contains($0) }
-        // It is the end of a sentence, or names the same place.
+        // It is the end of a sentence, or names the same resource.
         if path.suffix(2).elementsEqual("/.".utf8) { path.removeLast() }
         return map.routes.refuseDotSegments(of: String(decoding: path, as: UTF8.self), rulesHavePaths: pathsCount)
     }
 
-    /// The paths that clients may see in a path: the marks at its end may be those of a sentence,
-    /// and browsers take a backslash for a slash.
+    /// The paths that clients may read in a path: punctuation at its end may belong to a sentence,
+    /// and browsers read a backslash as a slash.
     private static func readings(of path: [UInt8]) -> [[UInt8]] {
         var readings = [path]
         let marked = path.withoutLast { ".,;:!)]'".utf8.contains($0) }
@@ -56,7 +56,7 @@ extension RewriteClient {
 }
 
 extension [UInt8] {
-    /// The bytes before the last ones of a kind.
+    /// The bytes without trailing ones of a kind.
     fileprivate func withoutLast(_ isLast: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         self[..<(lastIndex { !isLast($0) }.map { $0 + 1 } ?? 0)]
     }

@@ -1,18 +1,17 @@
 import HTTPCacheSemantics
 
-/// The start of a URL that is below some route's origin, and what replaces it.
+/// The start of a URL below a route's origin, and its replacement.
 struct URLMatch {
-    /// The bytes that are replaced: scheme, authority, and the path of the origin.
+    /// The number of bytes to replace: scheme, authority, and the origin's path.
     var length: Int
     var replacement: [UInt8]
 }
 
 extension RewriteClient {
-    /// The URL that begins where the reader is, as far as it is replaced; `nil` if nothing of it
-    /// is.
+    /// The part to replace of the URL that begins at the reader; `nil` if there is none.
     ///
-    /// It is absolute, or without a scheme: then it has that of the request's origin. In text, only
-    /// a quote, `=` or `(` before it tells that from a comment.
+    /// The URL is absolute, or has no scheme and uses that of the request's origin. In text, the
+    /// latter must follow a quote, `=` or `(`, because otherwise it could be a comment.
     mutating func match(_ start: URLReader, behind before: TextBefore) throws(URLReader.Incomplete) -> URLMatch? {
         var reader = start
         var isSecure = route.origin.scheme == "https"
@@ -56,7 +55,7 @@ extension RewriteClient {
         return nil
     }
 
-    /// The origin knows the client's host, and wrote it: only the path may be another one.
+    /// The origin knows the client's host, and wrote it. Only the path may differ.
     private mutating func matchPreserved(
         _ start: Range<Int>,
         _ reader: inout URLReader,

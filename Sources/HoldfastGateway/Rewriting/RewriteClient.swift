@@ -1,17 +1,17 @@
 import HTTPCacheSemantics
 
-/// The client for which a response is rewritten: it decides which URL of the gateway replaces an
+/// The client that a response is rewritten for. It decides which of the gateway's URLs replaces an
 /// origin's.
 ///
-/// Its host is written into its own response, and nowhere else. It is in no key, and nothing that
-/// is made with it is stored or shared.
+/// The client's host is only written into its own response. It is in no key, and nothing made with
+/// it is stored or shared.
 struct RewriteClient {
     /// The start of a URL that clients request.
     struct Base {
         /// `http` or `https`
         var scheme: String
         var authority: String
-        /// Empty, or beginning with a slash and ending without one.
+        /// Empty, or with a leading slash and without a trailing one.
         var path: String
     }
 
@@ -23,14 +23,14 @@ struct RewriteClient {
     let routeIndex: Int
     /// `http` or `https`
     let scheme: String
-    /// The authority of the request; `nil` if it has none that can stand in any text.
+    /// The request's authority; `nil` if it has none that is safe in any text.
     let authority: String?
-    /// The same in parts.
+    /// The same authority, in parts.
     let requested: RequestedHost?
     /// Whether a URL named the server of some origin, or the client's own host where that can be
-    /// translated. That does not depend on the client, but for its host.
+    /// translated. Apart from the host, this does not depend on the client.
     var hasMetServer = false
-    /// The bases that were asked for, by their routes.
+    /// The bases requested so far, by route.
     private var bases: [Int: Base?] = [:]
 
     init(_ map: RewriteMap, route: Int, scheme: String, authority: String?) {
@@ -44,17 +44,17 @@ struct RewriteClient {
 
     var route: GatewayRoute { map.routes.routes[routeIndex] }
 
-    /// Whether an authority has only bytes that mean nothing in HTML, JSON and fields.
+    /// Whether an authority only has bytes without special meaning in HTML, JSON and fields.
     private static func isPlain(_ authority: String) -> Bool {
         let bytes = authority.utf8
         return !bytes.isEmpty && bytes.count <= authorityLimit
             && bytes.allSatisfy { $0.isHostByte || "[]:".utf8.contains($0) }
     }
 
-    /// The URL of the first route of these by which this client can request a path; the request's
-    /// own route comes before the others.
+    /// The URL of the first of these routes through which this client can request a path. The
+    /// request's own route is tried first.
     ///
-    /// - Parameter rest: the path behind the route's.
+    /// - Parameter rest: the path after the route's.
     mutating func base(ofFirst routes: [Int], before rest: [UInt8]) -> Base? {
         for route in routes.contains(routeIndex) ? [routeIndex] + routes : routes {
             if let base = base(of: route), rest.isEmpty || leads(base, before: rest, to: route) { return base }
@@ -62,7 +62,8 @@ struct RewriteClient {
         return nil
     }
 
-    /// The URL under which this client requests a route; `nil` if no request of it takes the route.
+    /// The URL at which this client requests a route; `nil` if none of its requests can take the
+    /// route.
     mutating func base(of route: Int) -> Base? {
         if let known = bases[route] { return known }
         let base = makeBase(map.routes.routes[route]).flatMap { leads($0, to: route) ? $0 : nil }
@@ -74,7 +75,7 @@ struct RewriteClient {
         guard case .exact(let host) = route.pattern.name else {
             return authority.map { Base(scheme: scheme, authority: $0, path: route.prefix.text) }
         }
-        // A route for port 80 is one for requests that name no port, over TLS too.
+        // A route for port 80 matches requests that name no port, also over TLS.
         let port = route.pattern.port.map { $0 == 80 ? nil : $0 } ?? requested?.port
         let standard = RewriteMap.Server.defaultPort(isSecure: scheme == "https")
         let authority = port.flatMap { $0 == standard ? nil : "\(host):\($0)" } ?? host
@@ -83,7 +84,7 @@ struct RewriteClient {
 }
 
 extension UInt8 {
-    /// A byte of a host's name, or of an IPv4 address.
+    /// A byte of a host name or an IPv4 address.
     var isHostByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,25 +1,25 @@
 import HTTPCacheSemantics
 
-/// Finds the routes whose origin a URL is below: the way back from an origin's URLs to those that
-/// clients request.
+/// Finds the routes whose origin contains a URL: the way back from an origin's URLs to the ones
+/// that clients request.
 struct RewriteMap: Sendable {
     /// The server that a URL names.
     struct Server: Sendable, Hashable {
         var isSecure: Bool
-        /// In lower case; an IPv6 address in brackets.
+        /// Lowercase; an IPv6 address in brackets.
         var host: String
         var port: UInt16
     }
 
     /// The origins of one server.
     struct Origins: Sendable {
-        /// The indices of routes by the path of their origin, literally.
+        /// The indexes of routes, by the literal path of their origin.
         fileprivate let table: PrefixTable<[Int]>
-        /// Whether one of them is not empty.
+        /// Whether any of them has a path.
         let havePaths: Bool
 
-        /// The origins' paths that a path begins with, the longest first, each with its length and
-        /// its routes in their order. The path may continue within a segment.
+        /// The origins' paths that a path begins with, longest first, each with its length and its
+        /// routes in order. The path may continue within a segment.
         func startingPaths(of path: [UInt8]) -> [(length: Int, routes: [Int])] {
             var found: [(length: Int, routes: [Int])] = []
             table.forEach(startOf: path) { found.append(($0, $1)) }
@@ -41,7 +41,7 @@ struct RewriteMap: Sendable {
         for (index, route) in routes.routes.enumerated() {
             let (server, path) = (Server(route.origin), route.origin.pathPrefix)
             paths[server, default: [:]][Array(path.utf8), default: []].append(index)
-            // The same content is below the mirror's path.
+            // The mirror's path has the same content.
             for mirror in mirrorsOfServers[server] ?? [] {
                 paths[Server(mirror), default: [:]][Array((mirror.pathPrefix + path).utf8), default: []].append(index)
             }

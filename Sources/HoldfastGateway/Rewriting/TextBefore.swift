@@ -1,6 +1,6 @@
-/// The text before a place, as far as it tells whether a URL begins there and where that ends.
+/// The text before a position, which shows whether a URL begins there and where it ends.
 struct TextBefore {
-    /// The last bytes, the newest one lowest; zeros before the start of the text.
+    /// The last bytes, the newest in the lowest byte; zeros before the start of the text.
     private var bytes: UInt64 = 0
 
     mutating func append(_ byte: UInt8) { bytes = bytes << 8 | UInt64(byte) }
@@ -8,10 +8,10 @@ struct TextBefore {
     /// One of the last eight bytes.
     private func byte(_ distance: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: bytes >> (8 * distance)) }
 
-    /// Whether `http` or `https` is a whole scheme here: no letter of it comes before, no other
-    /// scheme (`view-source:`), and not the slash before a URL in the path of another one.
+    /// Whether `http` or `https` here is a complete scheme: it does not follow a letter, another
+    /// scheme (`view-source:`), or the slash of another URL's path.
     ///
-    /// `git+` may come before it: clients of git take the URL behind it as any other, with either
+    /// `git+` may precede it, because git clients treat the URL after it as any other, with either
     /// scheme.
     var mayPrecedeScheme: Bool { hasGit ? isOutsideScheme(4) : isOutsideScheme(0) }
 
@@ -21,7 +21,7 @@ struct TextBefore {
             && letters.map { $0 | 0x20 }.elementsEqual("git".utf8)
     }
 
-    /// Whether a scheme can begin some bytes before this place.
+    /// Whether a scheme can begin this many bytes before this position.
     private func isOutsideScheme(_ distance: UInt64) -> Bool {
         let last = byte(distance)
         if last == UInt8(ascii: ":") { return !byte(distance + 1).isSchemeByte }
@@ -31,13 +31,13 @@ struct TextBefore {
     /// Whether a reference without a scheme can begin here: in an attribute, a string, or `url(`.
     var opensReference: Bool { #""'=("#.utf8.contains(byte(0)) }
 
-    /// Whether a URL here may be one in a sentence: it begins the text, or follows white space.
+    /// Whether a URL here may be part of a sentence: it begins the text, or follows white space.
     ///
-    /// Behind a quote, a bracket or a tag it may as well be a whole value, and then a dot at its
-    /// end is its own.
+    /// After a quote, a bracket or a tag it may be a complete value, and then a dot at its end
+    /// belongs to it.
     var mayBeInSentence: Bool { byte(0) <= UInt8.space }
 
-    /// The byte that ends a URL which begins here, although other URLs may have it.
+    /// The byte that ends a URL that begins here, although other URLs may contain it.
     var closer: UInt8? {
         switch byte(0) {
         case UInt8(ascii: "'"): UInt8(ascii: "'")

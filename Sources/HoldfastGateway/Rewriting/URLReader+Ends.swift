@@ -1,21 +1,21 @@
-/// Where an authority, a path and a URL end.
+/// Finds the end of an authority, a path and a URL.
 extension URLReader {
-    /// Whether a URL in a text ends at a character.
+    /// Whether a URL in text ends at a character.
     enum End {
         /// The URL may continue with it.
         case never
-        /// A URL may have it, and it commonly follows one.
+        /// It may be part of a URL, and often follows one.
         case maybe
         case always
     }
 
-    /// Whether a URL in a text ends at a character from here on.
+    /// Whether a URL in text ends at a character at this offset.
     func end(_ offset: Int = 0) throws(Incomplete) -> End {
         guard let symbol = try peekSymbol(offset) else { return .always }
         switch symbol.byte {
         case 0...0x20, 0x7F: return .always
         case UInt8(ascii: "\\"):
-            // In a string inside a string, '\\u002e' is a dot: the host would continue.
+            // In a string inside a string, '\\u002e' is a dot, so the host would continue.
             guard symbol.width > 1 else { return .never }
             return try peek(offset + symbol.width) == UInt8(ascii: "u") ? .never : .always
         case _ where #""<>{}|`^"#.utf8.contains(symbol.byte): return .always
@@ -26,8 +26,8 @@ extension URLReader {
 
     /// Whether an authority ends here.
     ///
-    /// In text, the dot at the end of a sentence is no part of it: more than the dot must end.
-    /// Everywhere else a dot is the host's own, and another host than the one without it.
+    /// In text, the dot at the end of a sentence is not part of it, so more than the dot must end.
+    /// Everywhere else a dot belongs to the host, and makes it a different host.
     func endsAuthority(behind before: TextBefore) throws(Incomplete) -> Bool {
         guard let symbol = try peekSymbol() else { return true }
         if symbol.endsSegment { return true }
@@ -50,13 +50,13 @@ extension URLReader {
         }
     }
 
-    /// The longest user information that is told from an authority, in bytes.
+    /// The longest user information that is distinguished from an authority, in bytes.
     private static let userInformationLimit = 256
 
-    /// Whether the bytes before this place are a user's name and not a host: an `@` follows before
-    /// the authority ends. RFC 3986 §3.2.1
+    /// Whether the bytes before this position are user information instead of a host: an `@`
+    /// follows before the authority ends. RFC 3986 §3.2.1
     ///
-    /// Quotes and brackets end a URL in text, although a name may have them.
+    /// Quotes and brackets end a URL in text, although user names may contain them.
     func isUserInformation() throws(Incomplete) -> Bool {
         var offset = 0
         while offset < Self.userInformationLimit {

@@ -1,36 +1,37 @@
 /// The path of a URL.
 extension URLReader {
-    /// A path as the text means it.
+    /// A path as decoded from the text.
     struct Path {
-        /// Empty, or beginning with a slash.
+        /// Empty, or with a leading slash.
         var bytes: [UInt8] = []
-        /// The index behind each of ``bytes`` in the text.
+        /// For each of ``bytes``, the index after it in the text.
         fileprivate var ends: [Int] = []
 
-        /// The index behind the first bytes; `nil` if they are none.
+        /// The index after the first bytes; `nil` if there are none.
         func end(of length: Int) -> Int? { length > 0 ? ends[length - 1] : nil }
 
-        /// The path behind its first bytes, which end with a segment.
+        /// The path after its first bytes, which end at a segment boundary.
         func rest(behind length: Int) -> [UInt8] {
             let rest = bytes.dropFirst(length)
             return rest.first == UInt8(ascii: "/") ? Array(rest) : []
         }
     }
 
-    /// The longest path in a text that is read, in bytes as it is written. 1 KiB
+    /// The longest path in text to read, in bytes as written. 1 KiB
     static let pathLimit = 1 << 10
-    /// The longest path in a text that is read if it may be a list of URLs, in bytes. Each of them
-    /// begins such a path, so a long list would be read many times.
+    /// The longest path in text to read if it may be a list of URLs, in bytes. Each URL begins such
+    /// a path, so a long list would be read many times.
     static let listLimit = 1 << 8
 
-    /// Reads the path that begins here, up to its end: a dot segment there can undo all of it.
+    /// Reads the path that begins here, up to its end, because a dot segment there can undo all of
+    /// it.
     ///
-    /// - Returns: `nil` if a text has no end of it within ``pathLimit``.
+    /// - Returns: `nil` if a path in text does not end within ``pathLimit``.
     mutating func readPath(behind before: TextBefore) throws(Incomplete) -> Path? {
         var path = Path()
         guard try peekSymbol()?.byte == UInt8(ascii: "/") else { return path }
         let start = index
-        // The length of the first path of a list.
+        // The length of the first path in a list.
         var first: Int?
         while let symbol = try peekSymbol(), !endsPath(symbol, before.closer) {
             if surroundings == .text {

@@ -1,10 +1,10 @@
-/// Characters that JSON and HTML write with several bytes.
+/// Characters that JSON and HTML encode as several bytes.
 extension URLReader {
-    /// A character as the text means it.
+    /// A character as decoded from the text.
     struct Symbol {
-        /// 0xFF for each one beyond ASCII.
+        /// 0xFF for every character outside ASCII.
         var byte: UInt8
-        /// The bytes that write it.
+        /// The number of bytes that encode it.
         var width: Int
 
         fileprivate init(code: Int, width: Int) {
@@ -18,9 +18,9 @@ extension URLReader {
         }
     }
 
-    /// A character from here on; `nil` at the end of the text.
+    /// A character at this offset; `nil` at the end of the text.
     ///
-    /// A text may be JSON, HTML, and one inside the other, so the escapes of both are read.
+    /// Text may be JSON, HTML, or one inside the other, so the escapes of both are decoded.
     func peekSymbol(_ offset: Int = 0) throws(Incomplete) -> Symbol? {
         guard let byte = try peek(offset) else { return nil }
         guard surroundings == .text else { return Symbol(byte) }
@@ -31,14 +31,15 @@ extension URLReader {
         }
     }
 
-    /// A character that may be written as JSON does: `\/` or `\u002f`.
+    /// A character that JSON may have escaped: `\/` or `\u002f`.
     func peekEscapedSymbol(_ offset: Int = 0) throws(Incomplete) -> Symbol? {
         guard let byte = try peek(offset) else { return nil }
         guard surroundings == .text, byte == UInt8(ascii: "\\") else { return Symbol(byte) }
         return try escape(offset) ?? Symbol(byte)
     }
 
-    /// The character of an escape that begins with a backslash; `nil` if it is none. RFC 8259 §7
+    /// The character of an escape that begins with a backslash; `nil` if it is not an escape. RFC
+    /// 8259 §7
     private func escape(_ offset: Int) throws(Incomplete) -> Symbol? {
         guard let letter = try peek(offset + 1) else { return nil }
         switch letter {
@@ -60,8 +61,7 @@ extension URLReader {
         }
     }
 
-    /// The names of characters that end a URL, that continue with a host, or that lead out of a
-    /// path.
+    /// The names of characters that end a URL, continue a host, or escape a path.
     private static let names: [(name: StaticString, byte: UInt8)] = [
         ("&quot;", UInt8(ascii: "\"")), ("&apos;", UInt8(ascii: "'")), ("&lt;", UInt8(ascii: "<")),
         ("&gt;", UInt8(ascii: ">")), ("&amp;", UInt8(ascii: "&")), ("&nbsp;", UInt8(ascii: " ")),
@@ -69,10 +69,10 @@ extension URLReader {
         ("&sol;", UInt8(ascii: "/")), ("&bsol;", UInt8(ascii: "\\")), ("&percnt;", UInt8(ascii: "%")),
     ]
 
-    /// The most digits of a numeric entity: `&#1114111;` is the last character there is.
+    /// The most digits in a numeric entity: `&#1114111;` is the last character.
     private static let digitLimit = 7
 
-    /// The character of an entity; `nil` if it is none of interest. HTML §13.5
+    /// The character of an entity; `nil` if it is not a relevant one. HTML §13.5
     private func entity(_ offset: Int) throws(Incomplete) -> Symbol? {
         guard try peek(offset + 1) == UInt8(ascii: "#") else {
             for (name, byte) in Self.names where try isNext(name, at: offset) {
@@ -90,7 +90,7 @@ extension URLReader {
             end += 1
         }
         guard end > start else { return nil }
-        // Browsers do without the semicolon.
+        // Browsers also accept it without the semicolon.
         if try peek(end) == UInt8(ascii: ";") { end += 1 }
         return Symbol(code: code, width: end - offset)
     }

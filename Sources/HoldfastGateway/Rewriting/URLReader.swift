@@ -1,4 +1,4 @@
-/// Reads a URL in a text whose next piece may not have come yet.
+/// Reads a URL in text whose next piece may not have arrived yet.
 struct URLReader {
     /// The end of the piece was reached, and the text may continue.
     struct Incomplete: Error {}
@@ -7,11 +7,11 @@ struct URLReader {
     enum Surroundings {
         /// HTML, JSON or other text. JSON may write a slash as `\/` or `\u002f`.
         case text
-        /// The URL is the whole of it, as in a field.
+        /// The URL is the complete text, as in a field.
         case nothing
     }
 
-    /// How the slashes of a URL are written.
+    /// How a URL's slashes are written.
     enum Slash: String {
         case plain = "/"
         case escaped = #"\/"#
@@ -24,14 +24,14 @@ struct URLReader {
     let isLast: Bool
     let surroundings: Surroundings
 
-    /// A byte from here on; `nil` at the end of the text.
+    /// A byte at this offset; `nil` at the end of the text.
     func peek(_ offset: Int = 0) throws(Incomplete) -> UInt8? {
         if index + offset < bytes.count { return bytes[index + offset] }
         if isLast { return nil }
         throw Incomplete()
     }
 
-    /// Whether a word in lower case is next, without regard to case.
+    /// Whether a lowercase word is next, ignoring case.
     func isNext(_ word: StaticString, at offset: Int = 0) throws(Incomplete) -> Bool {
         for place in 0..<word.utf8CodeUnitCount {
             guard try peek(offset + place)?.lowercase == word.utf8Start[place] else { return false }
@@ -63,15 +63,15 @@ struct URLReader {
         }
     }
 
-    /// Reads a host. A dot at its end is not read in text: it may be that of a sentence.
+    /// Reads a host. In text, a dot at its end is not read, because it may end a sentence.
     ///
-    /// - Parameter limit: the longest host of interest, in bytes.
-    /// - Returns: the host in lower case; `nil` if there is none, or a longer one.
+    /// - Parameter limit: the longest relevant host, in bytes.
+    /// - Returns: the host in lowercase; `nil` if there is none, or if it is longer.
     mutating func readHost(upTo limit: Int) throws(Incomplete) -> String? {
         var host: [UInt8] = []
         let isBracketed = try peek() == UInt8(ascii: "[")
         while let byte = try peek(), byte.isHostByte || isBracketed && "[]:".utf8.contains(byte) {
-            // One more may be the dot.
+            // One more byte may be the dot.
             guard host.count <= limit else { return nil }
             host.append(byte.lowercase)
             index += 1
@@ -84,7 +84,7 @@ struct URLReader {
         return host.isEmpty ? nil : String(decoding: host, as: UTF8.self)
     }
 
-    /// Reads a port with its colon, if one is there.
+    /// Reads a port and its colon, if there is one.
     ///
     /// - Parameter standard: the port if there is none.
     /// - Returns: `nil` if it is not a port.

@@ -6,22 +6,22 @@ public struct GatewayOrigin: Sendable, Hashable {
     public let scheme: String
     /// A name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, explicit or the scheme's.
+    /// The port, explicit or the scheme's default.
     public let port: UInt16
-    /// `host`, and the port if it is not the scheme's default. This is sent as `Host`.
+    /// `host`, and the port if it is not the scheme's default. It is sent as `Host`.
     public let authority: String
-    /// The path that is put before every request's path. It is empty, or begins with a slash and
-    /// does not end with one.
+    /// The path to prepend to every request's path. It is empty, or has a leading slash and no
+    /// trailing one.
     public let pathPrefix: String
 
-    /// Why a text is not an origin.
+    /// A text is not an origin.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// A sentence that states what is wrong and what is expected.
+        /// A sentence that states the fault and the expected form.
         public let description: String
     }
 
-    /// - Parameter url: an absolute `http` or `https` URL without query, user information,
-    ///   fragment and dot segments. Its path is put before every request's path.
+    /// - Parameter url: an absolute `http` or `https` URL without query, user information, fragment
+    ///   and dot segments. Its path is prepended to every request's path.
     /// - Throws: ``Refusal`` if the text is not an origin.
     public init(_ url: String) throws {
         let target: TargetURI

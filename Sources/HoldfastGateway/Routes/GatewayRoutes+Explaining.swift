@@ -2,7 +2,7 @@ package import HTTPCacheSemantics
 import HTTPTypes
 
 extension GatewayRoutes {
-    /// The request that the gateway would make of a URL.
+    /// The request that the gateway would make for a URL.
     package struct Mapping: Sendable {
         /// The target at the origin.
         package var target: TargetURI
@@ -13,7 +13,7 @@ extension GatewayRoutes {
     /// Maps a URL to its target at an origin, for tools. The URL may name an origin, or be one that
     /// a client would request from the gateway.
     ///
-    /// A URL that names an origin of a route is used unchanged, even if a route would match it as a
+    /// A URL that names a route's origin is used unchanged, even if a route would match it as a
     /// client's URL.
     ///
     /// - Returns: `nil` if no route matches.

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// The routes of a gateway. Requests go to no other origins than theirs.
+/// A gateway's routes. Requests only go to the origins of these routes.
 ///
 /// ```swift
 /// let routes = try GatewayRoutes([
@@ -18,28 +18,28 @@ import HTTPCacheSemantics
 /// ```
 ///
 /// The first route whose host and path match serves a request. A request that matches no route gets
-/// 404, and is not forwarded. One route without conditions costs nothing; with several routes, a
+/// 404 and is not forwarded. One route without conditions costs nothing. With several routes, a
 /// request costs one lookup in a table of hosts and paths.
 public struct GatewayRoutes: Sendable {
     /// The routes in the order in which they are tried; at least one.
     public let routes: [GatewayRoute]
     /// Whether all requests take the first route.
     private let isUnconditional: Bool
-    /// Whether some route or its origin has a path.
+    /// Whether any route or origin has a path.
     let havePaths: Bool
-    /// The indices of the routes, by host and path.
+    /// The indexes of the routes, by host and path.
     private let table: RouteTable
     private let endpoints: OriginTable
 
-    /// Why routes cannot be used together.
+    /// Routes cannot be used together.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// The index of the unusable route, from 0; `nil` if there are no routes.
         public let route: Int?
-        /// A sentence that states what is wrong and what to do about it.
+        /// A sentence that states the fault and the next step.
         public let description: String
     }
 
-    /// The route and the path that were chosen for a request.
+    /// The route and the path chosen for a request.
     struct Choice {
         /// The index of the route. Routes are large, and one is chosen for each request.
         var route: Int
@@ -47,7 +47,7 @@ public struct GatewayRoutes: Sendable {
         var path: String
     }
 
-    /// One origin for all requests.
+    /// Creates routes with one origin for all requests.
     ///
     /// - Parameter preservesHost: sends the client's `Host` to the origin, and makes it part of the
     ///   key. For origins that serve several names.
@@ -63,10 +63,10 @@ public struct GatewayRoutes: Sendable {
         endpoints = OriginTable(routes)
     }
 
-    /// - Throws: ``Refusal`` if there are no routes, or if the requests of a route cannot be told
-    ///   from those of an earlier route with another origin. That can happen if the client's host
-    ///   is preserved: then host and path alone decide where a request goes and which stored
-    ///   responses it uses.
+    /// - Throws: ``Refusal`` if there are no routes, or if a route's requests cannot be
+    ///   distinguished from those of an earlier route with another origin. This can happen if the
+    ///   client's host is preserved: then only the host and the path decide where a request goes
+    ///   and which stored responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
         guard !routes.isEmpty else {
             throw Refusal(route: nil, description: "There is no route. Set an origin, or add at least one route.")
@@ -101,8 +101,8 @@ public struct GatewayRoutes: Sendable {
         }
     }
 
-    /// Whether a request is rejected because a dot segment might lead it out of the path of a route
-    /// or an origin.
+    /// Whether a request is rejected because a dot segment might escape the path of a route or an
+    /// origin.
     ///
     /// - Parameters:
     ///   - target: path and query.
@@ -120,7 +120,7 @@ public struct GatewayRoutes: Sendable {
     /// if none matches.
     func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
 
-    /// Whether requests of one route may look like those of another.
+    /// Whether requests of one route may look like requests of another.
     var areAmbiguous: Bool { endpoints.isAmbiguous }
 
     /// `Route 'api'`, or `Route 2`.

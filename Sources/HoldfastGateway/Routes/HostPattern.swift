@@ -2,18 +2,18 @@ import HTTPCacheSemantics
 
 /// The hosts that a route matches.
 struct HostPattern: Sendable, Hashable {
-    /// The names, in lower case.
+    /// The names, in lowercase.
     enum Name: Sendable, Hashable {
         /// Exactly this name.
         case exact(String)
         /// All names with one more label before this name.
         case label(before: String)
-        /// Any name, and none: HTTP/1.0 has requests without a host.
+        /// Any name or none, because HTTP/1.0 has requests without a host.
         case any
     }
 
     let name: Name
-    /// `nil`: any.
+    /// `nil` for any.
     let port: UInt16?
 
     static let any = HostPattern(name: .any, port: nil)
@@ -23,8 +23,8 @@ struct HostPattern: Sendable, Hashable {
         self.port = port
     }
 
-    /// - Parameter text: a host, with a port to match only that one; `*.example.com` for all hosts
-    ///   with one more label.
+    /// - Parameter text: a host; with a port, only that port matches. `*.example.com` matches all
+    ///   hosts with one more label.
     init?(_ text: String) {
         let isLabel = text.hasPrefix("*.")
         let authority = isLabel ? String(text.dropFirst(2)) : text

@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 
-/// Finds the origin of a request from the request alone. The engine makes requests of its own to
-/// revalidate responses, and knows no routes.
+/// Finds the origin of a request from the request alone. The engine sends its own requests to
+/// validate responses, and does not know routes.
 ///
 /// A request carries its origin's authority, or the client's if that is preserved. Stored responses
-/// have the same authority in their keys. So the properties that decide the origin also keep
-/// responses of different origins apart.
+/// have the same authority in their keys. So the properties that decide the origin also separate
+/// the responses of different origins.
 struct OriginTable: Sendable {
     private struct Entry {
         /// The index of its route.
@@ -18,7 +18,7 @@ struct OriginTable: Sendable {
         /// Whether it is for requests without a host, on a route that preserves the host.
         var isForMissingHosts: Bool
 
-        /// - Parameter port: the entry's port, or `nil` for entries of all ports.
+        /// - Parameter port: the entry's port; `nil` for entries that match all ports.
         func kind(port: UInt16?) -> Kind { Kind(name: pattern.name, scheme: scheme, port: port) }
     }
 
@@ -54,11 +54,10 @@ struct OriginTable: Sendable {
             var preserved = own
             preserved.pattern = route.pattern
             preserved.isForMissingHosts = false
-            // A request without a host carries the origin's.
+            // A request without a host carries the origin's host.
             return route.host == nil ? [preserved, own] : [preserved]
         }
-        // Entries with an exact host come first. Sorting is not stable, so the index decides
-        // between equal ranks.
+        // Entries with an exact host come first. Sorting is not stable, so the index breaks ties.
         entries = all.indices.sorted { (Self.rank(all[$0]), $0) < (Self.rank(all[$1]), $1) }.map { all[$0] }
         table = RouteTable(entries.map { ($0.pattern.name, $0.prefix, $0.kind(port: $0.pattern.port)) })
     }
@@ -73,9 +72,9 @@ struct OriginTable: Sendable {
     }
 
     /// The first route whose requests would all go to another route's origin, and that other route;
-    /// `nil` if each route gets some of its own.
+    /// `nil` if each route gets some requests.
     var shadowed: (route: Int, by: Int)? {
-        /// The first entry of a kind, and the first one of that kind with another endpoint.
+        /// The first entry of a kind, and the first entry of that kind with another endpoint.
         struct First {
             var entry: Int
             var other: Int?

@@ -1,31 +1,31 @@
 import HTTPCacheSemantics
 
-/// The host that a client requests, in the one form in which it chooses a route, is keyed, is sent
-/// and is shown. RFC 9110 §4.2.3
+/// The host that a client requests, in the single normalized form that chooses a route, is keyed,
+/// sent and displayed. RFC 9110 §4.2.3
 ///
-/// How the client spelled it (`A.Example`, `a.example:`, `a.example:00080`) is not kept: an origin
-/// that saw a spelling could build it into a response that is stored for every other spelling.
+/// The client's spelling (`A.Example`, `a.example:`, `a.example:00080`) is not kept. An origin that
+/// saw it could build it into a response that is stored for every other spelling.
 struct RequestedHost: Sendable, Hashable, CustomStringConvertible {
-    /// In lower case; an IPv6 address in brackets. A dot at its end is a part of it and of the key.
+    /// Lowercase; an IPv6 address in brackets. A trailing dot is part of it and of the key.
     let name: String
     /// The port; `nil` if none is named.
     let port: UInt16?
 
-    /// - Returns: `nil` if the text is no host with an optional port, or has user information.
+    /// - Returns: `nil` if the text is not a host with an optional port, or has user information.
     init?(_ authority: String) {
         var authority = authority
         guard let host = authority.withUTF8({ RequestedHost($0) }) else { return nil }
         self = host
     }
 
-    /// The same from bytes.
+    /// Same, from bytes.
     init?(_ authority: UnsafeBufferPointer<UInt8>) {
         guard let (host, port) = TargetURI.hostAndPort(authority) else { return nil }
         (name, self.port) = (host, port)
     }
 
-    /// The authority of a target with this scheme: without the port if it is the scheme's default.
-    /// It is that of the `TargetURI` that the request has, and thus of its key.
+    /// The authority of a target with this scheme, without the port if it is the scheme's default.
+    /// It equals the authority of the request's `TargetURI`, and thus of its key.
     func authority(for scheme: String) -> String {
         port.map { TargetURI.authority(scheme: scheme, host: name, port: $0) } ?? name
     }

@@ -1,14 +1,14 @@
 import HTTPCacheSemantics
 
-/// A table of indices by host and path. It finds the first index whose host and path match a
+/// A table of indexes by host and path. It finds the first index whose host and path match a
 /// request, without trying the others.
 struct RouteTable: Sendable {
     private var exact: [String: PrefixTable<[Int]>] = [:]
     private var labels: [String: PrefixTable<[Int]>] = [:]
     private var any: PrefixTable<[Int]>?
 
-    /// - Parameter routes: the routes in their order. Of those with the same host, path and
-    ///   `identity`, only the first is kept.
+    /// - Parameter routes: the routes in order. Of routes with the same host, path and `identity`,
+    ///   only the first is kept.
     init<Identity: Hashable>(
         _ routes: [(name: HostPattern.Name, prefix: PathPrefix, identity: Identity)]
     ) {
@@ -31,14 +31,13 @@ struct RouteTable: Sendable {
     /// The first index that matches a host and a path and meets a condition.
     ///
     /// - Parameters:
-    ///   - host: in lower case; `nil` for a request that names none.
+    ///   - host: lowercase; `nil` for a request without a host.
     ///   - path: in ``PathNormalForm``.
     func first(host: String?, path: [UInt8], where isRight: (Int) -> Bool) -> Int? {
         var first: Int?
         forEach(about: host) { paths in
             paths.forEach(startOfPath: path) { places in
-                // The indices are in ascending order, so the first one that meets the condition is
-                // enough.
+                // Indexes are in ascending order, so the first match is enough.
                 for place in places {
                     if let first, first < place { break }
                     guard isRight(place) else { continue }

@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// A file of certificates or of a key.
+/// A file that contains certificates or a key.
 struct CertificateFile {
     /// The most bytes of a file. 1 MiB
     static let limit = 1 << 20
 
-    /// It differs when a file's content has changed, or when another file has replaced it.
+    /// It changes when a file's content changes, or when another file replaces it.
     struct Stamp: Hashable, Sendable {
         private var device: UInt64 = 0
         private var inode: UInt64 = 0
@@ -36,13 +36,13 @@ struct CertificateFile {
 
     let path: String
     let bytes: [UInt8]
-    /// Whether all users of the machine may read it.
+    /// Whether all users of the machine can read it.
     let isReadableByOthers: Bool
 
     /// - Throws: ``CertificateRefusal``
     init(_ path: String) throws(CertificateRefusal) {
         self.path = path
-        // A pipe would make the call wait for a writer.
+        // Opening a pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let code = errno

@@ -2,11 +2,11 @@ public import HTTPCacheSemantics
 public import HoldfastConfiguration
 import NIOSSL
 
-/// A fault of a certificate of a listener, for `holdfast check`. It holds nothing of a key.
+/// A fault in a listener's certificate, for `holdfast check`. It contains nothing from a key.
 public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
-    /// Whether clients are harmed: the gateway does not start, or they reject the certificate.
+    /// Whether clients are affected: the gateway does not start, or they reject the certificate.
     public var isError: Bool
-    /// The certificate's name in the configuration; `nil` if it is about a listener.
+    /// The certificate's name in the configuration; `nil` if the finding is about a listener.
     public var certificate: String?
     /// A sentence.
     public var message: String
@@ -14,12 +14,12 @@ public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
     /// `certificate 'main': …`
     public var description: String { (certificate.map { "certificate '\($0)': " } ?? "") + message }
 
-    /// Certificates that expire earlier are reported. 14 days
+    /// Certificates that expire within this time are reported. 14 days
     public static let noticeOfExpiry: Int64 = 14 * 86_400
 
-    /// Examines the files of all listeners.
+    /// Checks the files of all listeners.
     ///
-    /// - Parameter routes: their hosts should be among the names of certificates.
+    /// - Parameter routes: their hosts should be covered by certificates.
     public static func findings(
         of listeners: [GatewayListener],
         routes: [GatewayRoute],
@@ -32,9 +32,9 @@ public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
         return examination.findings
     }
 
-    /// Examines the files of origins.
+    /// Checks the files of origins.
     ///
-    /// - Parameter origins: with paths at which their files can be read.
+    /// - Parameter origins: have readable paths to their files.
     public static func findings(of origins: [Configuration.Origin], at now: Timestamp) -> [CertificateFinding] {
         var examination = Examination(now: now.milliseconds / 1000)
         for origin in origins { examination.examine(origin) }
@@ -73,7 +73,7 @@ private struct Examination {
                 add(true, nil, "\(error) This file must contain the roots of client certificates ('client.ca').")
             }
         }
-        // Without some of the files nothing is known of the names.
+        // If some files are missing, the names are unknown.
         guard pairs.count == tls.certificates.count else { return }
         let table = CertificateTable(pairs)
         for host in routes.compactMap(\.host).compactMap(\.nameOfHost) where !table.has(host) {
@@ -183,7 +183,7 @@ private struct Examination {
 }
 
 extension String {
-    /// The name in the host of a route, without its port. `*.` before it stays.
+    /// The name in a route's host, without the port and with a leading `*.`, if any.
     fileprivate var nameOfHost: String? {
         guard hasPrefix("*.") else { return RequestedHost(self)?.name }
         return RequestedHost(String(dropFirst(2))).map { "*.\($0.name)" }

@@ -1,15 +1,15 @@
-/// Who issued a certificate, and for whom: both names as their bytes, which are only compared.
+/// A certificate's issuer and subject, as bytes that are only compared.
 struct CertificateNames: Hashable {
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
 
-    /// Whether it vouches for itself.
+    /// Whether it is self-signed.
     var isSelfSigned: Bool { issuer.elementsEqual(subject) }
 
-    /// - Parameter bytes: the certificate in the format DER. RFC 5280 §4.1
-    /// - Returns: `nil` if it is no certificate.
+    /// - Parameter bytes: the certificate in DER format. RFC 5280 §4.1
+    /// - Returns: `nil` if it is not a certificate.
     init?(_ bytes: [UInt8]) {
-        // Certificate, then its part that is signed.
+        // Certificate, then its signed part.
         guard let certificate = Element(bytes[...]), var parts = Element(certificate.content)?.content else {
             return nil
         }
@@ -18,18 +18,18 @@ struct CertificateNames: Hashable {
             parts = element.rest
             return element
         }
-        // The version may be left out; then the serial number and the algorithm.
+        // The version may be missing; then come the serial number and the algorithm.
         guard let first = next(), first.tag != 0xA0 || next() != nil, next() != nil else { return nil }
         guard let issuer = next(), next() != nil, let subject = next() else { return nil }
         self.issuer = issuer.content
         self.subject = subject.content
     }
 
-    /// One value of DER.
+    /// One DER value.
     private struct Element {
         let tag: UInt8
         let content: ArraySlice<UInt8>
-        /// The bytes behind it.
+        /// The bytes after it.
         let rest: ArraySlice<UInt8>
 
         init?(_ bytes: ArraySlice<UInt8>) {
@@ -37,7 +37,7 @@ struct CertificateNames: Hashable {
             guard let tag = bytes.popFirst(), let first = bytes.popFirst() else { return nil }
             var length = Int(first)
             if first >= 0x80 {
-                // That many bytes have the length.
+                // The number of bytes that encode the length.
                 let count = Int(first & 0x7F)
                 guard (1...4).contains(count), bytes.count >= count else { return nil }
                 length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }

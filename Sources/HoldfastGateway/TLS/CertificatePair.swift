@@ -1,17 +1,17 @@
 import HoldfastConfiguration
 import NIOSSL
 
-/// A certificate with its chain and its key, as clients get them.
+/// A certificate with its chain and its key.
 struct CertificatePair: Sendable {
-    /// The most certificates of a chain. A client rejects longer ones.
+    /// The longest chain. Clients reject longer ones.
     static let chainLimit = 10
 
     let name: String
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
-    /// The same key as handshakes use it: no loop waits for a signature of RSA.
+    /// The same key for handshakes. No loop waits for an RSA signature.
     private let signingKey: NIOSSLPrivateKey
-    /// The names of hosts for which it is valid, in lower case. `*.example.com` stands for all with
+    /// The host names that it is valid for, in lowercase. `*.example.com` matches all names with
     /// one more label.
     let names: [String]
     /// When it expires, in seconds since 1970.
@@ -57,7 +57,7 @@ struct CertificatePair: Sendable {
         )
     }
 
-    /// Has the library take both, as each handshake does.
+    /// Checks that the library accepts both, as each handshake requires.
     private static func check(
         _ chain: [NIOSSLCertificate],
         _ key: NIOSSLPrivateKey,
@@ -79,7 +79,7 @@ struct CertificatePair: Sendable {
         }
     }
 
-    /// The settings of a handshake with this certificate.
+    /// A handshake's settings for this certificate.
     var override: NIOSSLContextConfigurationOverride {
         var result = NIOSSLContextConfigurationOverride()
         result.certificateChain = chain.map { .certificate($0) }
@@ -97,7 +97,7 @@ extension CertificatePair {
 }
 
 extension NIOSSLCertificate {
-    /// The names of hosts for which it is valid, in lower case. RFC 9525 takes no others.
+    /// The host names that it is valid for, in lowercase. RFC 9525 accepts no other kinds.
     var dnsNames: [String] {
         _subjectAlternativeNames().compactMap { name in
             guard name.nameType == .dnsName else { return nil }
@@ -105,7 +105,7 @@ extension NIOSSLCertificate {
         }
     }
 
-    /// Whether its key is one for RSA.
+    /// Whether its key is an RSA key.
     var hasRSAKey: Bool {
         // The object identifier 1.2.840.113549.1.1.1 of the key's algorithm.
         let identifier: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]

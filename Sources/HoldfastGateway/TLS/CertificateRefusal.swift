@@ -1,4 +1,4 @@
-/// Why the files of a certificate cannot be used. It holds nothing of their content.
+/// A certificate's files cannot be used. This contains nothing from the files.
 struct CertificateRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path of the file.
     let file: String
@@ -10,6 +10,6 @@ struct CertificateRefusal: Error, Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// A sentence that begins with the file.
+    /// A sentence that begins with the file's path.
     var description: String { "'\(file)' \(reason)" }
 }

@@ -3,7 +3,7 @@ import HoldfastMetrics
 import Logging
 import Synchronization
 
-/// The certificates of all listeners of a gateway.
+/// The certificates of all of a gateway's listeners.
 final class CertificateRegistry: MetricsCollector {
     private let listeners = Mutex<[ListenerTLS]>([])
     private let logger: Logger
@@ -22,9 +22,9 @@ final class CertificateRegistry: MetricsCollector {
         return listener
     }
 
-    /// Reads files again, and logs what came of it.
+    /// Reloads files, and logs the results.
     func reload(_ selection: CertificateSelection) {
-        // Two listeners may have the same files.
+        // Two listeners may use the same files.
         var logged: Set<String> = []
         for reading in listeners.withLock({ $0 }).flatMap({ $0.reload(selection) }) {
             guard logged.insert("\(reading.certificate ?? "") \(reading.file)").inserted else { continue }
@@ -48,7 +48,7 @@ final class CertificateRegistry: MetricsCollector {
     func families() -> [MetricFamily] {
         var series: [String: (expiry: Int64, isCurrent: Bool)] = [:]
         for state in listeners.withLock({ $0 }).flatMap(\.state) {
-            // Of the same files in two listeners the worse one.
+            // If two listeners use the same files, the worse state counts.
             let other = series[state.name]
             series[state.name] = (
                 min(state.expiry, other?.expiry ?? .max), state.isCurrent && other?.isCurrent ?? true

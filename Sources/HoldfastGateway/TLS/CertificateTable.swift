@@ -1,15 +1,15 @@
 import NIOSSL
 import Synchronization
 
-/// The certificates of a listener, by the names of hosts.
+/// A listener's certificates by host name.
 struct CertificateTable: Sendable {
     private(set) var pairs: [CertificatePair]
-    /// The number of the pair for a name, and for the names with one more label.
+    /// The index of the pair for a name, and for all names with one more label.
     private var exact: [String: Int] = [:]
     private var wildcards: [String: Int] = [:]
 
-    /// - Parameter pairs: at least one. The first is for clients that name no host, or an unknown
-    ///   one; of those with the same name the first is used.
+    /// - Parameter pairs: at least one. The first is for clients that name no host or an unknown
+    ///   one. Of pairs with the same name, the first is used.
     init(_ pairs: [CertificatePair]) {
         self.pairs = pairs
         for (index, pair) in pairs.enumerated() {
@@ -29,18 +29,18 @@ struct CertificateTable: Sendable {
         pairs[name.flatMap { index(of: $0.lowercased()) } ?? 0]
     }
 
-    /// Whether a certificate is for a host; `*.example.com` for all with one more label.
+    /// Whether a certificate covers a host; `*.example.com` for all hosts with one more label.
     func has(_ host: String) -> Bool { index(of: host) != nil }
 
-    /// - Parameter name: in lower case.
+    /// - Parameter name: lowercase.
     private func index(of name: String) -> Int? {
         if let index = exact[name] { return index }
-        // RFC 9525 §6.3: the star stands for one whole label.
+        // RFC 9525 §6.3: the star matches exactly one label.
         return name.firstIndex(of: ".").flatMap { wildcards[String(name[name.index(after: $0)...])] }
     }
 }
 
-/// The table of a listener at this moment. All event loops read it.
+/// A listener's current table. All event loops read it.
 final class CurrentCertificates: Sendable {
     private let table: Mutex<CertificateTable>
 

@@ -1,9 +1,9 @@
 public import ServiceLifecycle
 
-/// Reads certificates again when their files have changed.
+/// Reloads certificates when their files change.
 ///
-/// It looks at the files from time to time: tools replace them in many ways, as a link to another
-/// folder, by renaming, or in place, and no notification covers all of them.
+/// It checks the files periodically. Tools replace them in many ways (a link to another folder,
+/// renaming, or in place), and no notification covers all of them.
 public struct CertificateWatch: Service {
     private let server: GatewayServer
     private let transport: OriginTransport?
@@ -11,9 +11,9 @@ public struct CertificateWatch: Service {
     private let clock: any Clock<Duration>
 
     /// - Parameters:
-    ///   - transport: reads the files of its origins too.
-    ///   - interval: the time between two looks at the files.
-    ///   - clock: the clock of this time.
+    ///   - transport: also reloads the files of its origins.
+    ///   - interval: the time between two checks of the files.
+    ///   - clock: the clock for this time.
     public init(
         _ server: GatewayServer,
         _ transport: OriginTransport? = nil,

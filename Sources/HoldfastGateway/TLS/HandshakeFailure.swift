@@ -1,24 +1,24 @@
 import NIOSSL
 
-/// Why a handshake failed: a label of metrics.
+/// Why a handshake failed. The label of a metric.
 enum HandshakeFailure: String, CaseIterable, Sendable {
-    /// The client went away before its end.
+    /// The client disconnected before the end.
     case clientClosed = "client-closed"
-    /// It was not completed in time.
+    /// The handshake was not complete in time.
     case timeout
-    /// The client speaks no TLS, for example HTTP without it.
+    /// The client does not use TLS, for example plain HTTP.
     case notTLS = "not-tls"
-    /// The client speaks no version that the listener allows.
+    /// The client supports no version that the listener allows.
     case version
-    /// The client offers no cipher, curve or signature that both have.
+    /// Client and listener have no cipher, curve or signature in common.
     case noCommonCipher = "no-common-cipher"
-    /// The client has no certificate, or one that is not valid.
+    /// The client has no certificate, or an invalid one.
     case clientCertificate = "client-certificate"
     /// The client rejects this server's certificate.
     case rejectedByClient = "rejected-by-client"
     case other
 
-    /// Its place in `allCases`.
+    /// Its index in `allCases`.
     var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     init(_ error: any Error) {
@@ -32,11 +32,11 @@ enum HandshakeFailure: String, CaseIterable, Sendable {
             self = .clientClosed
             return
         }
-        // The library tells errors apart by their texts only.
+        // The library's errors can only be distinguished by their texts.
         self = stack.lazy.compactMap { Self(reason: $0.description) }.first ?? .other
     }
 
-    /// - Parameter reason: has the name of an error of BoringSSL.
+    /// - Parameter reason: contains the name of a BoringSSL error.
     private init?(reason: String) {
         func has(_ names: String...) -> Bool { names.contains { reason.contains(":\($0)") } }
         if has("HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER", "UNEXPECTED_MESSAGE") {
@@ -48,7 +48,7 @@ enum HandshakeFailure: String, CaseIterable, Sendable {
         } else if has("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED", "BAD_SIGNATURE") {
             self = .clientCertificate
         } else if has(
-            // OpenSSL sends this alert of TLS 1.3 before it begins to encrypt.
+            // OpenSSL sends this TLS 1.3 alert before it starts to encrypt.
             "DECRYPTION_FAILED_OR_BAD_RECORD_MAC",
             "TLSV1_ALERT_UNKNOWN_CA",
             "SSLV3_ALERT_CERTIFICATE",

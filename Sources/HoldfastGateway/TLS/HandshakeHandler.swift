@@ -8,8 +8,8 @@ import NIOTLS
     import Musl
 #endif
 
-/// Waits for a client's handshake behind the handler of TLS, and then gives its place to the
-/// connection's handler. A client that does not complete it in time is disconnected.
+/// Waits for a client's handshake after the TLS handler, and is then replaced with the connection's
+/// handler. It disconnects a client that does not complete the handshake in time.
 ///
 /// It runs on the channel's event loop.
 final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -22,9 +22,9 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isOver = false
 
     /// - Parameters:
-    ///   - timeouts: a handshake has the time for the first byte of a request, which has it once
-    ///     more.
-    ///   - makeConnection: makes the handler for what follows.
+    ///   - timeouts: the handshake gets the time for a request's first byte; the request gets that
+    ///     time again.
+    ///   - makeConnection: creates the handler for the connection.
     init(
         _ timeouts: GatewayConfiguration.Timeouts,
         _ telemetry: LoopTelemetry,
@@ -51,7 +51,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func begin(_ context: ChannelHandlerContext) {
         time.begin(context)
-        // The handler of TLS reads on until it has bytes for others.
+        // The TLS handler keeps reading until it has bytes for others.
         context.read()
     }
 
@@ -78,10 +78,11 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         pipeline.removeHandler(context: context, promise: nil)
     }
 
-    /// Has the system acknowledge the client's last message at once.
+    /// Makes the system acknowledge the client's last message immediately.
     ///
-    /// The server has nothing to send now, and its acknowledgement would wait for 40 ms. So long
-    /// does a client wait with its request whose system collects short segments (Nagle).
+    /// The server has nothing to send now, so its acknowledgement would be delayed by 40 ms. A
+    /// client whose system collects short segments (Nagle's algorithm) waits that long before it
+    /// sends its request.
     private func acknowledge(_ channel: any Channel) {
         #if canImport(Glibc) || canImport(Musl)
             let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK))
@@ -103,7 +104,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ context: ChannelHandlerContext,
         _ error: (any Error)? = nil
     ) {
-        // Closing is an error for the handler of TLS.
+        // The TLS handler reports closing as an error.
         guard !isOver else { return }
         isOver = true
         time.release()

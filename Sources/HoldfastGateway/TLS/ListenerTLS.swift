@@ -3,30 +3,31 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// TLS on one listener. Its files can be read again while it is used.
+/// TLS on one listener. Its files can be reloaded while in use.
 final class ListenerTLS: Sendable {
-    /// Forward secrecy and authenticated encryption. Those of TLS 1.3 are always on.
+    /// Only ciphers with forward secrecy and authenticated encryption. Those of TLS 1.3 are always
+    /// on.
     static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
-    /// The most bytes that are read from a socket at once. 16 KiB
+    /// The most bytes to read from a socket at once. 16 KiB
     private static let readLimit = 16 << 10
 
-    /// The result of reading the files of a certificate, or the roots of clients, again.
+    /// The result of reloading a certificate's files, or the client roots.
     struct Reading: Sendable {
-        /// The name of the certificate; `nil` for the roots of clients.
+        /// The certificate's name; `nil` for the client roots.
         var certificate: String?
         var file: String
         /// When the new certificate expires, in seconds since 1970.
         var expiry: Int64?
-        /// `nil` if the files are in use.
+        /// `nil` if the new files are in use.
         var refusal: CertificateRefusal?
     }
 
     private struct Files {
-        /// For each certificate the stamps of its files, and whether they could not be used.
+        /// For each certificate: the stamps of its files, and whether they were unusable.
         var certificates: [(stamps: [CertificateFile.Stamp], isRejected: Bool)] = []
         var roots: CertificateFile.Stamp?
         var rootBytes: [UInt8] = []
@@ -76,7 +77,7 @@ final class ListenerTLS: Sendable {
         configuration.cipherSuiteValues = ciphers
         configuration.applicationProtocols = settings.protocols.map(\.rawValue)
         configuration.renegotiationSupport = .none
-        // The connection is closed when the alert is written. Waiting for the client's alert would
+        // The connection closes once the alert is written. Waiting for the client's alert would
         // keep the connections of silent clients.
         configuration.shutdownTimeout = .zero
         configuration.sslContextCallback = { values, promise in
@@ -96,27 +97,27 @@ final class ListenerTLS: Sendable {
         }
     }
 
-    /// Whether clients may speak HTTP/2.
+    /// Whether clients may use HTTP/2.
     var acceptsHTTP2: Bool { settings.protocols.contains(.http2) }
 
-    /// The handler of a new connection.
+    /// Creates the handler for a new connection.
     func makeHandler() -> NIOSSLServerHandler {
         NIOSSLServerHandler(context: context.withLock { $0 })
     }
 
     /// Makes a connection read one record at a time.
     ///
-    /// NIOSSL decrypts all that is read at once into one buffer, and the connection keeps that as
-    /// large as it has become. ``SocketWriter`` does the same for what is written.
+    /// NIOSSL decrypts everything that is read at once into one buffer, and the connection keeps
+    /// that buffer at its largest size. ``SocketWriter`` does the same for writing.
     static func limitReads(of channel: any Channel) throws {
         let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 9, initial: 1 << 10, maximum: readLimit)
         try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     }
 
-    // MARK: Reading again
+    // MARK: Reloading
 
-    /// Reads the files again. Those that cannot be used change nothing.
+    /// Reloads the files. Unusable files change nothing.
     ///
     /// - Returns: a result for each certificate whose files were read, and for the roots.
     func reload(_ selection: CertificateSelection) -> [Reading] {
@@ -124,7 +125,7 @@ final class ListenerTLS: Sendable {
             var pairs = certificates.value.pairs
             var readings: [Reading] = []
             for (index, certificate) in settings.certificates.enumerated() {
-                // They are taken first: what is written meanwhile is read the next time.
+                // Taken first, so that changes made during the read are noticed the next time.
                 let stamps = certificate.stamps
                 guard selection == .all || stamps != files.certificates[index].stamps else { continue }
                 var reading = Reading(certificate: certificate.name, file: certificate.chain)
@@ -143,8 +144,8 @@ final class ListenerTLS: Sendable {
         }
     }
 
-    /// Reads the roots of clients' certificates again. Others make a new context, so that sessions
-    /// of clients that are no longer trusted are not resumed.
+    /// Reloads the roots of client certificates. Changed roots create a new context, so that
+    /// sessions of clients that are no longer trusted are not resumed.
     private func reloadRoots(
         _ selection: CertificateSelection,
         _ pair: CertificatePair,
@@ -169,19 +170,18 @@ final class ListenerTLS: Sendable {
         return [reading]
     }
 
-    /// For each certificate when it expires, and whether its files were in order when they were
-    /// read last.
+    /// For each certificate: when it expires, and whether its files were valid when last read.
     var state: [(name: String, expiry: Int64, isCurrent: Bool)] {
         let rejected = files.withLock { $0.certificates.map(\.isRejected) }
         return zip(certificates.value.pairs, rejected).map { ($0.name, $0.expiry, !$1) }
     }
 }
 
-/// The files of certificates that are read again.
+/// Which certificate files to reload.
 public enum CertificateSelection: Sendable, Hashable {
     /// All of them.
     case all
-    /// Those that have changed since they were read.
+    /// Files that changed since they were read.
     case changed
 }
 
@@ -190,7 +190,7 @@ extension Configuration.TLS.Certificate {
 }
 
 extension NIOSSLServerHandler {
-    /// The version as it is logged; `nil` before the handshake is completed.
+    /// The version as written in logs; `nil` before the handshake is complete.
     var versionName: String? {
         switch tlsVersion {
         case .tlsv13: "1.3"

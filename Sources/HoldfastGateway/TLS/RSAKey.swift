@@ -4,14 +4,15 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A key for RSA that signs on threads of its own.
+/// An RSA key that signs on its own threads.
 ///
-/// A signature takes 0.6 ms with 2048 bits, and 4 ms with 4096. On an event loop all other
-/// connections would wait for it, and for those of all handshakes that come together.
+/// A signature takes 0.6 ms with 2048 bits, and 4 ms with 4096. On an event loop, all other
+/// connections would wait for it, and for the signatures of all simultaneous handshakes.
 final class RSAKey: NIOSSLCustomPrivateKey, Hashable {
-    /// Half of the processors' threads: the event loops need the others.
+    /// Half the processors' threads, because the event loops need the others.
     static let threadCount = max(1, System.coreCount / 2)
-    /// They belong to the process. As many signatures wait for them as there are handshakes.
+    /// Shared by the process. The number of waiting signatures is limited by the number of
+    /// handshakes.
     static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: threadCount)
         threads.start()
@@ -25,7 +26,7 @@ final class RSAKey: NIOSSLCustomPrivateKey, Hashable {
 
     private let key: _RSA.Signing.PrivateKey
 
-    /// - Returns: `nil` for a key of another kind, or one that is too short.
+    /// - Returns: `nil` for another kind of key, or one that is too short.
     init?(_ key: NIOSSLPrivateKey) {
         guard let bytes = try? key.derBytes, let own = try? _RSA.Signing.PrivateKey(derRepresentation: bytes) else {
             return nil
@@ -37,7 +38,7 @@ final class RSAKey: NIOSSLCustomPrivateKey, Hashable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// RFC 8446 §4.2.3. Those of PKCS #1 are for TLS 1.2.
+    /// RFC 8446 §4.2.3. The PKCS #1 algorithms are for TLS 1.2.
     let signatureAlgorithms: [SignatureAlgorithm] = [
         .rsaPssRsaeSha256, .rsaPkcs1Sha256, .rsaPssRsaeSha384, .rsaPkcs1Sha384, .rsaPssRsaeSha512, .rsaPkcs1Sha512,
     ]
@@ -65,7 +66,7 @@ final class RSAKey: NIOSSLCustomPrivateKey, Hashable {
         }
     }
 
-    /// No cipher of a listener lets a client encrypt with the key.
+    /// A listener's ciphers never let a client encrypt with the key.
     func decrypt(channel: any Channel, data: ByteBuffer) -> EventLoopFuture<ByteBuffer> {
         channel.eventLoop.makeFailedFuture(Failure.noDecryption)
     }

@@ -1,13 +1,13 @@
-/// The states of a client's connection: the label `state` of `holdfast_client_connections`.
+/// The states of a client connection: the label `state` of `holdfast_client_connections`.
 ///
-/// A connection that reads a request's head is idle still: to tell these apart would cost on every
-/// hit.
+/// A connection that is reading a request's head still counts as idle, because distinguishing the
+/// two would add a cost to every hit.
 enum ConnectionState: Int, CaseIterable {
-    /// It waits for a request, or for the rest of its head.
+    /// Waiting for a request, or for the rest of its head.
     case idle
-    /// A request is under way.
+    /// A request is in progress.
     case active
-    /// The last response is written; the client has yet to read it, or the rest of what it sends is
-    /// dropped.
+    /// The last response is written. The client must still read it, or the rest of its input is
+    /// being dropped.
     case closing
 }

@@ -1,9 +1,9 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// How a response came about, as far as its head does not say it. For metrics and the log.
+/// Facts about a response that its head does not state, for metrics and the log.
 struct ExchangeFacts: Sendable {
-    /// Where the content comes from.
+    /// Where the content came from.
     enum Source: Int, CaseIterable, Sendable {
         /// The store.
         case cache
@@ -12,25 +12,25 @@ struct ExchangeFacts: Sendable {
         case gateway
     }
 
-    /// How the cache's exchange ended; `nil` if the cache was not asked.
+    /// How the cache's exchange ended; `nil` if the request did not reach the cache.
     var ending: ExchangeEnding?
     var outcome: CacheOutcome
     var source: Source
     /// Whether a stale response was served.
     var isStale = false
-    /// Seconds since the response was fresh, if it is stale.
+    /// The number of seconds since the response was fresh, if it is stale.
     var staleness: Int64 = 0
     /// Milliseconds since the origin generated or validated the response; `nil` if it came from
-    /// neither store nor origin. RFC 9111 §4.2.3
+    /// neither the store nor an origin. RFC 9111 §4.2.3
     var age: Int64?
     /// The code of the problem, if the response is one.
     var problem: String?
-    /// Why the cache refused to serve what it has, if it did.
+    /// Why the cache refused to serve its stored response, if it did.
     var refusal: OfflineRefusal?
-    /// The key of the stored response behind it, if there is one yet.
+    /// The key of the underlying stored response, if there already is one.
     var storedKey: CacheKey?
-    /// The request and what was stored when it came; `nil` if the cache was not asked, or nothing
-    /// is stored.
+    /// The request and the responses stored when it arrived; `nil` if the request did not reach the
+    /// cache, or nothing is stored.
     var forecastSubject: OfflineForecast.Subject?
 
     /// The cache's response.
@@ -42,7 +42,7 @@ struct ExchangeFacts: Sendable {
         staleness = isStale ? max(0, -(response.outcome.timeToLive ?? 0)) : 0
         age = response.age
         storedKey = response.stored?.key
-        // The content of a response that the origin confirmed with 304 comes from the store.
+        // If the origin validated the response with 304, its content comes from the store.
         source =
             switch response.source {
             case .network where !response.isValidated: .origin
@@ -53,7 +53,7 @@ struct ExchangeFacts: Sendable {
 
     /// The gateway's own response.
     ///
-    /// - Parameter error: the cache's, if it was asked.
+    /// - Parameter error: the cache's error, if the request reached it.
     init(_ outcome: CacheOutcome, problem: String? = nil, error: (any Error)? = nil) {
         self.outcome = outcome
         self.problem = problem
@@ -64,7 +64,7 @@ struct ExchangeFacts: Sendable {
         }
     }
 
-    /// A response that is relayed as it came. Only those that forbid storing are.
+    /// A relayed response. Only responses that forbid storing are relayed.
     static let relayed: Self = {
         var facts = Self(CacheOutcome(forward: .uriMiss, notStored: .responseNoStore))
         facts.ending = .fetched
@@ -91,7 +91,7 @@ enum OfflineRefusal: String, CaseIterable, Sendable {
     /// A limit of this gateway: `stale.offline`, or another.
     case limit
 
-    /// - Returns: `nil` if the request was not refused for that.
+    /// - Returns: `nil` if that is not why the request was refused.
     init?(_ error: ExchangeError) {
         switch error.code {
         case .offlineMiss, .originUnreachable: self = .notStored

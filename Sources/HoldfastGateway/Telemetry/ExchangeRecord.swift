@@ -3,29 +3,29 @@ import HTTPTypes
 import HoldfastTracing
 import NIOCore
 
-/// One request of a client and what came of it, at its end. Metrics and the log are made from it.
+/// A client request and its result, at its end. Metrics and the log use it.
 struct ExchangeRecord {
     /// Where a hit's bytes were when it was served.
     enum Tier: Int, CaseIterable {
-        /// In the table of the event loop, as the bytes of a whole response.
+        /// In the event loop's table, as the bytes of a complete response.
         case hot
         case memory
         case disk
     }
 
-    /// Why a response did not reach its end.
+    /// Why a response was cut short.
     enum Abort: String {
-        /// The client has gone.
+        /// The client disconnected.
         case client = "client-aborted"
-        /// The content broke off.
+        /// The content was cut short.
         case content = "incomplete"
-        /// No byte passed a tunnel for too long.
+        /// No byte passed through a tunnel for too long.
         case idle = "tunnel-idle"
-        /// The gateway stopped, and the tunnel was open when its time was over.
+        /// The gateway shut down, and the tunnel was still open when its time was up.
         case drained = "tunnel-drained"
     }
 
-    /// The number of a request among all that clients send.
+    /// Identifies a request among all client requests.
     struct Ordinal {
         /// The number of the connection.
         var connection: Int64
@@ -33,45 +33,45 @@ struct ExchangeRecord {
         var request: Int64
     }
 
-    /// `nil` if the bytes are no valid request.
+    /// `nil` if the bytes are not a valid request.
     var request: GatewayRequest?
     var client: GatewayClient
-    /// The label of the route that was chosen.
+    /// The label of the chosen route.
     var route: RouteLabel
-    /// `nil` if the client has gone before a response.
+    /// `nil` if the client disconnected before a response.
     var status: Int?
     /// When its head had arrived.
     var start: NIODeadline
     /// When the response's head was written.
     var firstByte: NIODeadline?
-    /// When the last bytes of the response were handed over to be written.
+    /// When the last bytes of the response were handed over for writing.
     var end: NIODeadline
-    /// Bytes of content that were handed over.
+    /// The bytes of content handed over for writing.
     var sentBytes = 0
     /// `nil` if there is no response.
     var facts: ExchangeFacts?
-    /// `nil` if it is no hit.
+    /// `nil` if it is not a hit.
     var tier: Tier?
     var abort: Abort?
-    /// The name of the request: see ``RequestID``.
+    /// The request's ID: see ``RequestID``.
     var requestID: String?
     var ordinal: Ordinal?
-    /// The origin of the route that was chosen.
+    /// The origin of the chosen route.
     var origin: String?
-    /// How the origin responded; `nil` if the log does not want to know.
+    /// How the origin responded; `nil` if the log does not need it.
     var originReport: OriginReport?
-    /// Bytes of the request's content that were handed over.
+    /// The bytes of the request's content that were delivered.
     var receivedBytes = 0
     /// `nil` if the request has none.
     var span: RecordedSpan?
-    /// Whether the response began a tunnel of another protocol.
+    /// Whether the response started a tunnel for another protocol.
     var isTunnel = false
 
-    /// The duration for metrics and for the level of the log: a tunnel lasts as long as its ends
-    /// want, so for it the time to its head counts.
+    /// The duration for metrics and for the log level. A tunnel lasts as long as its two sides
+    /// want, so only the time until its head counts.
     var measuredDuration: TimeAmount { (isTunnel ? firstByte ?? end : end) - start }
 
-    /// Takes over what a response says.
+    /// Copies the facts from a response.
     mutating func take(_ response: GatewayResponse) {
         switch response {
         case .stored(let head, let hit, _): take(head, hit.content.readableBytes)
@@ -80,7 +80,7 @@ struct ExchangeRecord {
         case .relayed(let response, _):
             (status, facts, sentBytes) = (response.status, .relayed, response.content.readableBytes)
         }
-        // The response to HEAD has no content.
+        // A response to HEAD has no content.
         if request?.method == .head { sentBytes = 0 }
     }
 
@@ -88,12 +88,12 @@ struct ExchangeRecord {
         (status, facts, sentBytes) = (head.response.status.code, head.facts, length)
     }
 
-    /// The value of the label `error_type`: `nil` for a response that is whole and no problem.
+    /// The value of the label `error_type`; `nil` for a complete response that is not a problem.
     var errorType: String? { abort?.rawValue ?? facts?.problem }
 }
 
 extension TunnelMachine.Ending {
-    /// Why the response of a tunnel that ended so did not reach its end; `nil` if it did.
+    /// Why a tunnel with this ending was cut short; `nil` if it was not.
     var abort: ExchangeRecord.Abort? {
         switch self {
         case .closed: nil

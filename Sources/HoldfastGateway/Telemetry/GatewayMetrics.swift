@@ -3,7 +3,7 @@ import HoldfastMetrics
 import NIOCore
 import Synchronization
 
-/// Reports what the event loops of a gateway have counted, summed at each scrape.
+/// Reports the counters of a gateway's event loops, summed at each scrape.
 final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private struct Loop {
         let eventLoop: any EventLoop
@@ -30,7 +30,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
         self.certificates = certificates
     }
 
-    /// The counters of one more loop.
+    /// Creates the counters for another loop.
     func add(_ eventLoop: any EventLoop) -> NIOLoopBoundBox<LoopTelemetry> {
         let telemetry = NIOLoopBoundBox.makeBoxSendingValue(
             LoopTelemetry(series, now: { [engine] in engine.now }),
@@ -43,7 +43,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
         return telemetry
     }
 
-    /// Ends the measuring of all loops. Their numbers stay.
+    /// Stops measuring on all loops. Their numbers stay.
     func stop() {
         for loop in loops.withLock({ $0 }) { loop.timer.cancel() }
     }
@@ -51,7 +51,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     func families() async -> [MetricFamily] {
         var sum = LoopTelemetry.Numbers(series)
         for loop in loops.withLock({ $0 }) {
-            // It fails if the loop has ended.
+            // It fails if the loop has shut down.
             let numbers = try? await loop.eventLoop.submit { loop.telemetry.value.numbers }.get()
             if let numbers { sum.add(numbers) }
         }
@@ -106,7 +106,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
 }
 
 extension LoopTelemetry.Numbers {
-    /// How old the stale responses were that were served.
+    /// The staleness of the stale responses that were served.
     private func staleFamilies(_ names: [String]) -> [MetricFamily] {
         let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
         return [
@@ -139,7 +139,7 @@ extension LoopTelemetry.Numbers {
 
     /// - Parameters:
     ///   - names: the names of the routes, by their labels.
-    ///   - hasTLS: whether a listener has TLS.
+    ///   - hasTLS: whether a listener uses TLS.
     func families(_ names: [String], hasTLS: Bool = false) -> [MetricFamily] {
         return [
             durations.family(names),
@@ -150,7 +150,8 @@ extension LoopTelemetry.Numbers {
         ] + counters.families(names) + staleFamilies(names) + [
             MetricFamily(
                 MetricDescription("holdfast_refusals_total", .counter, "Problems returned to clients, by code."),
-                // Each from the start, so that a first one shows as an increase.
+                // Each series exists from the start, so that the first problem shows up as an
+                // increase.
                 zip(Problem.codes + [Problem.otherCode], problems).map {
                     MetricSeries([.init("problem", $0)], .integer(Int64($1)))
                 }

@@ -4,40 +4,40 @@ import HTTPTypes
 import HoldfastMetrics
 import NIOCore
 
-/// The numbers that one event loop counts. Only that loop uses it, so it needs no lock, and no
-/// processor waits for another.
+/// The counters of one event loop. Only that loop uses it, so it needs no lock, and processors do
+/// not wait for each other.
 final class LoopTelemetry {
     /// The numbers at one moment. Those of several loops can be added.
     struct Numbers: Sendable {
         var counters = RouteCounters()
         var durations: RequestDurations
-        /// Seconds beyond freshness of stale responses, by route.
+        /// The staleness of stale responses in seconds, by route.
         var staleness = [Histogram](repeating: Histogram(stalenessBounds), count: RouteLabels.count)
-        /// Requests under way, by the number of their method: without TLS, then with TLS.
+        /// Requests in progress, by the index of their method: without TLS, then with TLS.
         var active = [Int](repeating: 0, count: 2 * RequestLabels.methods.count)
-        /// Handshakes of TLS that failed, by the number of their reason.
+        /// Failed TLS handshakes, by the index of the reason.
         var failedHandshakes = [UInt64](repeating: 0, count: HandshakeFailure.allCases.count)
-        /// Connections that were closed for want of a header of the PROXY protocol, by the number
+        /// Connections closed because of a missing or invalid PROXY protocol header, by the index
         /// of the reason.
         var refusedHeaders = [UInt64](repeating: 0, count: ProxyRefusal.allCases.count)
-        /// Problems that clients got, by the numbers of their codes.
+        /// Problems sent to clients, by the index of the code.
         var problems = [UInt64](repeating: 0, count: Problem.codes.count + 1)
-        /// Connections that were accepted, also those that were one too many.
+        /// Accepted connections, including those beyond the limit.
         var connections: UInt64 = 0
-        /// Connections that are open, by the numbers of their states.
+        /// Open connections, by the index of their state.
         var open = [Int](repeating: 0, count: ConnectionState.allCases.count)
-        /// Clients that went away before the end of their response.
+        /// Clients that disconnected before the end of their response.
         var aborts: UInt64 = 0
         var lag = Histogram(MetricDescription.durationBounds)
-        /// The greatest age in seconds of a stale response that was served in this minute, and in
-        /// the one before.
+        /// The greatest age in seconds of a stale response served in this minute, and in the
+        /// previous one.
         var oldest: (present: Int64, before: Int64) = (0, 0)
-        /// The same of responses that were served because their origin could not be reached, in
-        /// this second and in each of the ones before. The page looks each second, or a little
-        /// later.
+        /// The greatest age in seconds of a response served because its origin was unreachable, in
+        /// this second and in each of the previous ones. The page reads this every second, or
+        /// slightly less often.
         var oldestOfOutage: [Int64] = [0, 0, 0, 0]
-        /// Responses that were served because their origin could not be reached, and requests that
-        /// could not be answered without it.
+        /// Responses served because their origin was unreachable, and requests that could not be
+        /// answered without it.
         var outage: (served: Int64, refused: Int64) = (0, 0)
 
         init(_ series: RequestSeries) { durations = RequestDurations(series) }
@@ -62,7 +62,7 @@ final class LoopTelemetry {
         }
     }
 
-    /// Minute, five minutes, hour, six hours, day, week, 30 days.
+    /// A minute, 5 minutes, an hour, 6 hours, a day, a week, 30 days.
     static let stalenessBounds: [Double] = [60, 300, 3600, 21_600, 86_400, 604_800, 2_592_000]
     static let lagPeriod = TimeAmount.seconds(1)
 
@@ -70,14 +70,14 @@ final class LoopTelemetry {
     /// When the next tick is due.
     private var due: NIODeadline?
 
-    /// Gets a line for each request that it is to have.
+    /// Receives a line for each request to be logged.
     var log: LoopAccessLog?
 
     private(set) var notStored = NotStoredMemory()
     private let clock: () -> Timestamp
     private var ticks = 0
 
-    /// - Parameter now: the time of the forecast.
+    /// - Parameter now: the time for the forecast.
     init(_ series: RequestSeries, now: @escaping () -> Timestamp = { SystemWallClock().now() }) {
         numbers = Numbers(series)
         clock = now
@@ -85,7 +85,7 @@ final class LoopTelemetry {
 
     // MARK: Requests
 
-    /// A request has begun: ``end(_:)`` belongs to it.
+    /// A request has started. Call ``end(_:)`` for it later.
     func begin(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(1, method, client) }
 
     func end(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(-1, method, client) }
@@ -125,7 +125,7 @@ final class LoopTelemetry {
         if record.abort == .client { numbers.aborts += 1 }
     }
 
-    /// The number of the durations of a response from the hot table.
+    /// The index of the durations for a hot-table response.
     func number(
         of route: RouteLabel,
         _ method: HTTPRequest.Method?,
@@ -143,11 +143,11 @@ final class LoopTelemetry {
         return numbers.durations.number(of: labels)
     }
 
-    /// Counts a response from the hot table, and logs it if the level has it.
+    /// Counts a hot-table response, and logs it if its level is enabled.
     ///
     /// - Parameters:
     ///   - start: when the request's head had arrived.
-    ///   - isSecure: whether it came by TLS.
+    ///   - isSecure: whether it came over TLS.
     func recordHotHit(
         _ response: HotResponse,
         since start: NIODeadline,
@@ -182,20 +182,20 @@ final class LoopTelemetry {
 
     func count(_ refusal: ProxyRefusal) { numbers.refusedHeaders[refusal.number] += 1 }
 
-    /// Counts a connection in another state.
+    /// Counts a connection's change of state.
     ///
     /// - Parameters:
-    ///   - old: the state so far; `nil` for one that is new.
-    ///   - new: `nil` for one that has ended.
+    ///   - old: the previous state; `nil` for a new connection.
+    ///   - new: `nil` for a connection that has ended.
     func countConnection(_ old: ConnectionState?, to new: ConnectionState?) {
         if let old { numbers.open[old.rawValue] -= 1 }
         if let new { numbers.open[new.rawValue] += 1 }
     }
 
-    /// Counts a problem that answers no request.
+    /// Counts a problem that does not answer a request.
     func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }
 
-    /// The numbers of outages alone, which are read each second.
+    /// Only the outage numbers, which are read every second.
     var outageTotals: OutageTotals {
         OutageTotals(
             served: numbers.outage.served,
@@ -206,7 +206,7 @@ final class LoopTelemetry {
 
     // MARK: The loop
 
-    /// Call it each ``lagPeriod``. It measures how late the loop performs what is due.
+    /// Call it every ``lagPeriod``. It measures how late the loop runs its due work.
     func tick(at now: NIODeadline = .now()) {
         if let due { numbers.lag.add(max(0, (now - due).seconds)) }
         ticks += 1

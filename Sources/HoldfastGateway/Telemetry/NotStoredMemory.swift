@@ -2,9 +2,9 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-/// The latest responses that were not stored, a few for each reason. It belongs to one event loop.
+/// The latest responses that were not stored, a few per reason. It belongs to one event loop.
 ///
-/// A flood of them costs nothing: of each reason one is taken in a second.
+/// A flood costs nothing, because at most one per reason is recorded each second.
 struct NotStoredMemory: Sendable {
     /// One of them.
     struct Example: Sendable {
@@ -14,17 +14,17 @@ struct NotStoredMemory: Sendable {
         var route: RouteLabel
     }
 
-    /// The longest target that is kept, in bytes.
+    /// The longest target to keep, in bytes.
     static let longestTarget = 2048
     private static let pause = TimeAmount.seconds(1)
 
-    /// By the number of the reason, the oldest first.
+    /// By the index of the reason, oldest first.
     private(set) var examples = [[Example]](repeating: [], count: StorageRefusal.allCases.count)
     private var nextAt = [NIODeadline?](repeating: nil, count: StorageRefusal.allCases.count)
 
-    /// Takes a response, unless there was one a moment ago.
+    /// Records a response, unless one was recorded a moment ago.
     ///
-    /// - Parameter now: called only if it is taken.
+    /// - Parameter now: called only if the response is recorded.
     mutating func take(_ record: ExchangeRecord, at now: () -> Timestamp) {
         guard let reason = record.facts?.outcome.notStored, let request = record.request else { return }
         let index = RouteCounters.reason(reason)
@@ -42,7 +42,7 @@ struct NotStoredMemory: Sendable {
         )
     }
 
-    /// The examples of several loops: the latest of each reason.
+    /// The examples of several loops: the latest for each reason.
     static func latest(_ memories: [NotStoredMemory], routes names: [String]) -> [NotStoredExample] {
         StorageRefusal.allCases.enumerated().flatMap { index, reason in
             memories.flatMap { $0.examples[index] }.sorted { $0.at > $1.at }.prefix(NotStoredExample.limit).map {
@@ -59,7 +59,7 @@ struct NotStoredMemory: Sendable {
 }
 
 extension String {
-    /// At most so many bytes, with a mark if something is missing.
+    /// The text cut to this many bytes, with a mark if something is missing.
     fileprivate func cut(at limit: Int) -> String {
         utf8.count <= limit ? self : String(decoding: utf8.prefix(limit), as: UTF8.self) + "…"
     }

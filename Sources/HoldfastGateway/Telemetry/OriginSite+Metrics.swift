@@ -1,8 +1,8 @@
 import HoldfastMetrics
 
 extension OriginSite {
-    /// The metrics of origins that have settings of their own. Their labels are names of the
-    /// configuration, of which there are few.
+    /// The metrics of origins with settings of their own. Their labels are names from the
+    /// configuration, so there are few.
     static func families(_ sites: [OriginSite]) -> [MetricFamily] {
         let rows = sites.flatMap { site in
             site.report.map { server, isAside, counts in

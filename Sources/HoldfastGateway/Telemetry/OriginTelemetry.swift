@@ -5,39 +5,39 @@ import HoldfastMetrics
 import NIOCore
 import Synchronization
 
-/// Counts the durations of requests to origins, and reports the connections to them.
+/// Counts the durations of requests to origins, and reports the origin connections.
 ///
 /// All loops count under one lock. A request to an origin takes the lock of ``OriginPool`` twice
-/// anyway, and a hit comes here at no time.
+/// anyway, and hits never come here.
 final class OriginTelemetry: MetricsCollector {
     /// The labels of one series of `http_client_request_duration_seconds`.
     fileprivate struct Labels: Hashable {
-        /// `nil` for all origins that have no label of their own.
+        /// `nil` for all origins without their own label.
         var origin: OriginEndpoint?
-        /// The number in `RequestLabels.methods`.
+        /// The index in `RequestLabels.methods`.
         var method: Int
         /// 0 if there was no response.
         var status: Int
-        /// Whether it stands for all statuses of its class.
+        /// Whether it represents all statuses of its class.
         var isClass = false
-        /// Why there was none.
+        /// Why there was no response.
         var error: String?
     }
 
     private struct State {
         /// The origins with settings of their own.
         var sites: [OriginSite] = []
-        /// The labels `origin` of the origins that have one.
+        /// The values of the label `origin`, for the origins that have one.
         var names: [OriginEndpoint: String] = [:]
-        /// In the order in which they came.
+        /// In the order of their first use.
         var series: [(labels: Labels, durations: Histogram)] = []
-        /// Their numbers.
+        /// The indexes of the series.
         var numbers: [Labels: Int] = [:]
-        /// How many each origin has.
+        /// The number of series per origin.
         var counts: [OriginEndpoint?: Int] = [:]
 
-        /// The number of a series, which is made the first time. If there are too many, it is one
-        /// with fewer labels.
+        /// The index of a series, which is created on first use. If there are too many, it is a
+        /// series with fewer labels.
         mutating func number(of labels: Labels) -> Int {
             var kept = labels
             if let number = number(of: kept, within: OriginTelemetry.share) { return number }
@@ -64,17 +64,17 @@ final class OriginTelemetry: MetricsCollector {
         }
     }
 
-    /// The most series of one origin with all of their labels. An origin chooses the status, and
-    /// clients the method. Further requests are counted under the class of their status, and when
-    /// there are ``shareWithClasses``, without their method. Then only the classes and the kinds of
-    /// errors make a difference, which are few.
+    /// The most series of one origin with all their labels. The origin chooses the status, and
+    /// clients choose the method. Further requests count under their status class. Beyond
+    /// ``shareWithClasses``, they also count without their method, so that only status classes and
+    /// kinds of errors differ, and these are few.
     static let share = 16
     static let shareWithClasses = 24
-    /// The most series of all origins. Beyond that, requests that have no series yet are counted
-    /// without their origin.
+    /// The most series of all origins. Beyond it, requests without an existing series count without
+    /// their origin.
     static let limit = 512
 
-    /// The most origins and mirrors with labels of their own.
+    /// The most origins and mirrors with their own labels.
     static let nameLimit = 2 * OriginLabels.limit
 
     /// The values of the label `origin`.
@@ -82,14 +82,14 @@ final class OriginTelemetry: MetricsCollector {
     private let pool: OriginPool
     private let state = Mutex(State())
 
-    /// - Parameter routes: the routes whose origins are named; without them all origins are
+    /// - Parameter routes: the routes whose origins are named. Without routes, all origins are
     ///   `other`, because clients choose them.
     init(_ pool: OriginPool, _ routes: GatewayRoutes?, _ origins: GatewayOrigins? = nil) {
         self.pool = pool
         if let routes { configure(routes, origins) }
     }
 
-    /// Names the origins of these routes too, and their mirrors.
+    /// Also names the origins of these routes, and their mirrors.
     func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins?) {
         labels.configure(routes.originNames, aliases: routes.originAliases, standard: routes.onlyOriginName)
         state.withLock { state in
@@ -183,7 +183,7 @@ extension OriginTelemetry.Labels {
             ("server_address", origin?.plainHost ?? OriginLabels.other),
             ("server_port", origin.map { "\($0.port)" } ?? ""),
         ]
-        // A label without a value is the same as none.
+        // A label without a value is the same as no label.
         return MetricLabels(all.filter { !$0.1.isEmpty })
     }
 }
@@ -201,12 +201,12 @@ extension TransportError.Code {
 }
 
 extension GatewayOrigin {
-    /// `https://a.example`, as the label `origin` and the log have it.
+    /// `https://a.example`, as in the label `origin` and the log.
     var name: String { "\(scheme)://\(authority)" }
 }
 
 extension GatewayRoutes {
-    /// The origins, each once, in their order.
+    /// The origins in order, without duplicates.
     fileprivate var originNames: [String] {
         var seen: Set<String> = []
         return routes.map(\.origin.name).filter { seen.insert($0).inserted }
@@ -215,8 +215,8 @@ extension GatewayRoutes {
     /// The origin, if there is only one.
     fileprivate var onlyOriginName: String? { originNames.count == 1 ? originNames.first : nil }
 
-    /// The hosts that are sent to an origin in place of its own, each with the origin. The engine
-    /// knows an origin by the host that its requests carry.
+    /// The hosts that are sent to an origin instead of its own, with the origin of each. The engine
+    /// identifies an origin by the host in its requests.
     fileprivate var originAliases: [String: String] {
         var aliases: [String: String] = [:]
         for route in routes where route.preservesHost {

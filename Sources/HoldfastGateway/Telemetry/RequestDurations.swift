@@ -5,14 +5,14 @@ import Synchronization
 /// The labels of one series of `http_server_request_duration_seconds`.
 struct RequestLabels: Hashable, Sendable {
     var route: RouteLabel
-    /// The number in ``methods``; the last one stands for all others.
+    /// The index in ``methods``; the last one represents all others.
     var method: Int
     /// 0 if there was no response.
     var status: Int
-    /// The number in ``versions``.
+    /// The index in ``versions``.
     var version: Int
     var isSecure = false
-    /// The code of a problem, or of a response that broke off.
+    /// The code of a problem, or of a response that was cut short.
     var error: String?
 
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "_OTHER"]
@@ -25,12 +25,12 @@ struct RequestLabels: Hashable, Sendable {
     }
 }
 
-/// Gives the combinations of labels that have occurred their numbers. All loops share it.
+/// Assigns indexes to the label combinations that have occurred. All loops share it.
 ///
-/// An origin chooses the status, so the number of combinations is limited. Those that come later
-/// are counted without route, method and error, under the class of their status.
+/// An origin chooses the status, so the number of combinations is limited. Later ones count without
+/// route, method and error, under their status class.
 final class RequestSeries: Sendable {
-    /// The most combinations with all of their labels.
+    /// The most combinations with all their labels.
     static let limit = 96
 
     private let state = Mutex((labels: [RequestLabels](), numbers: [RequestLabels: Int]()))
@@ -55,11 +55,11 @@ final class RequestSeries: Sendable {
         }
     }
 
-    /// The labels of all numbers.
+    /// The labels of all indexes.
     var labels: [RequestLabels] { state.withLock { $0.labels } }
 }
 
-/// The durations of requests, by their labels. It belongs to one event loop.
+/// The durations of requests, by label combination. It belongs to one event loop.
 struct RequestDurations: Sendable {
     private let series: RequestSeries
     private var numbers: [RequestLabels: Int] = [:]
@@ -67,11 +67,11 @@ struct RequestDurations: Sendable {
 
     init(_ series: RequestSeries) { self.series = series }
 
-    /// The number of a combination of labels, for ``add(_:to:)``.
+    /// The index of a label combination, for ``add(_:to:)``.
     mutating func number(of labels: RequestLabels) -> Int {
         if let number = numbers[labels] { return number }
         let number = series.number(of: labels)
-        // Combinations beyond the limit are as many as an origin likes.
+        // Beyond the limit, an origin determines the number of combinations.
         if numbers.count <= RequestSeries.limit { numbers[labels] = number }
         while histograms.count <= number { histograms.append(Histogram(MetricDescription.durationBounds)) }
         return number
@@ -110,7 +110,7 @@ extension RequestLabels {
             ("http_route", names[route]),
             ("error_type", error ?? (status >= 500 ? "\(status)" : "")),
         ]
-        // A label without a value is the same as none.
+        // A label without a value is the same as no label.
         return MetricLabels(all.filter { !$0.1.isEmpty })
     }
 }

@@ -3,36 +3,37 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastMetrics
 
-/// Counters by route and by one other label, in one array. It belongs to one event loop.
+/// Counters by route and one other label, in one array. It belongs to one event loop.
 struct RouteCounters: Sendable {
     /// A metric with a closed set of values for its label.
     struct Section: Sendable {
         let description: MetricDescription
-        /// The labels of each value, beside the route.
+        /// The labels of each value, in addition to the route.
         fileprivate let labels: [[MetricLabels.Label]]
         fileprivate let start: Int
 
-        /// The numbers of the values.
+        /// The indexes of the values.
         var values: Range<Int> { labels.indices }
     }
 
     private var cells = [UInt64](repeating: 0, count: RouteLabels.count * width)
-    /// The cells of a hit of the hot table, within those of its route: it is the shortest path.
+    /// The cells of a hot-table hit within those of its route, computed once, because this is the
+    /// fastest path.
     private let hit = exchanges.start + ExchangeEnding.hit.rawValue
     private let hotHit = hits.start + ExchangeRecord.Tier.hot.rawValue
     private let cacheBytes = sentBytes.start + ExchangeFacts.Source.cache.rawValue
 
-    /// The hits of each route since one was looked at.
+    /// The hits of each route since the last sample.
     private var unseen = [UInt64](repeating: 0, count: RouteLabels.count)
-    /// How many more hits are looked at in this second, whatever their number.
+    /// How many more hits may be sampled in this second, regardless of their number.
     private var looks = looksPerSecond
-    /// The routes of which a hit was looked at in this second.
+    /// The routes with a sampled hit in this second.
     private var looked = [Bool](repeating: false, count: RouteLabels.count)
 
-    /// Counts a hit of the hot table.
+    /// Counts a hot-table hit.
     ///
-    /// - Parameter isForecast: whether such hits get an offline forecast: only GET does. Others
-    ///   take part in no sample, so that a GET does not represent them.
+    /// - Parameter isForecast: whether such hits get an offline forecast. Only GET does. Others are
+    ///   not sampled, so that a GET does not represent them.
     /// - Returns: see ``takeSample(of:)``.
     mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForecast: Bool) -> UInt64? {
         let first = route * Self.width
@@ -42,17 +43,17 @@ struct RouteCounters: Sendable {
         return isForecast ? takeSample(of: route) : nil
     }
 
-    /// Of so many hits of a route, at least one is looked at closely, and stands for all.
+    /// At least one in this many hits of a route is sampled, and represents all of them.
     static let sampling: UInt64 = 64
-    /// The hits of all routes that an event loop looks at in a second, before it looks at one in
-    /// ``sampling``. Where there are few, each is looked at.
+    /// The hits of all routes that an event loop samples per second before it samples only one in
+    /// ``sampling``. If there are few hits, each one is sampled.
     static let looksPerSecond = 16
 
-    /// Notes a hit of a GET request. The first one of each route in a second is looked at, however
+    /// Records a hit of a GET request. The first hit of each route in a second is sampled, however
     /// many hits other routes have.
     ///
-    /// - Returns: for how many hits this one stands if it is to be looked at closely. Together they
-    ///   are all such hits of the route.
+    /// - Returns: if this hit is sampled, how many hits it represents. Together, the samples
+    ///   represent all such hits of the route.
     mutating func takeSample(of route: RouteLabel) -> UInt64? {
         let count = unseen[route] + 1
         guard looks > 0 || count >= Self.sampling || !looked[route] else {
@@ -65,13 +66,13 @@ struct RouteCounters: Sendable {
         return count
     }
 
-    /// A second has passed.
+    /// Call it every second.
     mutating func renewLooks() {
         looks = Self.looksPerSecond
         for route in looked.indices { looked[route] = false }
     }
 
-    /// Counts what an outage would have made of a request.
+    /// Counts the result that a request would have had in an outage.
     mutating func add(_ forecast: OfflineForecast, of route: RouteLabel, weight: UInt64) {
         guard let refusal = forecast.refusal.map({ OfflineRefusal($0) ?? .notStored }) else {
             add(Self.offlineAnswerable, 0, of: route, weight)
@@ -82,7 +83,7 @@ struct RouteCounters: Sendable {
         addUnanswerable(refusal, of: route, weight: weight)
     }
 
-    /// Counts a request that an outage would have left without an answer.
+    /// Counts a request that could not have been answered in an outage.
     mutating func addUnanswerable(_ refusal: OfflineRefusal, of route: RouteLabel, weight: UInt64 = 1) {
         guard let index = OfflineRefusal.allCases.firstIndex(of: refusal) else { return }
         add(Self.offlineAnswerable, 1 + index, of: route, weight)
@@ -90,7 +91,7 @@ struct RouteCounters: Sendable {
 
     /// Adds to one counter.
     ///
-    /// - Parameter value: the number of the label's value in its section.
+    /// - Parameter value: the index of the label's value in its section.
     mutating func add(_ section: Section, _ value: Int, of route: RouteLabel, _ amount: UInt64 = 1) {
         cells[route * Self.width + section.start + value] += amount
     }
@@ -100,8 +101,8 @@ struct RouteCounters: Sendable {
         for (index, count) in other.cells.enumerated() { cells[index] += count }
     }
 
-    /// The metrics. Only exchanges have series that are still 0, so that a first failure shows as
-    /// an increase.
+    /// The metrics. Only exchanges have series that are still 0, so that the first failure shows up
+    /// as an increase.
     ///
     /// - Parameter names: the names of the routes, by their labels.
     func families(_ names: [String]) -> [MetricFamily] {
@@ -203,14 +204,14 @@ struct RouteCounters: Sendable {
     ]
     private static let width = tunnels.end
 
-    /// The number of an outcome's reason in ``stale``. A response that replaces an error of its
-    /// origin counts as one, also if a rule overrides a directive for it.
+    /// The index of an outcome's reason in ``stale``. A response that replaces its origin's error
+    /// counts as such, even if a rule overrides a directive for it.
     static func staleDetail(_ outcome: CacheOutcome) -> Int {
         let detail = outcome.standsInForError ? .staleIfError : outcome.detail
         return detail.flatMap { staleDetails.firstIndex(of: $0.description) } ?? staleDetails.count - 1
     }
 
-    /// The number of a reason in ``notStored``.
+    /// The index of a reason in ``notStored``.
     static func reason(_ refusal: StorageRefusal) -> Int { reasons[refusal] ?? 0 }
 
     private static let reasons = Dictionary(
@@ -267,10 +268,10 @@ extension ExchangeRecord {
 }
 
 extension ExchangeRecord {
-    /// Counts what an outage would have made of the request, while its origin could be reached, and
-    /// the request for its rules.
+    /// Counts the request's result in an outage, if its origin was reachable, and the request for
+    /// its rules.
     ///
-    /// - Parameter now: called only if there is anything to forecast.
+    /// - Parameter now: called only if there is something to forecast.
     func countForecast(in counters: inout RouteCounters, at now: () -> Timestamp) {
         guard let facts, let ending = facts.ending else { return }
         var weight: UInt64 = 1
@@ -292,8 +293,8 @@ extension ExchangeRecord {
 }
 
 extension CacheOutcome {
-    /// Whether a stored response was served because its origin could not be reached, or the mode is
-    /// `offline`.
+    /// Whether a stored response was served because its origin was unreachable, or because the mode
+    /// is `offline`.
     var isOfOutage: Bool {
         guard let detail, !standsInForError else { return false }
         return detail == .offline || detail == .unreachable || detail == .invalidated

@@ -1,25 +1,25 @@
 import Synchronization
 
-/// The number of a route's name among the values of the label `route`.
+/// The index of a route's name among the values of the label `route`.
 typealias RouteLabel = Int
 
-/// The values of the label `route`: the routes' names, as long as there are few.
+/// The values of the label `route`: the routes' names, up to a limit.
 ///
-/// Configurations come and go while the gateway runs, and each brings its routes. A name that was
-/// given stays, so that a series keeps its meaning.
+/// Configurations change while the gateway runs, and each brings its own routes. A name that was
+/// assigned stays, so that a series keeps its meaning.
 final class RouteLabels: Sendable {
-    /// The most names of their own.
+    /// The most routes with their own names.
     static let limit = 64
-    /// All values, and so all numbers.
+    /// The number of values, and thus of indexes.
     static let count = limit + 2
-    /// For requests that no route takes.
+    /// For requests that match no route.
     static let none: RouteLabel = 0
     /// For routes beyond ``limit``.
     static let other: RouteLabel = 1
 
     private let state = Mutex((names: ["none", "other"], labels: ["none": none, "other": other]))
 
-    /// The label of each route, in order. A route without a name is called by its number, from 1.
+    /// The label of each route, in order. A route without a name is named by its number, from 1.
     func labels(of routes: [GatewayRoute]) -> [RouteLabel] {
         state.withLock { state in
             routes.enumerated().map { index, route in
@@ -33,6 +33,6 @@ final class RouteLabels: Sendable {
         }
     }
 
-    /// The values of the label, by their numbers.
+    /// The label's values, by index.
     var names: [String] { state.withLock { $0.names } }
 }

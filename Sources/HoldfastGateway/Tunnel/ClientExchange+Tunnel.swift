@@ -2,17 +2,17 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// Requests for another protocol: the origin is asked to switch, and if it does, the exchange lasts
-/// as long as the tunnel.
+/// Requests for another protocol. The origin is asked to switch. If it does, the exchange lasts as
+/// long as the tunnel.
 extension ClientExchange {
-    /// The parts that a request for another protocol has until its tunnel begins.
+    /// The parts of a request for another protocol until its tunnel starts.
     struct UpgradeAttempt: Sendable {
         let offer: UpgradeOffer
         let permit: TunnelPermits.Permit
         /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
         let key: WebSocketKey?
 
-        /// Whether a response with this status begins a tunnel for the client, or would say so.
+        /// Whether a response with this status starts a tunnel, or would tell the client so.
         func concerns(_ status: HTTPResponse.Status) -> Bool {
             status == .switchingProtocols || key != nil && status.kind == .successful
         }
@@ -20,7 +20,7 @@ extension ClientExchange {
 
     /// Serves a request for another protocol.
     ///
-    /// - Returns: `false` if it is served as if it had no such wish.
+    /// - Returns: `false` if the request is served as an ordinary one.
     func serveUpgrade(_ context: GatewayService.ResponseContext) -> Bool {
         let service = session.service
         let routes = context.inForce.configuration.routes
@@ -30,7 +30,7 @@ extension ClientExchange {
         switch service.upgradeDecision(for: request, context.inForce) {
         case .ignore: return false
         case .refuse(let problem):
-            // From here on the client may send bytes of the other protocol.
+            // From here on, the client may send bytes of the other protocol.
             writer.beginUpgrade()
             finish(with: service.response(to: GatewayService.Rejection(problem: problem), context))
         case .ask(let name):
@@ -49,15 +49,16 @@ extension ClientExchange {
         return true
     }
 
-    /// Begins the tunnel: the origin has switched. On the event loop.
+    /// Starts the tunnel after the origin has switched. Runs on the event loop.
     ///
-    /// - Throws: ``GatewayService/Rejection`` if the origin has not, or has not understood the key.
+    /// - Throws: ``GatewayService/Rejection`` if the origin has not switched, or did not understand
+    ///   the key.
     func startTunnel(
         _ response: CacheResponse,
         _ attempt: UpgradeAttempt,
         _ context: GatewayService.ResponseContext
     ) throws {
-        // For a client of HTTP/2 any success is the beginning of a tunnel. RFC 8441 §5
+        // An HTTP/2 client would read any success as the start of a tunnel. RFC 8441 §5
         guard response.head.status == .switchingProtocols else {
             throw GatewayService.Rejection(problem: .notSwitched)
         }
@@ -66,11 +67,11 @@ extension ClientExchange {
             var head = try session.service.tunnelHead(response, context, attempt.key)
             rewriteInterim(&head.response.headerFields)
             let timeouts = session.service.configuration.timeouts
-            // The configuration of the moment decides, for as long as the tunnel lasts.
+            // The current configuration applies for the lifetime of the tunnel.
             let tunnel = Tunnel(on: eventLoop, idleTime: timeouts.tunnel.timeAmount) { self.endTunnel($0) }
             let patience = timeouts.write.timeAmount
             let pipeline = channel.pipeline.syncOperations
-            // The pipeline of a channel that is closed has no handlers.
+            // The pipeline of a closed channel has no handlers.
             guard let handler = try? pipeline.handler(type: OriginConnectionHandler.self), channel.isActive else {
                 throw GatewayService.Rejection(problem: .originClosed)
             }
@@ -88,13 +89,13 @@ extension ClientExchange {
     }
 }
 
-/// The origin's side of a tunnel that begins.
+/// The origin's side of a starting tunnel.
 struct TunnelOrigin {
     let channel: any Channel
     let end: TunnelChannelEnd
-    /// The bytes that have come behind the origin's head.
+    /// The bytes that arrived after the origin's head.
     let bytes: ByteBuffer
-    /// Whether it sends no more.
+    /// Whether it has finished sending.
     let isLast: Bool
 
     var beginning: Tunnel.Beginning { Tunnel.Beginning(end: end, bytes: bytes, isLast: isLast) }

@@ -2,18 +2,18 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Decides about requests for another protocol. RFC 9110 §7.8, RFC 8441
+/// Decides how to handle requests for another protocol. RFC 9110 §7.8, RFC 8441
 extension GatewayService {
-    /// The answer to a request's wish for another protocol.
+    /// The decision about a request to switch protocols.
     enum UpgradeDecision {
-        /// It is served as if it had no such wish.
+        /// Serve it as an ordinary request.
         case ignore
-        /// The origin is asked to switch to this protocol.
+        /// Ask the origin to switch to this protocol.
         case ask(String)
         case refuse(Problem)
     }
 
-    /// - Returns: `ignore` too if the request is rejected for another reason.
+    /// - Returns: also `ignore` if the request is rejected for another reason.
     func upgradeDecision(for request: GatewayRequest, _ inForce: ConfigurationInForce) -> UpgradeDecision {
         let wishes: [String]
         switch request.upgrade {
@@ -22,22 +22,23 @@ extension GatewayService {
             guard request.method == .get, request.content == .none else { return .ignore }
             wishes = request.fields.listMembers(.upgrade)
         case .connect(let name):
-            // Other protocols have no form in HTTP/1.1 that the gateway knows.
+            // The gateway does not know how to request other protocols in HTTP/1.1.
             guard name == WebSocketKey.protocolName else { return .refuse(.unknownProtocol) }
             wishes = [name]
         }
         guard let choice = try? choice(for: request, inForce.configuration.routes) else { return .ignore }
         let allowed = inForce.configuration.routes.routes[choice.route].upgrades
         if let name = wishes.first(where: { allowed.contains($0) }) { return .ask(name) }
-        // A client of WebSocket cannot use another response. Other clients offer a protocol.
+        // A WebSocket client cannot use any other response. Other clients only offer a protocol.
         let isWebSocket = wishes.contains(WebSocketKey.protocolName) && request.fields.contains(.secWebSocketKey)
         return isWebSocket || request.upgrade != .offer ? .refuse(.upgradeNotAllowed) : .ignore
     }
 
-    /// The request that asks the origin to switch. It uses no stored response, and none is stored.
+    /// The request that asks the origin to switch. It uses no stored response, and its response is
+    /// not stored.
     ///
-    /// - Parameter key: the key that the gateway itself gives in place of a client of HTTP/2, whose
-    ///   protocol has none.
+    /// - Parameter key: the key that the gateway supplies for an HTTP/2 client, whose protocol has
+    ///   none.
     func upgradeRequest(
         for exchange: ClientExchange,
         _ inForce: ConfigurationInForce,
@@ -58,10 +59,10 @@ extension GatewayService {
         return request
     }
 
-    /// The head of the response that begins a tunnel, for the client.
+    /// The head of the response that starts a tunnel, for the client.
     ///
     /// - Parameter key: see ``upgradeRequest(for:_:_:_:)``.
-    /// - Throws: ``Rejection`` if the origin has not understood the key.
+    /// - Throws: ``Rejection`` if the origin did not understand the key.
     func tunnelHead(
         _ response: CacheResponse,
         _ context: ResponseContext,
@@ -72,7 +73,7 @@ extension GatewayService {
         if let key {
             guard head.headerFields[.secWebSocketAccept] == key.accept else { throw Rejection(problem: .wrongKey) }
             head.headerFields[.secWebSocketAccept] = nil
-            // RFC 8441 §5: a success says the same.
+            // RFC 8441 §5: a success has the same meaning.
             head.status = .ok
         }
         return responseHead(head, ExchangeFacts(response), context)

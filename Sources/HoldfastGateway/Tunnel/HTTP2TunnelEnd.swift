@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The client's side of a tunnel on a stream of HTTP/2. RFC 8441 §5
+/// The client's side of a tunnel on an HTTP/2 stream. RFC 8441 §5
 ///
-/// The client's window opens when the origin has taken what it sent, so a tunnel holds no more than
-/// one window of it.
+/// The client's window opens when the origin has accepted the bytes, so a tunnel holds at most one
+/// window of them.
 final class HTTP2TunnelEnd: TunnelEnd {
     private let eventLoop: any EventLoop
     /// `nil` when the tunnel is over.
@@ -11,11 +11,11 @@ final class HTTP2TunnelEnd: TunnelEnd {
     private var tunnel: Tunnel?
     /// Held while the stream exists.
     private let permit: TunnelPermits.Permit
-    /// Bytes that were passed on, and for which the client's window is still closed.
+    /// Bytes that were forwarded, and for which the client's window has not opened yet.
     private var owed: Int
     private(set) var hasRoom = true
 
-    /// - Parameter owed: the bytes that have come before the tunnel began.
+    /// - Parameter owed: the bytes that arrived before the tunnel started.
     init(
         _ stream: HTTP2Stream,
         of tunnel: Tunnel,
@@ -46,7 +46,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
 
     /// The stream is over.
     ///
-    /// - Parameter isDraining: whether its connection was closed because the gateway stops.
+    /// - Parameter isDraining: whether its connection was closed because the gateway shuts down.
     func lose(isDraining: Bool) {
         stream = nil
         let tunnel = tunnel.take()
@@ -59,7 +59,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
         guard let room = stream?.write(bytes) else { return }
         hasRoom = false
         room.assumeIsolated().whenSuccess { _ in
-            // The connection is sending at this moment.
+            // The connection is in the middle of sending.
             self.eventLoop.assumeIsolated().execute {
                 self.hasRoom = true
                 self.tunnel?.makeRoom(at: .client)
@@ -77,7 +77,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
 
     func close(isInOrder: Bool) {
         tunnel = nil
-        // The bytes that still come from the client are dropped.
+        // Bytes that still arrive from the client are dropped.
         read()
         let stream = stream
         if isInOrder { stream?.finish(nil) } else { stream?.cancel() }

@@ -1,31 +1,32 @@
 import NIOCore
 
-/// One side of a tunnel: a connection, or a stream of one. It is used on the tunnel's event loop.
+/// One side of a tunnel: a connection, or a stream of a connection. Used on the tunnel's event
+/// loop.
 protocol TunnelEnd: AnyObject {
-    /// Whether it takes more bytes without keeping many.
+    /// Whether it accepts more bytes without buffering many.
     var hasRoom: Bool { get }
-    /// The bytes that were written and that its peer has not taken.
+    /// The written bytes that its peer has not accepted.
     var untaken: Int { get }
-    /// Writes bytes to the peer, and tells the tunnel later if there is room again.
+    /// Writes bytes to the peer, and later tells the tunnel when there is room again.
     func pass(_ bytes: ByteBuffer)
     /// Asks the peer for bytes.
     func read()
-    /// Tells the peer that no more bytes come, behind those that were written.
+    /// Tells the peer, after all written bytes, that no more bytes follow.
     func closeSending()
-    /// Closes it, behind the bytes that were written.
+    /// Closes the side after all written bytes.
     ///
     /// - Parameter isInOrder: whether nothing is missing.
     func close(isInOrder: Bool)
 }
 
-/// A tunnel between a client and an origin, once the origin has switched to another protocol:
-/// bytes pass both ways as they come. It performs what ``TunnelMachine`` decides, on one event
+/// A tunnel between a client and an origin, once the origin has switched to another protocol. Bytes
+/// pass in both directions unchanged. It performs the decisions of ``TunnelMachine`` on one event
 /// loop.
 final class Tunnel {
     /// The end of a tunnel.
     struct Summary {
         var ending: TunnelMachine.Ending
-        /// The bytes that came from the client, and from the origin.
+        /// The bytes received from the client, and from the origin.
         var clientBytes: Int64
         var originBytes: Int64
     }
@@ -39,7 +40,7 @@ final class Tunnel {
     private var completion: ((Summary) -> Void)?
 
     /// - Parameters:
-    ///   - idleTime: how long no byte may pass.
+    ///   - idleTime: the longest time without any bytes.
     ///   - completion: called once, when the tunnel is over.
     init(on eventLoop: any EventLoop, idleTime: TimeAmount, _ completion: @escaping (Summary) -> Void) {
         self.eventLoop = eventLoop
@@ -47,7 +48,7 @@ final class Tunnel {
         self.completion = completion
     }
 
-    /// Joins the sides, and passes on what they sent before.
+    /// Connects the sides, and forwards the bytes that they sent before.
     func join(_ client: Beginning, _ origin: Beginning) {
         guard !machine.isOver else {
             client.end.close(isInOrder: false)
@@ -61,12 +62,12 @@ final class Tunnel {
         begin(.origin, origin)
     }
 
-    /// A side of a tunnel that begins.
+    /// A side of a starting tunnel.
     struct Beginning {
         let end: any TunnelEnd
-        /// The bytes that it has sent before.
+        /// The bytes it has already sent.
         let bytes: ByteBuffer
-        /// Whether it sends no more.
+        /// Whether it has finished sending.
         let isLast: Bool
     }
 
@@ -96,10 +97,10 @@ final class Tunnel {
 
     func makeRoom(at side: TunnelMachine.Side) { perform(machine.makeRoom(at: side)) }
 
-    /// The peer sends no more.
+    /// The peer has finished sending.
     func closeInput(of side: TunnelMachine.Side) { perform(machine.closeInput(of: side)) }
 
-    /// The peer is gone.
+    /// The peer has disconnected.
     func lose(_ side: TunnelMachine.Side, hasFailed: Bool) {
         perform(machine.lose(side, hasFailed: hasFailed))
     }

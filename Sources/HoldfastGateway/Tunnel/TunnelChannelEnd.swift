@@ -1,9 +1,9 @@
 import NIOCore
 import NIOSSL
 
-/// A side of a tunnel that is a whole connection: the client's of HTTP/1.1, or the origin's.
+/// A side of a tunnel that is a whole connection: an HTTP/1.1 client's, or the origin's.
 ///
-/// It runs on the channel's event loop, which is that of the tunnel.
+/// It runs on the channel's event loop, which is also the tunnel's.
 final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -81,12 +81,12 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         hasFailed = true
-        // The peer has closed its side without the alert of TLS. Its event follows.
+        // The peer closed its side without a TLS close alert. The event for it follows.
         if let error = error as? NIOSSLError, case .uncleanShutdown = error { return }
         context.close(promise: nil)
     }
 
-    /// Closes the connection for others: the gateway ends.
+    /// Closes the connection for another part: the gateway shuts down.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .all { tunnel.take()?.endFromOutside() }
         context.close(mode: mode, promise: promise)
@@ -109,7 +109,7 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
         guard let context else { return }
         let eventLoop = context.eventLoop
         let taken = eventLoop.makePromise(of: Void.self)
-        // Behind the flush: see ``ConnectionOutput/close()``.
+        // After the flush: see ``ConnectionOutput/close()``.
         taken.futureResult.assumeIsolated().whenComplete { _ in
             eventLoop.assumeIsolated().execute { self.end(isInOrder: isInOrder) }
         }
@@ -117,7 +117,8 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
         if let context = self.context { deadline.begin(patience, on: context.channel) }
     }
 
-    /// TLS does not say that it ends if something may be missing: the peer could not tell.
+    /// TLS sends no close alert if something may be missing, because the alert would mean that the
+    /// data is complete.
     private func end(isInOrder: Bool) {
         guard let context else { return }
         let pipeline = context.pipeline.syncOperations

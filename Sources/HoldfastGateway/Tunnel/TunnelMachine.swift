@@ -1,7 +1,8 @@
-/// The two ways of a tunnel as a value: events in, one action out. ``Tunnel`` performs the actions.
+/// The two directions of a tunnel as a value: events in, one action out. ``Tunnel`` performs the
+/// actions.
 ///
-/// A side is read only while the other side has room for what was read before. So a tunnel holds as
-/// much as one read brings and one side's buffer takes, however fast the other side sends.
+/// A side is read only while the other side has room for earlier bytes. So a tunnel buffers at most
+/// one read and one side's buffer, however fast the other side sends.
 struct TunnelMachine {
     /// The sides of a tunnel.
     enum Side: CaseIterable {
@@ -12,54 +13,54 @@ struct TunnelMachine {
 
     /// How a tunnel ended: the label `result` of `holdfast_tunnels_total`.
     enum Ending: String, CaseIterable {
-        /// A side closed it in order.
+        /// A side closed it cleanly.
         case closed
-        /// The client reset its connection, or went away in the middle.
+        /// The client reset its connection, or disconnected in the middle.
         case clientAborted = "client-aborted"
-        /// The same of the origin.
+        /// The origin reset its connection, or disconnected in the middle.
         case originAborted = "origin-aborted"
-        /// No byte passed for too long.
+        /// No bytes passed for too long.
         case idle
-        /// The gateway stopped, and its time to drain was over.
+        /// The gateway shut down, and the time to drain was up.
         case drained
     }
 
-    /// The actions after bytes came from a side.
+    /// The actions after a side sent bytes.
     enum ReceiveAction {
         /// Write them to the other side, then call ``pass(from:hasRoom:)``.
         case pass
         case drop
     }
 
-    /// The actions when a side may have to be read.
+    /// The actions when a side may need to be read.
     enum ReadAction {
         case none
         /// Ask this side for bytes.
         case read(Side)
     }
 
-    /// The actions after a side sends no more.
+    /// The actions after a side has finished sending.
     enum EndAction {
         case none
-        /// Close the sending direction towards this side, behind the bytes that were written.
+        /// Close the sending direction toward this side, after all written bytes.
         case closeSending(Side)
         /// Close both sides.
         case close(Ending)
     }
 
-    /// The actions after no byte has come for a while.
+    /// The actions after a time without bytes.
     enum IdleAction {
         case none
-        /// Wait as long once more.
+        /// Wait for the same time again.
         case wait
         case close(Ending)
     }
 
-    /// The way of the bytes that one side sends.
+    /// One direction: the bytes that one side sends.
     private struct Way {
-        /// Whether more may come.
+        /// Whether more bytes may arrive.
         var isOpen = true
-        /// Whether the side is not read, because the other one has no room.
+        /// Whether the side is not read because the other side has no room.
         var isHeld = false
     }
 
@@ -70,10 +71,10 @@ struct TunnelMachine {
 
     private var state = State.open(client: Way(), origin: Way())
     private(set) var isDraining = false
-    /// The bytes that were untaken when the time for the next byte was over; `nil` if one has come
-    /// since.
+    /// The bytes not yet accepted when the time for the next byte was up; `nil` if bytes have
+    /// arrived since.
     private var untaken: Int?
-    /// The bytes that came from the client, and from the origin.
+    /// The bytes received from the client, and from the origin.
     private(set) var clientBytes: Int64 = 0
     private(set) var originBytes: Int64 = 0
 
@@ -92,7 +93,7 @@ struct TunnelMachine {
         state = side == .client ? .open(client: way, origin: origin) : .open(client: client, origin: way)
     }
 
-    /// Takes bytes that a side sent.
+    /// Receives bytes from a side.
     mutating func receive(_ count: Int, from side: Side) -> ReceiveAction {
         guard let way = way(from: side), way.isOpen else { return .drop }
         untaken = nil
@@ -103,9 +104,9 @@ struct TunnelMachine {
         return .pass
     }
 
-    /// The bytes of a side are written to the other one.
+    /// A side's bytes were written to the other side.
     ///
-    /// - Parameter hasRoom: whether the other side takes more.
+    /// - Parameter hasRoom: whether the other side accepts more.
     mutating func pass(from side: Side, hasRoom: Bool) -> ReadAction {
         guard var way = way(from: side), way.isOpen else { return .none }
         way.isHeld = !hasRoom
@@ -113,7 +114,7 @@ struct TunnelMachine {
         return hasRoom ? .read(side) : .none
     }
 
-    /// A side takes more bytes than before.
+    /// A side has room for more bytes again.
     mutating func makeRoom(at side: Side) -> ReadAction {
         guard var way = way(from: side.other), way.isOpen, way.isHeld else { return .none }
         way.isHeld = false
@@ -121,7 +122,7 @@ struct TunnelMachine {
         return .read(side.other)
     }
 
-    /// A side sends no more; it may still read.
+    /// A side has finished sending; it may still read.
     mutating func closeInput(of side: Side) -> EndAction {
         guard var way = way(from: side), way.isOpen else { return .none }
         way.isOpen = false
@@ -130,31 +131,31 @@ struct TunnelMachine {
         return .closeSending(side.other)
     }
 
-    /// A side is closed, and takes no more bytes.
+    /// A side is closed, and accepts no more bytes.
     ///
-    /// One that leaves in order says before that it sends no more. But if nothing was left to be
-    /// sent to it, that is its end, and the connection is closed at once.
+    /// A side that closes cleanly first reports that it has finished sending. But if no bytes were
+    /// left to send to it, the close is its end, and the connection closes immediately.
     ///
-    /// - Parameter hasFailed: whether its connection was reset or broke otherwise.
+    /// - Parameter hasFailed: whether its connection was reset or failed in another way.
     mutating func lose(_ side: Side, hasFailed: Bool) -> EndAction {
         guard let way = way(from: side), let other = self.way(from: side.other) else { return .none }
         guard way.isOpen, other.isOpen || hasFailed else { return close(.closed) }
         return close(side == .client ? .clientAborted : .originAborted)
     }
 
-    /// The gateway stops. The tunnel continues until it is ended from outside.
+    /// The gateway shuts down. The tunnel continues until it is ended from outside.
     mutating func drain() { isDraining = true }
 
-    /// The connection of the client is closed for others.
+    /// The client's connection is closed by another part.
     mutating func endFromOutside() -> EndAction {
         isOver ? .none : close(isDraining ? .drained : .clientAborted)
     }
 
-    /// The time for the next byte is over.
+    /// The time for the next byte is up.
     ///
-    /// A side that reads slowly takes one long piece in many parts, so its tunnel is not idle.
+    /// A side that reads slowly accepts one long piece in many parts, so its tunnel is not idle.
     ///
-    /// - Parameter untaken: the bytes that were written and that the sides have not taken.
+    /// - Parameter untaken: the written bytes that the sides have not accepted.
     mutating func passTime(untaken: Int) -> IdleAction {
         guard !isOver else { return .none }
         let isTaking = untaken > 0 && untaken < self.untaken ?? .max

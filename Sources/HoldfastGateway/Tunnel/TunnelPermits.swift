@@ -1,23 +1,24 @@
 import HTTPCache
 import Synchronization
 
-/// The permits for tunnels, of all event loops together. A tunnel may last for as long as its
-/// client likes, so clients share the permits: see ``ClientShare``.
+/// The permits for tunnels on all event loops. A tunnel may last as long as its client likes, so
+/// clients share the permits: see ``ClientShare``.
 final class TunnelPermits: Sendable {
     private let permits = Mutex(ClientPermits<RequestClient>())
 
-    /// The tunnels that are open, or being opened or closed.
+    /// The number of tunnels that are open, opening or closing.
     var count: Int { permits.withLock { $0.count } }
 
     /// - Parameters:
     ///   - client: the client of the request; its permits are counted.
-    ///   - most: the permits that there are.
-    /// - Returns: `nil` if the client may have no further one.
+    ///   - most: the total number of permits.
+    /// - Returns: `nil` if the client may not have another one.
     func take(for client: RequestClient, of most: Int) -> Permit? {
         permits.withLock { $0.take(client.share, of: most) } ? Permit(self, client) : nil
     }
 
-    /// One permit. It is free again when nothing refers to it: when both connections are closed.
+    /// One permit. It is returned when the last reference to it is released, after both connections
+    /// have closed.
     final class Permit: Sendable {
         private let permits: TunnelPermits
         private let client: RequestClient
@@ -32,6 +33,6 @@ final class TunnelPermits: Sendable {
 }
 
 extension RequestClient {
-    /// The client that shares permits with others; `nil` for none in particular.
+    /// The client that shares permits with others; `nil` for no particular client.
     fileprivate var share: RequestClient? { self == .none ? nil : self }
 }

@@ -1,17 +1,17 @@
 import Crypto
 
-/// The key of an opening handshake of the WebSocket protocol, and the response that proves that a
-/// server has understood it. RFC 6455 §1.3
+/// The key of a WebSocket opening handshake, and the response that proves that a server understood
+/// it. RFC 6455 §1.3
 struct WebSocketKey: Hashable {
     /// The value of `Sec-WebSocket-Key`.
     let value: String
 
-    /// A key of 16 random bytes.
+    /// Creates a key of 16 random bytes.
     init() { value = Self.base64((0..<16).map { _ in UInt8.random(in: .min ... .max) }) }
 
     init(_ value: String) { self.value = value }
 
-    /// The value of `Sec-WebSocket-Accept` that belongs to it.
+    /// The matching value of `Sec-WebSocket-Accept`.
     var accept: String {
         Self.base64(Array(Insecure.SHA1.hash(data: Array((value + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))))
     }

@@ -1,7 +1,7 @@
 public import Holdfast
 import Synchronization
 
-/// Records the callbacks of a request, in the order in which they are called.
+/// Records the callbacks of a request, in order.
 ///
 /// ```swift
 /// let recorder = CallbackRecorder<Feed>()
@@ -9,27 +9,27 @@ import Synchronization
 /// #expect(recorder.order == ["next store", "next network", "completed"])
 /// ```
 public final class CallbackRecorder<Value: Sendable>: Sendable {
-    /// One call.
+    /// A callback.
     public enum Event: Sendable {
-        /// The stored value's own closure.
+        /// The request called the closure for the stored value.
         case stored(Emission<Value>)
-        /// `onNext`
+        /// The request called `onNext`.
         case next(Emission<Value>)
-        /// `onError`
+        /// The request called `onError`.
         case error(HoldfastError)
-        /// `onCompleted`
+        /// The request called `onCompleted`.
         case completed
     }
 
     private let state = Mutex<[Event]>([])
 
-    /// A recorder without events.
+    /// Creates a recorder without events.
     public init() {}
 
     /// The recorded calls, in order.
     public var events: [Event] { state.withLock { $0 } }
 
-    /// ``events`` in words: `stored`, `next store`, `next network`, `error` with its code,
+    /// The ``events`` as text: `stored`, `next store`, `next network`, `error` with its code,
     /// `completed`.
     public var order: [String] {
         events.map { event in
@@ -52,19 +52,19 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
         }
     }
 
-    /// For the closure of a stored value.
+    /// Records a stored value. Pass it as the closure for the stored value.
     public func stored(_ emission: Emission<Value>) { append(.stored(emission)) }
-    /// For `onNext`.
+    /// Records a value. Pass it as `onNext`.
     public func next(_ emission: Emission<Value>) { append(.next(emission)) }
-    /// For `onError`.
+    /// Records an error. Pass it as `onError`.
     public func error(_ error: HoldfastError) { append(.error(error)) }
-    /// For `onCompleted`.
+    /// Records the completion. Pass it as `onCompleted`.
     public func completed() { append(.completed) }
 
-    /// Begins a request and records all its callbacks.
+    /// Starts a request and records all of its callbacks.
     ///
     /// - Returns: the subscription; releasing it cancels the request. Once
-    ///   `Subscription.finished()` returns, everything is recorded.
+    ///   `Subscription.finished()` returns, all callbacks are recorded.
     public func subscribe(
         to stream: EmissionStream<Value>,
         on executor: CallbackExecutor = .concurrent

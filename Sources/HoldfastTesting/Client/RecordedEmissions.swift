@@ -1,38 +1,38 @@
 public import HTTPCache
 public import Holdfast
 
-/// The emissions of a stream, and how it ended.
+/// The emissions of a stream, and the way it ended.
 ///
 /// ```swift
 /// let recorded = await client.startWith(FeedEndpoint()).recorded()
 /// #expect(recorded.sources == [.store, .network])
 /// ```
 public struct RecordedEmissions<Value: Sendable>: Sendable {
-    /// How a stream ended.
+    /// The way a stream ended.
     public enum Ending: Sendable {
-        /// It completed.
+        /// The stream completed.
         case completed
-        /// It threw this.
+        /// The stream threw this error.
         case failed(any Error)
         /// The recording reached its limit, or its task was cancelled.
         case cancelled
     }
 
-    /// In their order.
+    /// The emissions, in order.
     public var emissions: [Emission<Value>]
-    /// See ``Ending``.
+    /// The way the stream ended.
     public var ending: Ending
 
     /// The emitted values, in order.
     public var values: [Value] { emissions.map(\.value) }
     /// The source of each emission.
     public var sources: [CacheResponse.Source] { emissions.map(\.source) }
-    /// Whether it completed.
+    /// Whether the stream completed.
     public var isComplete: Bool { if case .completed = ending { true } else { false } }
-    /// The error that the stream threw, if it is one of the request layer.
+    /// The error that the stream threw, if it is a `HoldfastError`; otherwise `nil`.
     public var failure: HoldfastError? { if case .failed(let error) = ending { error as? HoldfastError } else { nil } }
 
-    /// A recording.
+    /// Creates a recording.
     public init(emissions: [Emission<Value>], ending: Ending) {
         self.emissions = emissions
         self.ending = ending
@@ -42,8 +42,8 @@ public struct RecordedEmissions<Value: Sendable>: Sendable {
 extension EmissionStream {
     /// Runs the request and records its emissions.
     ///
-    /// - Parameter limit: the recording cancels the stream after this number of emissions: for a
-    ///   stream that follows the store. Unlimited by default.
+    /// - Parameter limit: the maximum number of emissions, after which the recording cancels the
+    ///   stream. Use it for a stream that follows the store. Unlimited by default.
     public func recorded(upTo limit: Int = .max) async -> RecordedEmissions<Value> {
         var recorded = RecordedEmissions<Value>(emissions: [], ending: .cancelled)
         guard limit > 0 else { return recorded }

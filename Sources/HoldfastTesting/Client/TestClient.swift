@@ -1,45 +1,46 @@
 import Foundation
 public import Holdfast
 
-/// A client on a scripted network, with a store that vanishes and clocks that stand still; see
+/// A client with a scripted network, a temporary store, and manual clocks: see
 /// ``withTestClient(_:logger:_:)``.
 public struct TestClient: Sendable {
-    /// The client itself.
+    /// The client.
     public let client: CachingClient
-    /// Its network.
+    /// The client's network.
     public let transport: ScriptedTransport
-    /// Its store: a real one, in a folder that is removed when the test ends. The folder is on a
-    /// file system in memory if there is one (`/dev/shm`), otherwise on disk.
+    /// The client's store: a real store, in a folder that is removed when the test ends. The folder
+    /// is on an in-memory file system if there is one (`/dev/shm`), and otherwise on disk.
     public let store: CacheManager
-    /// The source of dates and ages; 2026-01-01T00:00:00Z until it is moved.
+    /// The clock for dates and ages. It shows 2026-01-01T00:00:00Z until the test moves it.
     public let clock: ManualClock
-    /// The clock of timeouts, of waits between retries and of delayed replies.
+    /// The clock for timeouts, pauses between retries, and delayed replies.
     public let sleeper: ManualDurationClock
 }
 
-/// Requests without a script.
+/// An error that lists requests without a script.
 public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The targets of the requests, in order. Parameters with the name of a secret are redacted.
+    /// The targets of the requests, in order. Parameters with a name that indicates a secret are
+    /// redacted.
     public var targets: [String]
 
-    /// An error that names these targets.
+    /// Creates an error that lists these targets.
     public init(targets: [String]) { self.targets = targets }
 
-    /// The targets, and how to script them.
+    /// The targets, and instructions for scripting them.
     public var description: String {
         "No response is scripted for \(targets.map { "'\($0)'" }.joined(separator: ", ")). Add one with the transport's 'script'."
     }
 }
 
-/// Properties of endpoints that compile and are ignored.
+/// An error that lists endpoint properties that compile but are ignored.
 ///
-/// `let timeout: Int` is one: `Endpoint.timeout` takes a `Duration`, and has a default. So is
-/// `let header: [String: String]`: the requirement is `headers`. Computed properties and enums are
-/// found by ``EndpointSourceCheck``.
+/// For example, `let timeout: Int` is ignored because `Endpoint.timeout` is a `Duration` and has a
+/// default, and `let header: [String: String]` is ignored because the requirement is named
+/// `headers`. Computed properties and enums are found by ``EndpointSourceCheck``.
 public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The properties, as `GetFeed.timeout`, in the order in which they were found.
+    /// The properties, such as `GetFeed.timeout`, in the order in which they were found.
     public var properties: [String]
-    /// The properties, with the reasons and what to write instead.
+    /// The properties, with the reasons and the corrections.
     public var description: String
 
     init(_ found: [IgnoredProperty]) {
@@ -48,7 +49,7 @@ public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConverti
     }
 }
 
-/// Runs a test with a client that has no network but a script.
+/// Runs a test with a client whose network consists only of scripted replies.
 ///
 /// ```swift
 /// try await withTestClient { test in
@@ -57,16 +58,17 @@ public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConverti
 /// }
 /// ```
 ///
-/// The client is also that of the task, `CachingClient.current`. Client, store and folder are
-/// removed when this returns. Tests of an engine need no files: use ``InMemoryResponseStore``.
+/// The client is also the task's client, `CachingClient.current`. The client, the store and the
+/// folder are removed when this function returns. Tests of an engine need no files: use
+/// ``InMemoryResponseStore``.
 ///
 /// - Parameters:
-///   - configuration: the client's.
-///   - logger: silent by default.
+///   - configuration: the client's configuration.
+///   - logger: the client's logger, silent by default.
 /// - Returns: the result of `body`.
-/// - Throws: the error of `body`. Otherwise ``IgnoredProperties`` if a called endpoint has
-///   properties that are ignored, and ``UnscriptedCalls`` if a request had no script. That includes
-///   requests whose failure was hidden, because a stored response was served instead.
+/// - Throws: the error of `body`. If `body` succeeds, ``IgnoredProperties`` if a called endpoint
+///   has ignored properties, and ``UnscriptedCalls`` if a request had no script, even if its
+///   failure was hidden because a stored response was served.
 public func withTestClient<Value>(
     _ configuration: CachingClient.Configuration = CachingClient.Configuration(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
@@ -103,7 +105,7 @@ public func withTestClient<Value>(
     return value
 }
 
-/// A folder of one test.
+/// A temporary folder for one test.
 struct TestFolder {
     let path: String
 

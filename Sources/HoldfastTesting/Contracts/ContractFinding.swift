@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A sentence of a contract that an implementation breaks.
+/// A contract rule that an implementation breaks.
 public struct ContractFinding: Sendable, Hashable, CustomStringConvertible {
-    /// The sentence.
+    /// The rule.
     public let rule: String
-    /// The operation, the expected result and the actual one.
+    /// The operation, the expected result and the actual result.
     public let detail: String
 
-    /// Both in one line.
+    /// The rule and the detail in one line.
     public var description: String { "\(rule) — \(detail)" }
 }
 
@@ -20,7 +20,7 @@ final class Findings: Sendable {
 
     var all: [ContractFinding] { found.withLock { $0 } }
 
-    /// Records a breach. Further breaches of a rule that is broken often are left out.
+    /// Records a violation. If a rule is violated often, further violations are left out.
     func add(_ detail: String) {
         found.withLock { if $0.count < 5 { $0.append(ContractFinding(rule: rule, detail: detail)) } }
     }
@@ -33,7 +33,7 @@ final class Findings: Sendable {
         if value != expected { add("\(what()): expected \(expected), got \(value)") }
     }
 
-    /// The value, or a finding and an end of the check.
+    /// Returns the value. If it is `nil`, records a finding and ends the check.
     func unwrap<Value>(_ value: Value?, _ detail: @autoclosure () -> String) throws -> Value {
         guard let value else {
             add(detail())
@@ -43,7 +43,7 @@ final class Findings: Sendable {
     }
 }
 
-/// Ends a check that has recorded its finding.
+/// Ends a check whose finding is already recorded.
 struct CheckEnded: Error {}
 
 /// Runs a check and returns its findings, including a thrown error and a timeout.
@@ -60,7 +60,7 @@ func findings(
             } catch { findings.add("an error was thrown: \(error)") }
         }
         group.addTask {
-            // Only an implementation that breaks the contract takes this long.
+            // Only an implementation that violates the contract takes this long.
             if (try? await Task.sleep(for: timeout)) != nil { findings.add("it did not end within \(timeout)") }
         }
         await group.next()

@@ -2,7 +2,7 @@ import FleetTier
 import HTTPCache
 
 extension FleetLogContract {
-    /// `begin` and `epoch`.
+    /// Rules for `begin` and `epoch`.
     static let beginning: [Rule] = [
         Rule("A server has no epoch before 'begin', and then has the epoch that 'begin' returned.") { tested in
             let node = try await tested.node()
@@ -63,7 +63,7 @@ extension FleetLogContract {
         },
     ]
 
-    /// `append`, `entry` and `bounds`.
+    /// Rules for `append`, `entry` and `bounds`.
     static let appending: [Rule] = [
         Rule("Entries of an epoch have consecutive numbers, and keep their bytes.") { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -138,7 +138,7 @@ extension FleetLogContract {
             tested.findings.equal(try await node.append(1, in: epoch), first, "the place, from the same node")
             tested.findings.equal(try await other.append(1, in: epoch), first, "the place, from another node")
             tested.findings.equal(try await node.positions().count, 3, "the entries")
-            // A later epoch of the same log has it, too.
+            // A later epoch of the same log also contains the entry.
             let later = try await node.begin(knowing: epoch.number + 1, salt: 1)
             tested.findings.equal(try await node.append(1, in: later), first, "the place, in a later epoch")
         },

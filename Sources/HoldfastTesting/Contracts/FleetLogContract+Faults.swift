@@ -2,7 +2,7 @@ import FleetTier
 import HTTPCache
 
 extension FleetLogContract {
-    /// The log, or a part of it, is lost on the same server or by its restart.
+    /// Rules for a server that loses all or part of the log, with or without a restart.
     static let losing: [Rule] = [
         Rule(
             "After all data are removed, nothing is accepted before a new epoch, which inherits nothing.",
@@ -87,7 +87,7 @@ extension FleetLogContract {
         },
     ]
 
-    /// Deadlines.
+    /// Rules for deadlines.
     static let stalling: [Rule] = [
         Rule("Every call to an engine that does not reply ends with its deadline.", with: [.stall]) { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -139,7 +139,7 @@ extension FleetLogContract {
         }
     ]
 
-    /// A replica takes over.
+    /// Rules for a replica that takes over.
     static let failingOver: [Rule] = [
         Rule(
             "A replica that takes over accepts nothing in the old epoch, although it knows its name.",
@@ -151,7 +151,7 @@ extension FleetLogContract {
             try await tested.engine.cause(.holdReplication)
             let lost = try await node.append(2, in: epoch)
             try await tested.engine.cause(.failOver)
-            // Otherwise it would get the place of the lost entry.
+            // Otherwise the new entry would get the position of the lost entry.
             tested.findings.equal(try await node.rejection(3, in: epoch.number), .wrongEpoch, "an entry")
             let confirmation = await tested.error { () async throws(FleetLogError) in
                 _ = try await node.log.confirm(replicas: 0, in: epoch.number, wait: .zero, within: tested.limit)
@@ -202,7 +202,7 @@ extension FleetLogContract {
             tested.findings.equal(try await new.entry(at: stray), nil, "the stray entry, at the new primary")
             tested.findings.equal(try await new.follow(after: stray).atCursor, nil, "the entry at the stray cursor")
             tested.findings.equal(try await new.rejection(4, in: epoch.number), .wrongEpoch, "the old epoch")
-            // Taken over at the same time, by a node that does not know the new epoch.
+            // Another takeover at the same time, by a node that does not know the new epoch.
             let another = try await old.begin(knowing: epoch.number + 1, salt: 2)
             tested.findings.expect(another.name != later.name, "two servers have one epoch")
         },

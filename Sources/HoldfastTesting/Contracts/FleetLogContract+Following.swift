@@ -2,7 +2,7 @@ import FleetTier
 import HTTPCache
 
 extension FleetLogContract {
-    /// `follow`.
+    /// Rules for `follow`.
     static let following: [Rule] = [
         Rule("'follow' returns the entries after the cursor, in order, and at most the requested count.") { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -93,7 +93,7 @@ extension FleetLogContract {
         },
     ]
 
-    /// `trim`.
+    /// Rules for `trim`.
     static let trimming: [Rule] = [
         Rule("'trim' to a count removes the oldest entries; the last one always stays.") { tested in
             let (node, epoch) = try await tested.begunNode()

@@ -2,7 +2,7 @@ import FleetTier
 import HTTPCache
 
 extension FleetLogContract {
-    /// `confirm`.
+    /// Rules for `confirm`.
     static let confirming: [Rule] = [
         Rule("'confirm' of no replica returns, and in another epoch it is rejected.") { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -25,7 +25,7 @@ extension FleetLogContract {
         },
     ]
 
-    /// `announce` and `nodes`.
+    /// Rules for `announce` and `nodes`.
     static let announcing: [Rule] = [
         Rule("Rows of nodes come back in the order of their names, with the engine's time.") { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -54,7 +54,7 @@ extension FleetLogContract {
         Rule("Two nodes with one name have two rows.") { tested in
             let (node, epoch) = try await tested.begunNode()
             var reports = [try tested.report("gw-1"), try tested.report("gw-1"), try tested.report("gw-1")]
-            // A copy of the store, and another one.
+            // A copy of the store, and a different store.
             reports[1].identity.process &+= 1
             reports[2].identity.store = tested.purge(3)
             for report in reports { try await node.announce(report, in: epoch) }

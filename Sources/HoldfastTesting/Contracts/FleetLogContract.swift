@@ -1,18 +1,18 @@
 package import FleetTier
 
-/// The contract of every `FleetLog`, as a suite that tests an engine and returns its findings.
+/// The contract of every `FleetLog`, as a test suite that returns its findings about an engine.
 ///
-/// Every sentence of the protocol's documentation that can be observed from outside is a rule.
-/// Rules about faults are checked if the engine can have them.
+/// Each sentence of the protocol's documentation that can be observed from outside is a rule. Rules
+/// about faults are checked if the engine supports the faults.
 package struct FleetLogContract: Sendable {
     let makeEngine: @Sendable () async throws -> any FleetLogEngine
     let seed: UInt64
     let timeout: Duration
 
     /// - Parameters:
-    ///   - seed: of all random choices; print it.
-    ///   - timeout: for one rule, and for each call.
-    ///   - makeEngine: makes an empty engine for one rule alone.
+    ///   - seed: the seed of all random choices; print it.
+    ///   - timeout: the time limit for one rule, and for each call.
+    ///   - makeEngine: creates an empty engine for a single rule.
     package init(
         seed: UInt64 = 1,
         timeout: Duration = .seconds(30),
@@ -23,7 +23,7 @@ package struct FleetLogContract: Sendable {
         self.makeEngine = makeEngine
     }
 
-    /// One rule, tested with its own engine.
+    /// A rule, tested with its own engine.
     struct Rule: Sendable {
         var sentence: String
         var faults: Set<FleetLogFault>
@@ -45,18 +45,19 @@ package struct FleetLogContract: Sendable {
             + Self.losing + Self.stalling + Self.failingOver
     }
 
-    /// The sentences that ``run(where:)`` checks.
+    /// The rules that ``run(where:)`` checks.
     package var rules: [String] { allRules.map(\.sentence) }
 
-    /// The sentences whose check needs a fault.
+    /// Returns the rules whose check needs a fault.
     package func rules(needing fault: FleetLogFault) -> [String] {
         allRules.filter { $0.faults.contains(fault) }.map(\.sentence)
     }
 
-    /// Tests the rules, each with its own engine.
+    /// Checks the rules, each with its own engine.
     ///
-    /// - Parameter isIncluded: whether to test a rule, by its sentence; all rules by default.
-    /// - Returns: the breaches, and how many rules were tested.
+    /// - Parameter isIncluded: whether to check a rule, given its sentence; includes all rules by
+    ///   default.
+    /// - Returns: the violations, and the number of rules checked.
     package func run(
         where isIncluded: (String) -> Bool = { _ in true }
     ) async -> (findings: [ContractFinding], tested: Int) {
@@ -86,35 +87,37 @@ package struct FleetLogContract: Sendable {
 
 /// An engine under test.
 package protocol FleetLogEngine: Sendable {
-    /// The faults that it can have.
+    /// The faults that the engine supports.
     var faults: Set<FleetLogFault> { get }
 
-    /// The connection of a further node to the present primary.
+    /// Connects another node to the current primary.
     func makeLog() async throws -> any FleetLog
-    /// Lets time pass on the engine's clock: any amount, also none if its clock moves by itself.
+    /// Lets time pass on the engine's clock, by any amount. It may do nothing if the clock runs on
+    /// its own.
     func passTime() async
-    /// Has a fault. Nodes may find the engine unreachable for a while.
+    /// Causes a fault. Nodes may find the engine unreachable for a while.
     func cause(_ fault: FleetLogFault) async throws
-    /// Releases everything.
+    /// Releases all resources.
     func end() async
 }
 
 /// A fault of an engine.
 package enum FleetLogFault: Sendable, Hashable, CaseIterable {
-    /// All data are removed.
+    /// All data is removed.
     case flush
-    /// The primary ends, and starts again with its data.
+    /// The primary stops and restarts with its data.
     case restart
-    /// The primary keeps its connections, and replies to nothing more.
+    /// The primary keeps its connections but stops replying.
     case stall
-    /// The log alone is evicted.
+    /// Only the log is evicted.
     case evictLog
-    /// The names of purges are evicted.
+    /// The IDs of purges are evicted.
     case evictNames
-    /// The replica gets nothing more. An engine with this fault has one replica before it.
+    /// The replica receives no more data. An engine with this fault has one replica beforehand.
     case holdReplication
-    /// The replica becomes the primary, and the old primary ends.
+    /// The replica becomes the primary, and the old primary stops.
     case failOver
-    /// The replica becomes the primary, and the old one lives on for those who are connected to it.
+    /// The replica becomes the primary, and the old primary continues to serve the nodes that are
+    /// connected to it.
     case split
 }

@@ -6,14 +6,14 @@ struct FleetLogUnderTest: Sendable {
     let engine: any FleetLogEngine
     let findings: Findings
     let seed: UInt64
-    /// The deadline of each call: longer than any takes.
+    /// The deadline of each call, which is longer than any call takes.
     let limit: Duration
 
     static let node = NodeName("gw-1")
 
     func random(_ salt: UInt64) -> SeededRandom { SeededRandom(seed: seed &* 31 &+ salt) }
 
-    /// A purge with a name and bytes that belong to a number.
+    /// Returns a purge ID derived from a number.
     func purge(_ number: Int) -> PurgeID {
         var random = random(UInt64(number) &+ 1_000_000)
         return PurgeID(using: &random)
@@ -26,18 +26,18 @@ struct FleetLogUnderTest: Sendable {
 
     func entry(_ number: Int) -> NewEntry { NewEntry(purge: purge(number), sealed: bytes(number)) }
 
-    /// A node, once the engine is reachable.
+    /// Returns a node once the engine is reachable.
     func node() async throws -> FleetLogNode {
         FleetLogNode(log: try await engine.makeLog(), tested: self)
     }
 
-    /// A node that has begun the first epoch.
+    /// Returns a node that has begun the first epoch.
     func begunNode() async throws -> (FleetLogNode, LogEpoch) {
         let node = try await node()
         return (node, try await node.begin())
     }
 
-    /// The same for the same name.
+    /// Returns an identity, which is the same for the same name.
     func identity(_ name: String) -> NodeIdentity {
         var random = SeededRandom(seed: name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
         return NodeIdentity(store: PurgeID(using: &random), process: random.next())
@@ -53,7 +53,7 @@ struct FleetLogUnderTest: Sendable {
         )
     }
 
-    /// The error of a call; `nil` if it has none.
+    /// Returns the error of a call; `nil` if the call succeeds.
     func error(_ call: () async throws(FleetLogError) -> Void) async -> FleetLogError? {
         do throws(FleetLogError) {
             try await call()
@@ -64,7 +64,7 @@ struct FleetLogUnderTest: Sendable {
     }
 }
 
-/// A node's log. Its calls are repeated while the engine is unreachable, as after a fault.
+/// A node's log. It retries calls while the engine is unreachable, as it is after a fault.
 struct FleetLogNode: Sendable {
     let log: any FleetLog
     let tested: FleetLogUnderTest
@@ -116,7 +116,7 @@ struct FleetLogNode: Sendable {
         }
     }
 
-    /// The error of an attempt to append.
+    /// Returns the error of an attempt to append.
     func rejection(_ number: Int, in epoch: UInt64) async throws -> FleetLogError? {
         while true {
             let error = await tested.error { () async throws(FleetLogError) in
@@ -137,7 +137,7 @@ struct FleetLogNode: Sendable {
         }
     }
 
-    /// All positions of the log.
+    /// Returns all positions of the log.
     func positions() async throws -> [LogPosition] { try await follow().entries.map(\.position) }
 
     func entry(at position: LogPosition) async throws -> LogEntry? {
@@ -174,7 +174,7 @@ struct FleetLogNode: Sendable {
         try await reach { () async throws(FleetLogError) in try await log.nodes(within: limit) }
     }
 
-    /// Lets the engine's time pass an instant.
+    /// Waits until the engine's clock is past an instant.
     func wait(past time: EngineTime) async throws {
         while try await self.time() <= time { await tested.engine.passTime() }
     }

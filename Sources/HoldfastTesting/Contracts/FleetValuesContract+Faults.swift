@@ -2,7 +2,7 @@ import FleetTier
 import NIOCore
 
 extension FleetValuesContract {
-    /// Faults.
+    /// Rules for faults.
     static let failing: [Rule] = [
         Rule("A server that lost its data accepts new values and leases.", with: [.flush]) { tested in
             let node = try await tested.node()
@@ -68,7 +68,7 @@ extension FleetValuesContract {
             )
             func expectEnd(_ what: String, _ call: () async throws(FleetLogError) -> Void) async {
                 let error = await tested.error(call)
-                // Behind some timeouts the engine counts as unreachable.
+                // After several timeouts, the engine counts as unreachable.
                 let isRight = error == .timedOut || error == .unreachable
                 tested.findings.expect(isRight, "\(what): \(error.map { "\($0)" } ?? "no error")")
             }

@@ -2,7 +2,7 @@ import FleetTier
 import NIOCore
 
 extension FleetValuesContract {
-    /// `chunks` and `putChunks`.
+    /// Rules for `chunks` and `putChunks`.
     static let chunking: [Rule] = [
         Rule("Chunks come back as they were put, in the order of their names.") { tested in
             let node = try await tested.node()
@@ -53,7 +53,7 @@ extension FleetValuesContract {
         },
     ]
 
-    /// Leases.
+    /// Rules for leases.
     static let leading: [Rule] = [
         Rule("One node leads at a time, until it releases its lease.") { tested in
             let (one, other) = (try await tested.node(), try await tested.node())

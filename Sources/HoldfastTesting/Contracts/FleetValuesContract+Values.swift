@@ -2,7 +2,7 @@ import FleetTier
 import NIOCore
 
 extension FleetValuesContract {
-    /// `values` and `extend`.
+    /// Rules for `values` and `extend`.
     static let finding: [Rule] = [
         Rule("All nodes read a value as it was put.") { tested in
             let node = try await tested.node()
@@ -127,12 +127,12 @@ extension FleetValuesContract {
         },
     ]
 
-    /// `put`.
+    /// Rules for `put`.
     static let putting: [Rule] = [
         Rule("A later response replaces an earlier one, never the reverse.") { tested in
             let node = try await tested.node()
             let now = try await tested.engine.now()
-            // Times whose bytes differ in the first, the middle and the last place.
+            // Times that differ in the first, a middle or the last byte.
             let times = [-(1 << 40), -70_000, -256, -255, -1, 0].map { EngineTime(milliseconds: now.milliseconds + $0) }
             let values = times.enumerated().map { tested.value($0.offset, at: $0.element) }
             for (index, value) in values.enumerated() {
@@ -167,7 +167,7 @@ extension FleetValuesContract {
                 tested.findings.expect(try await node.value(tested.name()) == late, "\(seconds) s ahead was not put")
                 tested.findings.expect(try await node.put(present, as: tested.name()), "\(seconds) s ahead stays")
             }
-            // Clocks are not exact.
+            // The clocks are not exact.
             try await node.put(tested.value(3, at: now.adding(.seconds(50))), as: tested.name())
             tested.findings.expect(try await !node.put(present, as: tested.name()), "50 s ahead was replaced")
         },

@@ -1,20 +1,20 @@
 package import FleetTier
 package import NIOCore
 
-/// The contract of every `FleetValues`, leases included, as a suite that tests an engine and
-/// returns its findings.
+/// The contract of every `FleetValues`, including leases, as a test suite that returns its findings
+/// about an engine.
 ///
-/// Every sentence of the protocols' documentation that can be observed from outside is a rule.
-/// Rules about faults are checked if the engine can have them.
+/// Each sentence of the protocols' documentation that can be observed from outside is a rule. Rules
+/// about faults are checked if the engine supports the faults.
 package struct FleetValuesContract: Sendable {
     let makeEngine: @Sendable () async throws -> any FleetValuesEngine
     let seed: UInt64
     let timeout: Duration
 
     /// - Parameters:
-    ///   - seed: of all random choices; print it.
-    ///   - timeout: for one rule, and for each call.
-    ///   - makeEngine: makes an empty engine for one rule alone.
+    ///   - seed: the seed of all random choices; print it.
+    ///   - timeout: the time limit for one rule, and for each call.
+    ///   - makeEngine: creates an empty engine for a single rule.
     package init(
         seed: UInt64 = 1,
         timeout: Duration = .seconds(30),
@@ -25,7 +25,7 @@ package struct FleetValuesContract: Sendable {
         self.makeEngine = makeEngine
     }
 
-    /// One rule, tested with its own engine.
+    /// A rule, tested with its own engine.
     struct Rule: Sendable {
         var sentence: String
         var faults: Set<FleetValuesFault>
@@ -46,13 +46,14 @@ package struct FleetValuesContract: Sendable {
         Self.finding + Self.putting + Self.chunking + Self.leading + Self.failing
     }
 
-    /// The sentences that ``run(where:)`` checks.
+    /// The rules that ``run(where:)`` checks.
     package var rules: [String] { allRules.map(\.sentence) }
 
-    /// Tests the rules, each with its own engine.
+    /// Checks the rules, each with its own engine.
     ///
-    /// - Parameter isIncluded: whether to test a rule, by its sentence; all rules by default.
-    /// - Returns: the breaches, and how many rules were tested.
+    /// - Parameter isIncluded: whether to check a rule, given its sentence; includes all rules by
+    ///   default.
+    /// - Returns: the violations, and the number of rules checked.
     package func run(
         where isIncluded: (String) -> Bool = { _ in true }
     ) async -> (findings: [ContractFinding], tested: Int) {
@@ -82,31 +83,32 @@ package struct FleetValuesContract: Sendable {
 
 /// An engine under test.
 package protocol FleetValuesEngine: Sendable {
-    /// The faults that it can have.
+    /// The faults that the engine supports.
     var faults: Set<FleetValuesFault> { get }
 
-    /// The connection of a further node.
+    /// Connects another node.
     func makeValues() async throws -> any FleetValues
-    /// The instant on the engine's clock.
+    /// Returns the current time on the engine's clock.
     func now() async throws -> EngineTime
-    /// Lets time pass on the engine's clock: any amount, also none if its clock moves by itself.
+    /// Lets time pass on the engine's clock, by any amount. It may do nothing if the clock runs on
+    /// its own.
     func passTime() async
-    /// Puts bytes under a name, as another program does.
+    /// Puts bytes under a name, as another program might.
     func plant(_ bytes: ByteBuffer, as name: ValueName) async throws
-    /// Has a fault. Nodes may find the engine unreachable for a while.
+    /// Causes a fault. Nodes may find the engine unreachable for a while.
     func cause(_ fault: FleetValuesFault) async throws
-    /// Releases everything.
+    /// Releases all resources.
     func end() async
 }
 
 /// A fault of an engine.
 package enum FleetValuesFault: Sendable, Hashable, CaseIterable {
-    /// All data are removed.
+    /// All data is removed.
     case flush
-    /// It ends, and starts again without its data.
+    /// The engine stops and restarts without its data.
     case restart
-    /// It keeps its connections, and replies to nothing more.
+    /// The engine keeps its connections but stops replying.
     case stall
-    /// It has no memory for more values.
+    /// The engine has no memory for more values.
     case fill
 }

@@ -8,19 +8,19 @@ struct FleetValuesUnderTest: Sendable {
     let engine: any FleetValuesEngine
     let findings: Findings
     let seed: UInt64
-    /// The deadline of each call: longer than any takes.
+    /// The deadline of each call, which is longer than any call takes.
     let limit: Duration
 
-    /// A lifetime that does not end during a rule.
+    /// A lifetime that does not expire during a rule.
     static let long = Duration.seconds(24 * 3600)
-    /// One that has ended soon.
+    /// A lifetime that expires almost immediately.
     static let short = Duration.milliseconds(1)
 
     func node() async throws -> FleetValuesNode {
         FleetValuesNode(values: try await engine.makeValues(), tested: self)
     }
 
-    /// A name that no other call returns for this number.
+    /// Returns a name that is unique to this number.
     func name(_ number: Int = 1) -> ValueName { ValueName("hf1:test:{contract}:\(number)") }
 
     func lease(_ token: UInt64, _ name: ValueName? = nil) -> FetchLease {
@@ -28,7 +28,7 @@ struct FleetValuesUnderTest: Sendable {
         return FetchLease(name: name ?? self.name(1000), token: LeaseToken(using: &random))
     }
 
-    /// A value that was received at a time, with bytes that belong to a number.
+    /// Returns a value that was received at a given time, with bytes derived from a number.
     func value(_ number: Int, at time: EngineTime, length: Int = 200) -> ByteBuffer {
         var value = header(at: time)
         var random = SeededRandom(seed: seed &+ UInt64(number) &+ 4_000_000)
@@ -49,7 +49,7 @@ struct FleetValuesUnderTest: Sendable {
         return SealedChunk(name: name(number), bytes: ByteBuffer(repeating: byte, count: length))
     }
 
-    /// The error of a call; `nil` if it has none.
+    /// Returns the error of a call; `nil` if the call succeeds.
     func error(_ call: () async throws(FleetLogError) -> Void) async -> FleetLogError? {
         do throws(FleetLogError) {
             try await call()
@@ -59,14 +59,14 @@ struct FleetValuesUnderTest: Sendable {
         }
     }
 
-    /// Checks that a call is rejected for a limit.
+    /// Checks that a call is rejected because of a limit.
     func expectLimit(_ what: String, _ call: () async throws(FleetLogError) -> Void) async {
         let error = await error(call)
         if case .limit = error { return }
         findings.add("\(what): expected an error of a limit, got \(error.map { "\($0)" } ?? "none")")
     }
 
-    /// Lets time pass until a condition holds. Only a broken engine never gets there.
+    /// Lets time pass until a condition is true. With a working engine, it becomes true.
     func wait(until isMet: () async throws -> Bool) async throws {
         while try await !isMet() {
             try Task.checkCancellation()
@@ -74,9 +74,9 @@ struct FleetValuesUnderTest: Sendable {
         }
     }
 
-    /// Performs a body with lifetimes that grow until it is quick enough for one.
+    /// Runs a body with longer and longer lifetimes until the body finishes within one of them.
     ///
-    /// - Parameter body: returns whether all of it happened within the lifetime.
+    /// - Parameter body: returns whether it finished within the lifetime.
     func race(_ body: (Int, Duration) async throws -> Bool) async throws -> (number: Int, lifetime: Duration) {
         var lifetime = Duration.milliseconds(20)
         for number in 1...12 {
@@ -88,7 +88,7 @@ struct FleetValuesUnderTest: Sendable {
     }
 }
 
-/// A node's values. Its calls are repeated while the engine is unreachable, as after a fault.
+/// A node's values. It retries calls while the engine is unreachable, as it is after a fault.
 struct FleetValuesNode: Sendable {
     let values: any FleetValues
     let tested: FleetValuesUnderTest

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// How many invalidations are looked at while they come into force.
+/// The number of invalidations that are observed while they take effect.
 private let purgesUnderWatch = 300
 
 extension InvalidationLogContract {
@@ -50,7 +50,7 @@ extension InvalidationLogContract {
                 group.addTask {
                     var late = 0
                     while !Task.isCancelled {
-                        // In this order.
+                        // The order of these two reads matters.
                         let seen = tested.log.current.number - number
                         if tested.log.additionCount - count < UInt64(seen) { late += 1 }
                         await Task.yield()
@@ -274,7 +274,7 @@ extension InvalidationLogContract {
                 "kept behind it"
             )
             tested.findings.equal(try await tested.waiting().map(\.id), [waiting[2].id], "what waits")
-            // In another epoch it has to be confirmed anew.
+            // In another epoch, the entry must be confirmed again.
             try await tested.log.settle(through: tested.place(9), at: later, forgetting: now)
             try await tested.log.published([waiting[1].id: tested.place(2, in: 9)])
             try await tested.log.settle(through: tested.place(1, in: 9), at: later, forgetting: later)
@@ -297,7 +297,7 @@ extension InvalidationLogContract {
             try await tested.log.append([], through: cursor, at: InvalidationLogUnderTest.now)
             var again = tested
             again.pair = try await tested.reopen?(tested.pair) ?? tested.pair
-            // Also before it joins.
+            // This also holds before the store joins.
             try await again.invalidate(.tag("between"))
             let other = try await again.join()
             tested.findings.equal(other.node, place.node, "the store's name")
@@ -317,7 +317,7 @@ extension InvalidationLogContract {
 }
 
 extension InvalidationLogUnderTest {
-    /// One of each kind.
+    /// Returns one scope of each kind.
     func scopes() throws -> [InvalidationScope] {
         let key = try stores.key("/path?query=%20")
         return [
@@ -328,7 +328,7 @@ extension InvalidationLogUnderTest {
 }
 
 extension InvalidationScope {
-    /// The same kind of scope, about a key.
+    /// Returns the same kind of scope for a key.
     fileprivate func about(_ key: CacheKey) -> InvalidationScope {
         switch self {
         case .all, .tag: self

@@ -1,8 +1,8 @@
 package import HTTPCache
 import HTTPCacheSemantics
 
-/// The contract of every `InvalidationLog`, as a suite that tests a store with its log and returns
-/// its findings.
+/// The contract of every `InvalidationLog`, as a test suite that returns its findings about a store
+/// and its log.
 package struct InvalidationLogContract: Sendable {
     /// A store and its log.
     package struct Pair: Sendable {
@@ -22,10 +22,10 @@ package struct InvalidationLogContract: Sendable {
     let timeout: Duration
 
     /// - Parameters:
-    ///   - seed: of all random choices; print it.
-    ///   - timeout: for one rule; only a log that breaks it by hanging reaches it.
-    ///   - reopen: closes the store and opens it again; `nil` omits the rules about restarts.
-    ///   - make: makes an empty store.
+    ///   - seed: the seed of all random choices; print it.
+    ///   - timeout: the time limit for one rule. Only a log that hangs reaches it.
+    ///   - reopen: closes the store and opens it again; `nil` skips the rules about restarts.
+    ///   - make: creates an empty store.
     package init(
         seed: UInt64 = 1,
         timeout: Duration = .seconds(30),
@@ -52,12 +52,12 @@ package struct InvalidationLogContract: Sendable {
         Self.journaling + Self.applying + Self.publishing + (reopen == nil ? [] : Self.reopening)
     }
 
-    /// The sentences that ``run(where:)`` checks.
+    /// The rules that ``run(where:)`` checks.
     package var rules: [String] { allRules.map(\.sentence) }
 
-    /// Tests the rules, each with its own store.
+    /// Checks the rules, each with its own store.
     ///
-    /// - Returns: the breaches; empty if the log keeps the contract.
+    /// - Returns: the violations; empty if the log fulfills the contract.
     package func run(where isIncluded: (String) -> Bool = { _ in true }) async -> [ContractFinding] {
         var found: [ContractFinding] = []
         for rule in allRules where isIncluded(rule.sentence) {
@@ -72,7 +72,7 @@ package struct InvalidationLogContract: Sendable {
     }
 }
 
-/// One store under test, with the helpers of the rules.
+/// A store under test, with the operations that most rules need.
 struct InvalidationLogUnderTest: Sendable {
     var pair: InvalidationLogContract.Pair
     let findings: Findings
@@ -87,19 +87,19 @@ struct InvalidationLogUnderTest: Sendable {
     @discardableResult
     func join(_ name: String = "shop") async throws -> LogStart { try await log.join(name, at: Self.now) }
 
-    /// Stores a response of a key.
+    /// Stores a response under a key.
     func put(_ key: CacheKey, tags: [String] = []) async throws {
         try await stores.put(stores.draft(key, tags: tags), stores.body("content"))
     }
 
-    /// Whether the response of a key is marked; `nil` if there is none.
+    /// Returns whether the response stored under a key is marked; `nil` if there is no response.
     func mark(_ key: CacheKey) async throws -> Bool? { try await stores.mark(key) }
 
     func invalidate(_ scope: InvalidationScope, soft: Bool = true) async throws {
         _ = try await pair.store.invalidate(scope, soft ? .mark(.unspecified) : .remove, at: Self.now)
     }
 
-    /// All that waits.
+    /// Returns all waiting invalidations.
     func waiting() async throws -> [FleetInvalidation] { try await log.unpublished(limit: 1000) }
 
     func place(_ number: UInt64, in epoch: UInt64 = 8) -> LogPosition { LogPosition(epoch: epoch, number: number) }
@@ -108,7 +108,7 @@ struct InvalidationLogUnderTest: Sendable {
         LogCursor(position: place(number, in: epoch), epochs: [epoch: number])
     }
 
-    /// An invalidation of another node.
+    /// Returns an invalidation from another node.
     func foreign(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) -> FleetInvalidation {
         FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: Self.now)
     }

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// `changes`.
+    /// Rules for `changes`.
     static let changing: [Rule] = [
         Rule(
             "A watcher receives what was stored, freshened and invalidated, in this order, after a lookup finds it."
@@ -87,7 +87,7 @@ extension ResponseStoreContract {
         },
     ]
 
-    /// A store that is closed and opened again.
+    /// Rules for a store that is closed and opened again.
     static let reopening: [Rule] = [
         Rule("The sequence does not decrease across a restart.") { tested in
             var last = try await tested.invalidate(.all, soft: true)

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// `freshen`.
+    /// Rules for `freshen`.
     static let freshening: [Rule] = [
         Rule("'freshen' replaces the head, and keeps the number, key, body and time of storing.") { tested in
             let key = try tested.key("/x")
@@ -84,7 +84,8 @@ extension ResponseStoreContract {
             for scope in [.key(key), .target(key.components.target), prefix, .tag("t"), .all] {
                 let stored = try await tested.mustPut(tested.draft(key, tags: ["t"]), tested.body("x"))
                 try await tested.invalidate(scope, soft: false)
-                // The fencing number is later than the removal: only the removal itself forbids it.
+                // The fencing number is later than the removal, so only the removal itself can
+                // prevent the renewal.
                 let renewal = tested.renewal(stored, tags: ["t"])
                 let revived = try await tested.store.freshen(stored, with: renewal, fencingNumber: tested.sequence)
                 tested.findings.expect(revived == nil, "\(scope.word): one that was removed was freshened")

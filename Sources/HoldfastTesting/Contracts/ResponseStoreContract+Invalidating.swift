@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// The scopes that contain the key `/x` with the tag `t`.
+    /// Returns the scopes that contain the key `/x` with the tag `t`.
     private static func scopes(_ tested: StoreUnderTest) throws -> [InvalidationScope] {
         [
             .key(try tested.key("/x")), .target(try tested.target("/x")), .prefix(try tested.prefix("/x")), .tag("t"),
@@ -12,7 +12,7 @@ extension ResponseStoreContract {
         ]
     }
 
-    /// `invalidate`, the sequence and the fencing number.
+    /// Rules for `invalidate`, the sequence and the fencing number.
     static let invalidating: [Rule] = [
         Rule(
             "Every invalidation has a larger number than the one before, and 'invalidationSequence' has reached that number when the call returns."
@@ -79,7 +79,7 @@ extension ResponseStoreContract {
             for scope in try scopes(tested) where scope != .all && scope.word != "prefix" {
                 try await tested.invalidate(scope, soft: false)
             }
-            // Of its own origin a prefix may concern more than it covers.
+            // On its own origin, a prefix may affect more than it covers.
             try await tested.invalidate(.prefix(try TargetPrefix("https://store.example.evil/")), soft: false)
             let other = try await tested.put(
                 tested.draft(try tested.key("/y"), tags: ["u"]),
@@ -188,7 +188,7 @@ extension ResponseStoreContract {
         },
     ]
 
-    /// Invalidation by tag.
+    /// Rules for invalidation by tag.
     static let tagging: [Rule] = [
         Rule("A tag is invalidated for all responses that carry it, in all partitions, and for no others.") { tested in
             let carrying = [

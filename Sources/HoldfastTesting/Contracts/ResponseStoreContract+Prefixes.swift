@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// Invalidation by prefix.
+    /// Rules for invalidation by prefix.
     static let prefixing: [Rule] = [
         Rule(
             "An invalidation of a prefix covers exactly the targets that begin with it, in all partitions, method classes and variants."

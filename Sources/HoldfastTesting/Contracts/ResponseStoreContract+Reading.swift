@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// `lookup`, `resident` and `openBody`.
+    /// Rules for `lookup`, `resident` and `openBody`.
     static let reading: [Rule] = [
         Rule("A key under which nothing is stored has no responses.") { tested in
             try await tested.mustPut(tested.draft(try tested.key("/x")), tested.body("x"))
@@ -162,7 +162,7 @@ extension ResponseStoreContract {
         },
     ]
 
-    /// Fields that a store might be tempted to put in order.
+    /// Fields that a store might be tempted to normalize.
     private static let strangeFields: [(String, HTTPFields)] = {
         var order = HTTPFields()
         for (index, name) in [HTTPField.Name.setCookie, .via, .setCookie, .via, .cacheControl].enumerated() {
@@ -183,7 +183,8 @@ extension ResponseStoreContract {
         return [("none", [:]), ("order", order), ("bytes", bytes), ("many", many), ("empty", empty)]
     }()
 
-    /// Names and values as bytes: as text, values that differ only in invalid UTF-8 are equal.
+    /// Returns names and values as bytes, because as text, values that differ only in invalid UTF-8
+    /// are equal.
     private static func bytes(_ fields: HTTPFields) -> [[UInt8]] {
         fields.flatMap { [Array($0.name.rawName.utf8), $0.withUnsafeBytesOfValue { Array($0) }] }
     }

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// Many tasks at the same time.
+    /// Rules for many concurrent tasks.
     static let sharing: [Rule] = [
         Rule("Readers see whole responses while writers replace and invalidate them.") { tested in
             let keys = try (0..<4).map { try tested.key("/\($0)") }
@@ -81,7 +81,8 @@ extension ResponseStoreContract {
         },
     ]
 
-    /// Every response of a key has a body of its length, with the bytes that belong to this length.
+    /// Checks that each response under a key has a body of the stated length with the bytes for
+    /// that length.
     private static func readAll(_ key: CacheKey, _ tested: StoreUnderTest) async throws {
         for response in try await tested.store.lookup(key) {
             tested.findings.expect(response.key == key, "a response of another key was found")

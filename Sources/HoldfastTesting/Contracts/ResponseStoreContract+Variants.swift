@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// Keys and their variants.
+    /// Rules for keys and their variants.
     static let variants: [Rule] = [
         Rule(
             "A new response replaces the one with the same key, the same Vary and the same selecting fields."

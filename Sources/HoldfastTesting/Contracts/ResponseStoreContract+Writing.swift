@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// `beginWrite` and `ResponseWriter`.
+    /// Rules for `beginWrite` and `ResponseWriter`.
     static let writing: [Rule] = [
         Rule("Nothing is visible before 'finish'.") { tested in
             let key = try tested.key("/x")

@@ -1,10 +1,10 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// The contract of every `ResponseStore`, as a suite that tests a store and returns its findings.
+/// The contract of every `ResponseStore`, as a test suite that returns its findings about a store.
 ///
-/// Every sentence of the protocol's documentation that can be observed from outside is a rule. The
-/// suite depends on no test framework: in yours, expect that the findings are empty.
+/// Each sentence of the protocol's documentation that can be observed from outside is a rule. The
+/// suite depends on no test framework: in your test, expect the findings to be empty.
 ///
 /// ```swift
 /// @Test func myStoreKeepsTheContract() async {
@@ -13,23 +13,23 @@ import HTTPCacheSemantics
 /// }
 /// ```
 public struct ResponseStoreContract: Sendable {
-    /// Makes an empty store for one rule alone. It accepts bodies of 2 MiB, and keeps some dozens
-    /// of responses of that size.
+    /// Creates an empty store for a single rule. The store accepts bodies of 2 MiB, and has room
+    /// for a few dozen responses of that size.
     let makeStore: @Sendable () async throws -> any ResponseStore
     /// Closes a store and opens it again.
     let reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)?
     let seed: UInt64
     let timeout: Duration
 
-    /// The suite for one kind of store.
+    /// Creates the suite for one kind of store.
     ///
     /// - Parameters:
-    ///   - seed: of all random choices: lengths, contents, ranges, orders. Findings do not contain
-    ///     it; print it.
-    ///   - timeout: for one rule; only a store that breaks it by hanging reaches it.
-    ///   - reopen: closes the store and opens it again, as after a restart; `nil` omits the rules
+    ///   - seed: the seed of all random choices, which are lengths, contents, ranges and orders.
+    ///     Findings do not include it, so print it.
+    ///   - timeout: the time limit for one rule. Only a store that hangs reaches it.
+    ///   - reopen: closes the store and opens it again, as after a restart; `nil` skips the rules
     ///     about restarts.
-    ///   - makeStore: makes an empty store that accepts bodies of 2 MiB.
+    ///   - makeStore: creates an empty store that accepts bodies of 2 MiB.
     public init(
         seed: UInt64 = 1,
         timeout: Duration = .seconds(30),
@@ -42,7 +42,7 @@ public struct ResponseStoreContract: Sendable {
         self.makeStore = makeStore
     }
 
-    /// One rule, tested with its own store.
+    /// A rule, tested with its own store.
     struct Rule: Sendable {
         var sentence: String
         var check: @Sendable (StoreUnderTest) async throws -> Void
@@ -59,13 +59,14 @@ public struct ResponseStoreContract: Sendable {
             + Self.changing + (reopen == nil ? [] : Self.reopening)
     }
 
-    /// The sentences that ``run(where:)`` checks.
+    /// The rules that ``run(where:)`` checks.
     public var rules: [String] { allRules.map(\.sentence) }
 
-    /// Tests the rules, each with its own store.
+    /// Checks the rules, each with its own store.
     ///
-    /// - Parameter isIncluded: whether to test a rule, by its sentence; all rules by default.
-    /// - Returns: the breaches; empty if the store keeps the contract.
+    /// - Parameter isIncluded: whether to check a rule, given its sentence; includes all rules by
+    ///   default.
+    /// - Returns: the violations; empty if the store fulfills the contract.
     public func run(where isIncluded: (String) -> Bool = { _ in true }) async -> [ContractFinding] {
         var found: [ContractFinding] = []
         for rule in allRules where isIncluded(rule.sentence) {

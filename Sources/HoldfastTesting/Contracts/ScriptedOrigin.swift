@@ -2,16 +2,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A socket on loopback that responds to one request after the other with scripted bytes, and
-/// records what it receives.
+/// A server on a loopback socket that answers one request after another with scripted bytes, and
+/// records the bytes that it receives.
 final class ScriptedOrigin: Sendable {
     /// The reaction to one request.
     struct Response: Sendable {
         var bytes: String
-        /// Sent when the check calls ``ScriptedOrigin/sendRest()``.
+        /// Bytes that are sent when the check calls ``ScriptedOrigin/sendRest()``.
         var later: String?
         var closes = false
-        /// This number of further bytes, as fast as the peer reads them.
+        /// The number of additional bytes to send as fast as the peer reads them.
         var flood = 0
 
         init(_ bytes: String, then later: String? = nil, closes: Bool = false, flooding flood: Int = 0) {
@@ -21,9 +21,9 @@ final class ScriptedOrigin: Sendable {
             self.flood = flood
         }
 
-        /// The connection is closed without a response.
+        /// Closes the connection without a response.
         static let hangUp = Response("", closes: true)
-        /// No response.
+        /// Sends no response.
         static let silence = Response("")
     }
 
@@ -42,9 +42,9 @@ final class ScriptedOrigin: Sendable {
 
     private let state: Mutex<State>
     private let server: Mutex<(any Channel)?> = Mutex(nil)
-    /// Keeps its port when it has stopped.
+    /// Reserves the port after the server has stopped.
     private let held: HeldPort
-    /// `127.0.0.1` with the port.
+    /// The authority, which is `127.0.0.1` with the port.
     var authority: String { "127.0.0.1:\(held.port)" }
 
     private init(_ responses: [Response]) throws {
@@ -52,7 +52,7 @@ final class ScriptedOrigin: Sendable {
         state = Mutex(State(responses: responses))
     }
 
-    /// Begins to listen on a port that is free.
+    /// Starts listening on a free port.
     static func start(_ responses: [Response]) async throws -> ScriptedOrigin {
         let origin = try ScriptedOrigin(responses)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -67,8 +67,8 @@ final class ScriptedOrigin: Sendable {
         return origin
     }
 
-    /// Stops listening and closes every connection. Its port refuses connections, and is no one
-    /// else's.
+    /// Stops listening and closes every connection. The port then refuses connections, and no other
+    /// process can get it.
     func stop() async {
         let listener = server.withLock { server in
             defer { server = nil }
@@ -85,13 +85,13 @@ final class ScriptedOrigin: Sendable {
         for channel in state.withLock({ $0.channels }) { channel.close(promise: nil) }
     }
 
-    /// The requests as they were on the wire: head, empty line, content.
+    /// The requests exactly as received: head, empty line, content.
     var requests: [String] { state.withLock { $0.requests } }
 
-    /// Bytes of the flood that have left the process.
+    /// The number of flood bytes that have left the process.
     var floodedBytes: Int { state.withLock { $0.floodedBytes } }
 
-    /// Sends the rest of each response that has one.
+    /// Sends the remaining bytes of each response that has some.
     func sendRest() {
         let later = state.withLock { state in
             defer { state.later = nil }
@@ -100,14 +100,14 @@ final class ScriptedOrigin: Sendable {
         if let later { later.channel.writeAndFlush(ByteBuffer(string: later.bytes), promise: nil) }
     }
 
-    /// Waits for this number of requests.
+    /// Waits until at least this many requests have arrived.
     func waitForRequests(_ count: Int) async { await waitUntil { requests, _ in requests >= count } }
 
-    /// Waits until this number of connections have been closed.
+    /// Waits until at least this many connections have been closed.
     func waitForClosed(_ count: Int) async { await waitUntil { _, closed in closed >= count } }
 
-    /// Waits until a flood stops: either all of it was sent, or no byte was for five seconds. A
-    /// busy machine delays a reader for less than that.
+    /// Waits until a flood stops: either all of it was sent, or no byte was sent for five seconds.
+    /// Even a busy machine delays a reader for less time than that.
     func waitForStall() async {
         await withCheckedContinuation { continuation in
             let isStalled = state.withLock { state in
@@ -146,7 +146,7 @@ final class ScriptedOrigin: Sendable {
 
     fileprivate func countClosed() { change { $0.closed += 1 } }
 
-    /// Records a whole request and responds to it.
+    /// Records a complete request and responds to it.
     fileprivate func receive(_ request: String, on channel: any Channel) {
         var response: Response?
         change { state in
@@ -154,14 +154,15 @@ final class ScriptedOrigin: Sendable {
             response = state.responses.isEmpty ? nil : state.responses.removeFirst()
             if let later = response?.later { state.later = (channel, later) }
         }
-        // No response is scripted for this request: the check finds it among the recorded ones.
+        // No response is scripted for this request. The check finds the request among the recorded
+        // requests.
         guard let response else { return channel.close(promise: nil) }
         if !response.bytes.isEmpty { channel.writeAndFlush(ByteBuffer(string: response.bytes), promise: nil) }
         if response.closes { channel.close(promise: nil) }
         if response.flood > 0 { pour(response.flood, into: channel) }
     }
 
-    /// Writes a piece when the one before it has left.
+    /// Writes a part once the previous part has left the process.
     private func pour(_ left: Int, into channel: any Channel) {
         guard left > 0 else { return markStalled() }
         let piece = ByteBuffer(repeating: 7, count: min(left, 1 << 18))

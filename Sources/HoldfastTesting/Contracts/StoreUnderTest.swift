@@ -12,12 +12,12 @@ struct StoreUnderTest: Sendable {
 
     /// 2026-01-01T00:00:00Z.
     static let now = Timestamp(seconds: 1_767_225_600)
-    /// More than a store is likely to take in one piece.
+    /// A length that a store is unlikely to accept in one piece.
     static let large = 1_500_001
 
     var sequence: InvalidationSequence { store.invalidationSequence }
 
-    /// The same thing under test with the store closed and opened again.
+    /// Closes the store, opens it again, and returns it under test.
     func reopened() async throws -> StoreUnderTest {
         guard let reopen else { throw CheckEnded() }
         return StoreUnderTest(store: try await reopen(store), findings: findings, seed: seed, reopen: reopen)
@@ -63,7 +63,8 @@ struct StoreUnderTest: Sendable {
 
     func body(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
 
-    /// Bytes that are the same for the same length and salt; no two stretches of 4 KiB are alike.
+    /// Returns bytes that are always the same for a given length and salt. No two 4 KiB blocks are
+    /// equal.
     func noise(_ length: Int, _ salt: UInt64 = 0) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(length + 4096)
@@ -88,7 +89,7 @@ struct StoreUnderTest: Sendable {
         )
     }
 
-    /// Stores a whole response; `nil` if the store reports that it did not.
+    /// Stores a complete response; returns `nil` if the store reports that it did not store it.
     @discardableResult
     func put(_ draft: ResponseDraft, _ body: ByteBuffer, _ fencingNumber: InvalidationSequence? = nil) async throws
         -> StoredResponse?
@@ -100,7 +101,7 @@ struct StoreUnderTest: Sendable {
         return try await writer.finish()
     }
 
-    /// Stores a response that must be stored.
+    /// Stores a response, and ends the check if the store rejects it.
     @discardableResult
     func mustPut(_ draft: ResponseDraft, _ body: ByteBuffer) async throws -> StoredResponse {
         try findings.unwrap(
@@ -109,7 +110,7 @@ struct StoreUnderTest: Sendable {
         )
     }
 
-    /// The body of a response; `nil` when it is gone.
+    /// Returns the body of a response; `nil` if the response is gone.
     func read(_ response: StoredResponse, _ range: Range<Int64>? = nil) async throws -> ByteBuffer? {
         try await store.openBody(of: response, range: range)?.collect(upTo: 1 << 30)
     }
@@ -118,19 +119,20 @@ struct StoreUnderTest: Sendable {
         try await read(response).map { String(buffer: $0) }
     }
 
-    /// The texts of all responses of a key, sorted.
+    /// Returns the texts of all responses stored under a key, sorted.
     func texts(_ key: CacheKey) async throws -> [String?] {
         var texts: [String?] = []
         for response in try await store.lookup(key) { texts.append(try await text(response)) }
         return texts.sorted { ($0 ?? "") < ($1 ?? "") }
     }
 
-    /// Whether the response is marked; `nil` if there is none.
+    /// Returns whether the response is marked; `nil` if there is no response.
     func mark(_ key: CacheKey) async throws -> Bool? {
         try await store.lookup(key).first?.head.isInvalidated
     }
 
-    /// Why the first response of a key was invalidated; `nil` if it was not, or does not exist.
+    /// Returns the reason that the first response under a key was invalidated; `nil` if it was not
+    /// invalidated or does not exist.
     func cause(_ key: CacheKey) async throws -> InvalidationCause? {
         try await store.lookup(key).first?.head.invalidation
     }
@@ -140,7 +142,7 @@ struct StoreUnderTest: Sendable {
         try await store.invalidate(scope, keepingForOffline: soft, at: Self.now)
     }
 
-    /// The renewal that a 304 produces for a response.
+    /// Returns the renewal that a 304 produces for a response.
     func renewal(_ response: StoredResponse, fields: HTTPFields? = nil, tags: [String] = []) -> ResponseDraft {
         var draft = draft(response.key, tags: tags)
         draft.head = response.head
@@ -153,7 +155,7 @@ struct StoreUnderTest: Sendable {
     func random(_ salt: UInt64) -> SeededRandom { SeededRandom(seed: seed &* 31 &+ salt) }
 }
 
-/// A scope's name in a finding.
+/// The scope's name in a finding.
 extension InvalidationScope {
     var word: String {
         switch self {

@@ -6,7 +6,7 @@ import NIOCore
 extension TransportContract {
     private static let hello = ScriptedOrigin.Response("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
 
-    /// Rules for the request.
+    /// Rules for requests.
     static let sending: [Rule] = [
         Rule("One request is one request on the wire, and one response.", [hello, hello, hello]) { tested in
             for count in 1...3 {
@@ -56,7 +56,7 @@ extension TransportContract {
         },
     ]
 
-    /// Rules for the response.
+    /// Rules for responses.
     static let receiving: [Rule] = [
         Rule(
             "No redirect is followed.",
@@ -140,7 +140,8 @@ extension TransportContract {
             let response = try await tested.transport.send(tested.request())
             var iterator = response.body.makeAsyncIterator()
             var received = try await iterator.next()?.readableBytes ?? 0
-            // The origin writes until the sockets are full. It must stop long before the end.
+            // The origin writes until the socket buffers are full. It must stop long before the
+            // end.
             await tested.origin.waitForStall()
             let sent = tested.origin.floodedBytes
             tested.findings.expect(
@@ -152,7 +153,7 @@ extension TransportContract {
         },
     ]
 
-    /// More than the buffers of two sockets and of a client hold.
+    /// More bytes than the buffers of two sockets and a client hold.
     private static let flood = 96 << 20
 
     /// Rules for failures.

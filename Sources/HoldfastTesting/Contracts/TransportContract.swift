@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The contract of every `Transport`, as a suite that tests a transport against its own origin and
-/// returns its findings.
+/// The contract of every `Transport`, as a test suite that returns its findings about a transport
+/// connected to the suite's own origin.
 ///
-/// The origin is a socket on loopback that the suite scripts byte by byte. So each byte on the wire
+/// The origin is a loopback socket that the suite scripts byte by byte. So every byte on the wire
 /// is known, and no server in between corrects anything.
 ///
 /// ```swift
@@ -19,15 +19,15 @@ public struct TransportContract: Sendable {
     private let transport: any Transport
     private let timeout: Duration
 
-    /// The suite for one transport, which speaks HTTP/1.1 to `http` origins.
+    /// Creates the suite for one transport, which speaks HTTP/1.1 to `http` origins.
     ///
-    /// - Parameter timeout: for one rule; only a transport that breaks it by hanging reaches it.
+    /// - Parameter timeout: the time limit for one rule. Only a transport that hangs reaches it.
     public init(_ transport: any Transport, timeout: Duration = .seconds(30)) {
         self.transport = transport
         self.timeout = timeout
     }
 
-    /// One rule, tested with its own origin.
+    /// A rule, tested with its own origin.
     struct Rule: Sendable {
         var sentence: String
         var responses: [ScriptedOrigin.Response]
@@ -44,16 +44,17 @@ public struct TransportContract: Sendable {
         }
     }
 
-    /// The sentences that ``run(where:)`` checks.
+    /// The rules that ``run(where:)`` checks.
     public var rules: [String] { Self.allRules.map(\.sentence) }
 
     private static let allRules = sending + receiving + failing
 
-    /// Tests the rules.
+    /// Checks the rules.
     ///
-    /// - Parameter isIncluded: whether to test a rule, by its sentence; all rules by default.
-    /// - Returns: the breaches; empty if the transport keeps the contract.
-    /// - Throws: when no socket can be opened on loopback.
+    /// - Parameter isIncluded: whether to check a rule, given its sentence; includes all rules by
+    ///   default.
+    /// - Returns: the violations; empty if the transport fulfills the contract.
+    /// - Throws: an error if no loopback socket can be opened.
     public func run(where isIncluded: (String) -> Bool = { _ in true }) async throws -> [ContractFinding] {
         var found: [ContractFinding] = []
         for rule in Self.allRules where isIncluded(rule.sentence) {
@@ -71,7 +72,7 @@ public struct TransportContract: Sendable {
     }
 }
 
-/// A transport under test, and the origin it speaks to.
+/// A transport under test and its origin.
 struct TransportUnderTest: Sendable {
     let transport: any Transport
     let origin: ScriptedOrigin
@@ -101,8 +102,8 @@ struct TransportUnderTest: Sendable {
         return (response.head, String(buffer: try await response.body.collect(upTo: 1 << 24)))
     }
 
-    /// The code that an exchange fails with; a finding when it does not, or with an error of
-    /// another type.
+    /// Returns the error code that an exchange fails with. Records a finding if the exchange
+    /// succeeds or fails with an error of another type.
     func failure(_ request: TransportRequest) async -> TransportError.Code? {
         do {
             let (head, body) = try await exchange(request)

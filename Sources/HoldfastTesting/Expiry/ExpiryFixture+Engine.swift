@@ -5,16 +5,16 @@ import Logging
 import NIOCore
 
 extension ExpiryFixture {
-    /// Runs the fixture through an engine and a store: stores the response, moves the clock, sends
-    /// the requests.
+    /// Runs the fixture through an engine and a store: stores the response, moves the clock, and
+    /// sends the requests.
     ///
-    /// Expectations that an engine does not show, such as the source of the lifetime, are not
+    /// Expectations that an engine does not expose, such as the source of the lifetime, are not
     /// checked. A fixture whose response no cache stores has no findings here.
     ///
-    /// - Parameter makeStore: makes an empty store; called for each kind of cache.
+    /// - Parameter makeStore: creates an empty store; called for each kind of cache.
     /// - Returns: the differences from the fixture's expectations; empty if there are none.
-    /// - Throws: ``ExpiryFixtureError`` if an instant is invalid; errors of the store, and those
-    ///   while the response is stored.
+    /// - Throws: ``ExpiryFixtureError`` if an instant is invalid, an error of the store, or an
+    ///   error that occurs while the response is being stored.
     public func findings(in makeStore: () async throws -> any ResponseStore) async throws -> [ContractFinding] {
         guard storable ?? true else { return [] }
         var findings: [ContractFinding] = []
@@ -27,7 +27,7 @@ extension ExpiryFixture {
     }
 }
 
-/// A fixture in one kind of cache.
+/// Runs a fixture in one kind of cache.
 private struct ExpiryRun {
     let fixture: ExpiryFixture
     let cache: ExpiryFixture.Cache
@@ -36,7 +36,7 @@ private struct ExpiryRun {
 
     static let url = "https://a.example/"
 
-    /// Each call makes a new engine: only the store remembers earlier calls.
+    /// Creates a new engine for each call, so that only the store remembers earlier calls.
     private func withEngine<Value>(
         _ transport: ScriptedTransport,
         _ body: (CacheEngine) async throws -> Value
@@ -94,7 +94,7 @@ private struct ExpiryRun {
                 "stored",
                 "\(came) after \(unreachable.requests) requests"
             )
-        // The validation in the background may have begun or not.
+        // The background validation may or may not have started.
         case .staleWhileRevalidate: expect(unreachable.text == "stored", "verdict", "stored", came)
         case .validate: expect(unreachable.requests == 1, "verdict", "1 request", "\(unreachable.requests) requests")
         case nil: break

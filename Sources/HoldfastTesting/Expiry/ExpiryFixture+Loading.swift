@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// An error in a fixture's file.
+/// An error in a fixture file.
 public struct ExpiryFixtureError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file and the error.
     public var message: String
@@ -15,7 +15,7 @@ public struct ExpiryFixtureError: Error, Sendable, Hashable, CustomStringConvert
 extension ExpiryFixture {
     /// Reads a fixture.
     ///
-    /// - Parameter name: used in findings, for example the name of its file.
+    /// - Parameter name: the name used in findings, for example the file's name.
     /// - Throws: ``ExpiryFixtureError``
     public static func decode(_ json: Data, name: String = "") throws -> ExpiryFixture {
         let decoder = JSONDecoder()
@@ -29,9 +29,9 @@ extension ExpiryFixture {
         }
     }
 
-    /// Reads the fixtures of a folder: all files that end in `.json`, sorted by name.
+    /// Reads all `.json` files in a folder as fixtures, sorted by name.
     ///
-    /// - Throws: ``ExpiryFixtureError`` if a file is not a fixture; errors of the file system.
+    /// - Throws: ``ExpiryFixtureError`` if a file is not a fixture, or a file system error.
     public static func load(folder: String) throws -> [ExpiryFixture] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted().map {
             file in
@@ -40,7 +40,7 @@ extension ExpiryFixture {
         }
     }
 
-    /// Milliseconds since 1970 of an instant, or of an offset from `base`.
+    /// Returns the milliseconds since 1970 of an instant, or of an offset from `base`.
     package static func milliseconds(_ text: String, from base: Int64 = 0) throws -> Int64 {
         if text.hasPrefix("+") || text.hasPrefix("-") {
             guard let unit = text.last, let number = Double(text.dropLast()),
@@ -48,7 +48,8 @@ extension ExpiryFixture {
             else { throw ExpiryFixtureError(message: "'\(text)' is not an offset such as '+61s'") }
             return base + Int64((number * factor).rounded())
         }
-        // Parsed by hand: Foundation's formatters accept different texts on different platforms.
+        // This parses the text itself, because Foundation's formatters accept different texts on
+        // different platforms.
         let parts = text.split(whereSeparator: { "-T:.Z".contains($0) }).compactMap { Int64($0) }
         guard text.hasSuffix("Z"), parts.count == 6 || parts.count == 7, text.count == (parts.count == 6 ? 20 : 24)
         else {
@@ -67,7 +68,7 @@ extension ExpiryFixture.Stored {
     package func requestMilliseconds() throws -> Int64 { try ExpiryFixture.milliseconds(requestTime) }
     package func responseMilliseconds() throws -> Int64 { try ExpiryFixture.milliseconds(responseTime) }
 
-    /// `nil` without one; `Int64.max` is never.
+    /// Returns the explicit expiry; `nil` if there is none, and `Int64.max` for never.
     package func explicitExpiryMilliseconds() throws -> Int64? {
         guard let explicitExpiry else { return nil }
         if explicitExpiry == "never" { return .max }

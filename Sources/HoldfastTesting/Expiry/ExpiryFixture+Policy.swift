@@ -2,14 +2,15 @@ public import HTTPCacheSemantics
 import HTTPTypes
 
 extension ExpiryFixture.Cache {
-    /// The policy of such a cache.
+    /// The policy of this kind of cache.
     public var policy: CachePolicy { CachePolicy(kind: self == .shared ? .shared : .private) }
 }
 
 extension ExpiryFixture {
-    /// Checks the fixture against policies alone, without a store or an engine.
+    /// Checks the fixture only against policies, without a store or an engine.
     ///
-    /// - Parameter policy: returns the policy for a kind of cache; the standard ones by default.
+    /// - Parameter policy: returns the policy for a kind of cache; the standard policies by
+    ///   default.
     /// - Returns: the differences from the fixture's expectations; empty if there are none.
     /// - Throws: ``ExpiryFixtureError`` if an instant is invalid.
     public func findings(_ policy: (Cache) -> CachePolicy = { $0.policy }) throws -> [ContractFinding] {
@@ -31,7 +32,7 @@ extension ExpiryFixture {
                 let reuse = policy.reuse(of: head, for: Self.request(instant.request), at: now)
                 let place = "a \(cache) cache at \(instant.at)"
                 findings += self.findings(instant.expect, reuse, place)
-                // The instant that a store indexes must agree, unless the clock was set back.
+                // The instant in a store's index must match, unless the clock was set back.
                 let (isFresh, until) = (reuse.freshness.isFresh, policy.freshUntil(head))
                 if now >= head.responseTime, (now < until) != isFresh {
                     findings.append(finding(place, "freshUntil", isFresh ? "later" : "earlier", "\(until)"))
@@ -60,7 +61,7 @@ extension ExpiryFixture {
         compare("lifetime", expected.lifetime?.milliseconds, reuse.freshness.lifetime.milliseconds)
         compare("source", expected.source, reuse.freshness.lifetime.source.rawValue)
         compare("age", expected.age.map { Int64(($0 * 1000).rounded()) }, reuse.freshness.age.milliseconds)
-        // Beyond the reach of any clock is infinite.
+        // A time beyond the range of any clock counts as infinite.
         let timeToLive = reuse.freshness.timeToLive > 1 << 50 ? .max : reuse.freshness.timeToLive
         compare("ttl", expected.ttl?.milliseconds, timeToLive)
         if let staleUse = expected.staleUse {

@@ -1,4 +1,4 @@
-/// A stored response and the expectations at later instants: one file of JSON.
+/// A stored response and the expected behavior at later instants, read from one JSON file.
 ///
 /// ```swift
 /// for fixture in try ExpiryFixture.load(folder: "Fixtures/expiry") {
@@ -6,14 +6,14 @@
 /// }
 /// ```
 ///
-/// Instants are text, `2026-03-01T12:00:00Z`, or offsets from the time of the response: `+61s`,
+/// Instants are text such as `2026-03-01T12:00:00Z`, or offsets from the response time: `+61s`,
 /// `-5m`, `+1h`, `+2d`. Names use underscores: `response_time`. RFC 9111 §4.2
 public struct ExpiryFixture: Decodable, Sendable {
-    /// Kinds of caches. RFC 9111 §1
+    /// A kind of cache. RFC 9111 §1
     public enum Cache: String, Decodable, Sendable {
-        /// Of one user.
+        /// A cache of one user.
         case `private`
-        /// Of many.
+        /// A cache shared by many users.
         case shared
     }
 
@@ -21,9 +21,9 @@ public struct ExpiryFixture: Decodable, Sendable {
     public struct Line: Decodable, Sendable {
         /// The field's name.
         public var name: String
-        /// Its value.
+        /// The field's value.
         public var value: String
-        /// Reads one.
+        /// Reads a field line.
         public init(from decoder: any Decoder) throws {
             var container = try decoder.unkeyedContainer()
             name = try container.decode(String.self)
@@ -35,9 +35,9 @@ public struct ExpiryFixture: Decodable, Sendable {
     public struct Stored: Decodable, Sendable {
         /// The original request's fields.
         public var request: [Line]?
-        /// 200 unless it is stated.
+        /// The status code; 200 by default.
         public var status: Int?
-        /// The response's fields, in order; a name may occur twice.
+        /// The response's fields, in order. A name may occur more than once.
         public var response: [Line]
         /// When the request was sent. RFC 9111 §4.2.3
         public var requestTime: String
@@ -45,51 +45,51 @@ public struct ExpiryFixture: Decodable, Sendable {
         public var responseTime: String
         /// `never`, an offset from `responseTime`, or an instant.
         public var explicitExpiry: String?
-        /// It was invalidated after it was stored.
+        /// Whether the response was invalidated after it was stored.
         public var invalidated: Bool?
     }
 
     /// The cache's decision about the stored response.
     public enum Verdict: String, Decodable, Sendable {
-        /// It is served.
+        /// The response is served.
         case fresh
-        /// It is served: the request's `max-stale` allows it.
+        /// The response is served because the request's `max-stale` allows it.
         case staleAllowed = "stale-allowed"
-        /// It is served, and validated in the background.
+        /// The response is served, and validated in the background.
         case staleWhileRevalidate = "stale-while-revalidate"
         /// The origin must validate it before it is served.
         case validate
     }
 
-    /// The expectations; those that are `nil` are not checked.
+    /// The expected behavior. An expectation of `nil` is not checked.
     public struct Expectation: Decodable, Sendable {
-        /// See ``Verdict``.
+        /// The expected decision.
         public var verdict: Verdict?
         /// The reason for the validation: `stale`, `responseNoCache`, `invalidated`,
         /// `requestNoCache`, `requestMaxAge`, `requestMinFresh`, `requestCredentials`.
         public var reason: String?
-        /// Seconds, or `never`.
+        /// The freshness lifetime in seconds, or `never`.
         public var lifetime: Seconds?
         /// The source of the lifetime: `explicitExpiry`, `sMaxage`, `maxAge`, `expires`,
         /// `heuristic`, `none`.
         public var source: String?
-        /// Seconds.
+        /// The age in seconds.
         public var age: Double?
-        /// Seconds, or `never`.
+        /// The remaining lifetime in seconds, or `never`.
         public var ttl: Seconds?
-        /// `allowed`, or the name of the directive that forbids it.
+        /// `allowed`, or the name of the directive that forbids stale use.
         public var staleUse: String?
-        /// Whether it is served in place of a response with a status of 500 and above.
+        /// Whether the response is served in place of a response with a status of 500 or above.
         public var staleOnError: Bool?
     }
 
-    /// A time that may be without end.
+    /// A time that may be infinite.
     public enum Seconds: Decodable, Sendable, Equatable {
-        /// Without end.
+        /// The time is infinite.
         case never
-        /// So many seconds.
+        /// The time in seconds.
         case number(Double)
-        /// Reads one.
+        /// Reads a time.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             if let number = try? container.decode(Double.self) {
@@ -100,7 +100,7 @@ public struct ExpiryFixture: Decodable, Sendable {
                 throw ExpiryFixtureError(message: "expected a number of seconds, or 'never'")
             }
         }
-        /// In milliseconds; `Int64.max` for one without end.
+        /// The time in milliseconds; `Int64.max` if it is infinite.
         public var milliseconds: Int64 {
             switch self {
             case .never: .max
@@ -109,29 +109,30 @@ public struct ExpiryFixture: Decodable, Sendable {
         }
     }
 
-    /// A later time.
+    /// A later instant and the expected behavior.
     public struct Instant: Decodable, Sendable {
         /// An offset from `responseTime` (`+61s`, `-5m`, `+1h`, `+2d`), or an instant.
         public var at: String
-        /// The presented request's fields.
+        /// The fields of the request that is sent at that instant.
         public var request: [Line]?
-        /// The expectations at that instant.
+        /// The expected behavior at that instant.
         public var expect: Expectation
     }
 
-    /// The claim.
+    /// The claim that the fixture tests.
     public var title: String
-    /// The section that makes it.
+    /// The section of the RFC that contains the claim.
     public var rfc: String
-    /// In which caches it must hold.
+    /// The kinds of caches that the claim applies to.
     public var caches: [Cache]
-    /// `false` if a conforming cache does not store the response; only the policy is checked then.
+    /// `false` if a conforming cache does not store the response, in which case only the policy is
+    /// checked.
     public var storable: Bool?
-    /// See ``Stored``.
+    /// The stored response.
     public var stored: Stored
-    /// The later times; each stands for itself.
+    /// The later instants. Each is independent of the others.
     public var then: [Instant]
-    /// The file's name, without its extension.
+    /// The file's name without its extension.
     public var name = ""
 
     private enum CodingKeys: String, CodingKey { case title, rfc, caches, storable, stored, then }

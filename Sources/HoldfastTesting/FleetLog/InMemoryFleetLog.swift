@@ -2,8 +2,8 @@ package import FleetTier
 package import HTTPCache
 import Synchronization
 
-/// A node's way to an ``InMemoryLogEngine``. It stays with the server to which it is connected, as
-/// a real connection does, and connects to the primary when that server is dead.
+/// A node's connection to an ``InMemoryLogEngine``. Like a real connection, it stays with one
+/// server. When that server is dead, it connects to the primary.
 package final class InMemoryFleetLog: FleetLog {
     private struct Link {
         var server: Int?
@@ -24,7 +24,7 @@ package final class InMemoryFleetLog: FleetLog {
     /// Drops the connection: the next call connects to the primary.
     package func disconnect() { link.withLock { $0.server = nil } }
 
-    /// Cuts the node off: all calls fail.
+    /// Cuts the node off from the engine, so that all calls fail.
     package func cut() {
         link.withLock { link in
             link.server = nil
@@ -32,10 +32,10 @@ package final class InMemoryFleetLog: FleetLog {
         }
     }
 
-    /// Ends ``cut()``.
+    /// Reverses ``cut()``.
     package func mend() { link.withLock { $0.isCut = false } }
 
-    /// Loses the replies to the next calls: they are performed, and time out.
+    /// Loses the replies to the next calls: the calls take effect but time out.
     package func loseReplies(_ count: Int) { link.withLock { $0.lostReplies = count } }
 
     // MARK: Calls
@@ -109,7 +109,7 @@ package final class InMemoryFleetLog: FleetLog {
         let number = try server()
         if wait > .zero { await engine.wait(on: number, after: cursor, for: wait) }
         if Task.isCancelled { throw .cancelled }
-        // The reply of a connection that ended meanwhile does not arrive.
+        // The reply on a connection that has ended in the meantime does not arrive.
         guard try server() == number else { throw .unreachable }
         return try perform { server, _ throws(FleetLogError) in server.batch(after: cursor, count: count) }
     }
@@ -161,7 +161,7 @@ package final class InMemoryFleetLog: FleetLog {
         try NodeRowChange.check(changes)
         try perform { server, _ throws(FleetLogError) in
             try server.check(epoch)
-            // By what this server has: a replica gets the result.
+            // Compare with this server's data; the replica gets the result.
             let nodes = server.data.nodes
             let rows = changes.filter { nodes[$0.row.report.identity] == $0.expected }.map(\.row)
             server.perform { data in

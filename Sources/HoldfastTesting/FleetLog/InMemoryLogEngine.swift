@@ -2,16 +2,17 @@ package import FleetTier
 import HTTPCache
 import Synchronization
 
-/// An engine for fleet logs in memory: a primary with a replica that may be behind, and the faults
-/// of a real one. Nothing in it depends on chance or on a real clock.
+/// An in-memory engine for fleet logs: a primary, a replica that may lag behind, and the faults of
+/// a real engine. It uses no randomness and no real clock.
 package final class InMemoryLogEngine: Sendable {
-    /// When the replica gets what was written.
+    /// When the replica receives written data.
     package enum Replication: Sendable {
-        /// At once.
+        /// The replica receives the data immediately.
         case immediate
-        /// When ``InMemoryLogEngine/replicate(_:)`` or a node that waits for it asks.
+        /// The replica receives the data when ``InMemoryLogEngine/replicate(_:)`` is called or a
+        /// node waits for the replica.
         case onDemand
-        /// Not at all: the link is down.
+        /// The replica receives no data, because the link is down.
         case held
     }
 
@@ -30,14 +31,14 @@ package final class InMemoryLogEngine: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - clock: on which readers wait for entries.
-    ///   - now: the engine's time.
+    ///   - clock: the clock on which readers wait for entries.
+    ///   - now: returns the engine's time.
     package init<C: Clock>(clock: C, now: @escaping @Sendable () -> EngineTime) where C.Duration == Duration {
         self.now = now
         sleep = { try await clock.sleep(for: $0) }
     }
 
-    /// A connection of a further node.
+    /// Connects another node.
     package func makeLog() -> InMemoryFleetLog { InMemoryFleetLog(engine: self) }
 
     // MARK: Faults
@@ -49,7 +50,7 @@ package final class InMemoryLogEngine: Sendable {
         }
     }
 
-    /// Sends the oldest operations to the replica, unless the link is down.
+    /// Sends the oldest pending operations to the replica, unless the link is down.
     package func replicate(_ count: Int) {
         state.withLock { state in
             if case .held = state.replication { return }
@@ -57,18 +58,20 @@ package final class InMemoryLogEngine: Sendable {
         }
     }
 
-    /// Replies to nothing while it is stalled: calls time out at once, and change nothing.
+    /// Stalls the engine or ends the stall. While it is stalled, calls time out immediately and
+    /// change nothing.
     package func setStalled(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
 
-    /// Takes no more than the first entries of each call.
+    /// Limits the number of entries that the engine accepts in each call.
     package func takeEntries(atMost count: Int) { state.withLock { $0.entriesTaken = count } }
 
     var entriesTaken: Int { state.withLock { $0.entriesTaken } }
 
     /// Promotes the replica, which gets a new replica of its own.
     ///
-    /// - Parameter oldPrimaryLives: whether nodes that are connected to the old primary stay so.
-    /// - Returns: how many operations are lost.
+    /// - Parameter oldPrimaryLives: whether nodes that are connected to the old primary stay
+    ///   connected to it.
+    /// - Returns: the number of lost operations.
     @discardableResult
     package func failOver(oldPrimaryLives: Bool) -> Int {
         let (lost, signals) = state.withLock { state in
@@ -85,7 +88,7 @@ package final class InMemoryLogEngine: Sendable {
         return lost
     }
 
-    /// Ends the primary and starts it again, with a new identity.
+    /// Stops the primary and starts it again with a new identity.
     package func restart(keepingData: Bool) {
         let signals = state.withLock { state in
             let old = state.primary
@@ -97,10 +100,10 @@ package final class InMemoryLogEngine: Sendable {
         for signal in signals { signal.finish() }
     }
 
-    /// Removes all data, as `FLUSHALL`. Readers that wait do not notice.
+    /// Removes all data, like `FLUSHALL`. Waiting readers are not notified.
     package func flush() { perform { $0 = LogData() } }
 
-    /// Evicts the log alone.
+    /// Evicts only the log.
     package func evictLog() {
         perform {
             $0.entries = []
@@ -108,7 +111,7 @@ package final class InMemoryLogEngine: Sendable {
         }
     }
 
-    /// Evicts the record of the present epoch alone.
+    /// Evicts only the record of the current epoch.
     package func evictEpoch() {
         perform {
             $0.epoch = nil
@@ -116,13 +119,13 @@ package final class InMemoryLogEngine: Sendable {
         }
     }
 
-    /// Evicts the names of purges alone, so that one may be added twice.
+    /// Evicts only the IDs of purges, so that a purge may be added twice.
     package func evictNames() { perform { $0.names = [:] } }
 
-    /// Evicts the rows of nodes alone.
+    /// Evicts only the node rows.
     package func evictNodes() { perform { $0.nodes = [:] } }
 
-    /// Removes the oldest entries; one stays.
+    /// Removes the oldest entries. At least one entry stays.
     package func trim(to count: Int) {
         state.withLock { $0.servers[$0.primary].trim(LogRetention(count: count)) }
     }
@@ -138,7 +141,7 @@ package final class InMemoryLogEngine: Sendable {
 
     func isAlive(_ server: Int) -> Bool { state.withLock { $0.servers[server].isAlive } }
 
-    /// Performs a body on a living server; `nil` if it is dead.
+    /// Runs a body on a running server; returns `nil` if the server is dead.
     func with<Value>(
         _ number: Int,
         _ body: (inout InMemoryLogServer, EngineTime) throws(FleetLogError) -> sending Value
@@ -156,7 +159,7 @@ package final class InMemoryLogEngine: Sendable {
                 result = .failure(error)
             }
             if case .immediate = state.replication { state.servers[number].send() }
-            // As a real one, it wakes readers for new entries, and for nothing else.
+            // Like a real engine, it wakes readers only for new entries.
             guard let present = state.servers[number].data.last, present != last else { return (result, []) }
             return (result, state.takeWaiting(number))
         }
@@ -164,7 +167,8 @@ package final class InMemoryLogEngine: Sendable {
         return try result.get()
     }
 
-    /// Has the replica confirm all that was written; 0 if it is not connected.
+    /// Makes the replica confirm everything that was written; returns 0 if the replica is not
+    /// connected.
     func confirm(_ number: Int) -> Int {
         state.withLock { state in
             if case .held = state.replication { return 0 }
@@ -174,7 +178,7 @@ package final class InMemoryLogEngine: Sendable {
         }
     }
 
-    /// Waits for an entry behind a position, for the server's end, or for a time.
+    /// Waits until there is an entry after a position, the server stops, or the time has passed.
     func wait(on number: Int, after cursor: LogPosition, for time: Duration) async {
         let (stream, signal) = AsyncStream.makeStream(of: Void.self)
         let waiter: Int? = state.withLock { state in
@@ -201,9 +205,9 @@ extension InMemoryLogEngine.State {
         if case .immediate = replication { servers[number].send() }
     }
 
-    /// Ends a server.
+    /// Stops a server.
     ///
-    /// - Returns: those who waited on it.
+    /// - Returns: the readers that were waiting on it.
     fileprivate mutating func end(_ number: Int) -> [AsyncStream<Void>.Continuation] {
         servers[number].isAlive = false
         servers[number].data = LogData()

@@ -1,10 +1,10 @@
 import FleetTier
 import HTTPCache
 
-/// The data of one server, as a replica gets it.
+/// The data of one server in the form that a replica receives.
 struct LogData: Sendable {
     var entries: [LogEntry] = []
-    /// The highest position ever given, trimmed ones included; `nil` without a log.
+    /// The highest position ever assigned, including trimmed entries; `nil` if there is no log.
     var last: LogPosition?
     var epoch: LogEpoch?
     /// The server that began the epoch.
@@ -18,14 +18,14 @@ struct LogData: Sendable {
     }
 }
 
-/// A server and the operations that its replica does not have yet.
+/// A server and the operations that its replica has not received yet.
 struct InMemoryLogServer: Sendable {
     typealias Operation = @Sendable (inout LogData) -> Void
 
     let identity: Int
     var data = LogData()
     var isAlive = true
-    /// The replica's data; `nil` after it was promoted.
+    /// The replica's data; `nil` after the replica was promoted.
     var replica: LogData? = LogData()
     var unsent: [Operation] = []
 
@@ -37,7 +37,7 @@ struct InMemoryLogServer: Sendable {
         if replica != nil { unsent.append(operation) }
     }
 
-    /// Sends the oldest operations to the replica.
+    /// Sends the oldest pending operations to the replica.
     mutating func send(_ count: Int = .max) {
         guard var copy = replica else { return }
         replica = nil
@@ -100,7 +100,8 @@ struct InMemoryLogServer: Sendable {
 }
 
 extension Array {
-    /// The first index whose element satisfies a predicate that all later ones satisfy too.
+    /// Returns the first index whose element satisfies the predicate. All later elements must also
+    /// satisfy it.
     fileprivate func partitioningIndex(where isSecond: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

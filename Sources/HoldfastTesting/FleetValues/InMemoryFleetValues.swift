@@ -2,7 +2,7 @@ package import FleetTier
 package import NIOCore
 import Synchronization
 
-/// A node's way to an ``InMemoryValueEngine``.
+/// A node's connection to an ``InMemoryValueEngine``.
 package final class InMemoryFleetValues: FleetValues {
     private struct Link {
         var isCut = false
@@ -16,13 +16,13 @@ package final class InMemoryFleetValues: FleetValues {
 
     // MARK: Faults
 
-    /// Cuts the node off: all calls fail.
+    /// Cuts the node off from the engine, so that all calls fail.
     package func cut() { link.withLock { $0.isCut = true } }
 
-    /// Ends ``cut()``.
+    /// Reverses ``cut()``.
     package func mend() { link.withLock { $0.isCut = false } }
 
-    /// Loses the replies to the next calls: they are performed, and time out.
+    /// Loses the replies to the next calls: the calls take effect but time out.
     package func loseReplies(_ count: Int) { link.withLock { $0.lostReplies = count } }
 
     private func perform<Value>(
@@ -58,7 +58,7 @@ package final class InMemoryFleetValues: FleetValues {
         }
         try Self.check(lifetime)
         return try await perform(within: limit) { table throws(FleetLogError) in
-            // The lease is given back whether or not there is memory for the value.
+            // The lease is released even if there is no memory for the value.
             defer { if let lease, table.holds(lease) { table.remove(lease.name) } }
             if let there = table[name].flatMap({ ValueHeader($0) }), there.respondedAt > header.respondedAt,
                 there.respondedAt <= table.now.adding(.seconds(60))

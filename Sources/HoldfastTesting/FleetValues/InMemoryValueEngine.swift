@@ -2,16 +2,16 @@ package import FleetTier
 package import NIOCore
 import Synchronization
 
-/// An engine for shared responses and leases in memory, with the faults of a real one. Nothing in
-/// it depends on chance or on a real clock.
+/// An in-memory engine for shared responses and leases, with the faults of a real engine. It uses
+/// no randomness and no real clock.
 package final class InMemoryValueEngine: Sendable {
-    /// How a put of a value or of chunks fails to last.
+    /// The engine's memory, which limits whether values and chunks are kept.
     package enum Memory: Sendable {
-        /// All is kept for its lifetime.
+        /// Everything is kept for its lifetime.
         case large
-        /// Nothing more can be put; leases work as before.
+        /// Nothing more can be put. Leases still work.
         case full
-        /// All that is put is evicted at once; leases work as before.
+        /// Every value and chunk is evicted immediately. Leases still work.
         case evicting
     }
 
@@ -33,28 +33,28 @@ package final class InMemoryValueEngine: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - clock: on which calls take their time.
-    ///   - now: the engine's time.
+    ///   - clock: the clock that measures the duration of calls.
+    ///   - now: returns the engine's time.
     package init<C: Clock>(clock: C, now: @escaping @Sendable () -> EngineTime) where C.Duration == Duration {
         self.now = now
         sleep = { try await clock.sleep(for: $0) }
     }
 
-    /// A connection of a further node.
+    /// Connects another node.
     package func makeValues() -> InMemoryFleetValues { InMemoryFleetValues(engine: self) }
 
     // MARK: Faults
 
     package func setMemory(_ memory: Memory) { state.withLock { $0.memory = memory } }
 
-    /// Cuts off all nodes.
+    /// Sets whether the nodes can reach the engine.
     package func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
-    /// The time that each call takes. One with an earlier deadline times out at its deadline, and
-    /// is not performed.
+    /// Sets the time that each call takes. A call with a shorter deadline times out at its deadline
+    /// and has no effect.
     package func setDelay(_ delay: Duration) { state.withLock { $0.delay = delay } }
 
-    /// Removes all data, as `FLUSHALL`.
+    /// Removes all data, like `FLUSHALL`.
     package func flush() { state.withLock { $0.entries = [:] } }
 
     /// Evicts values by their names.
@@ -62,7 +62,7 @@ package final class InMemoryValueEngine: Sendable {
         state.withLock { state in state.entries = state.entries.filter { !isEvicted($0.key) } }
     }
 
-    /// Puts bytes under a name, as another program does.
+    /// Puts bytes under a name, as another program might.
     package func plant(_ bytes: ByteBuffer, as name: ValueName, for lifetime: Duration = .seconds(3600)) {
         let end = now().adding(lifetime)
         state.withLock { $0.entries[name] = Entry(bytes: bytes, end: end) }
@@ -70,18 +70,18 @@ package final class InMemoryValueEngine: Sendable {
 
     // MARK: Content
 
-    /// All that is there, as one who reads the engine's memory sees it.
+    /// All stored data, as a reader of the engine's memory would see it.
     package var content: [ValueName: ByteBuffer] {
         let now = now()
         return state.withLock { $0.entries.filter { $0.value.end > now }.mapValues(\.bytes) }
     }
 
-    /// The calls so far, those that failed included.
+    /// The number of calls so far, including failed calls.
     package var callCount: Int { state.withLock { $0.callCount } }
 
     // MARK: Calls
 
-    /// Performs a body as one step, after the call's time.
+    /// Runs a body as one atomic step, after the call's delay.
     func perform<Value>(
         within limit: Duration,
         _ body: (inout ValueTable) throws(FleetLogError) -> Value
@@ -98,14 +98,14 @@ package final class InMemoryValueEngine: Sendable {
         return try state.withLock { state throws(FleetLogError) in
             guard state.isReachable else { throw .unreachable }
             var table = ValueTable(state: state, now: now)
-            // A call that fails has changed what it changed before.
+            // A call that fails keeps the changes that it made before the failure.
             defer { state = table.state }
             return try body(&table)
         }
     }
 }
 
-/// The data of an engine at an instant.
+/// The data of an engine at one instant.
 struct ValueTable {
     fileprivate var state: InMemoryValueEngine.State
     let now: EngineTime
@@ -115,7 +115,7 @@ struct ValueTable {
         self.now = now
     }
 
-    /// The bytes under a name; `nil` behind the end of their lifetime.
+    /// The bytes under a name; `nil` after their lifetime has expired.
     subscript(name: ValueName) -> ByteBuffer? {
         state.entries[name].flatMap { $0.end > now ? $0.bytes : nil }
     }
@@ -129,12 +129,12 @@ struct ValueTable {
         }
     }
 
-    /// Writes something short, for which there is always memory.
+    /// Writes a short value, for which there is always memory.
     mutating func write(_ bytes: ByteBuffer, as name: ValueName, for lifetime: Duration) {
         state.entries[name] = InMemoryValueEngine.Entry(bytes: bytes, end: now.adding(lifetime))
     }
 
-    /// - Returns: whether it was there.
+    /// - Returns: whether the name existed.
     mutating func extend(_ name: ValueName, for lifetime: Duration) -> Bool {
         guard self[name] != nil else { return false }
         state.entries[name]?.end = now.adding(lifetime)

@@ -3,31 +3,31 @@ public import HTTPTypes
 public import NIOCore
 
 extension ScriptedTransport {
-    /// One response.
+    /// A scripted response.
     public struct Reply: Sendable {
-        /// How the response ends.
+        /// The way a response ends.
         public enum Ending: Sendable {
             /// The body is complete.
             case complete
-            /// Without a head: this error is thrown instead.
+            /// There is no head; this error is thrown instead.
             case failure(TransportError)
-            /// The body breaks off after its chunks.
+            /// The body breaks off with this error after its chunks.
             case brokenOff(TransportError)
         }
-        /// Status and fields.
+        /// The status and fields.
         public var head: HTTPResponse
-        /// The body's parts.
+        /// The parts of the body.
         public var chunks: [ByteBuffer]
-        /// See ``Ending``.
+        /// The way the response ends.
         public var ending: Ending
-        /// How long the head, or the failure, is delayed, by the transport's clock.
+        /// The delay of the head or the failure, on the transport's clock.
         public var delay: Duration?
-        /// Waits before the head is delivered.
+        /// A gate to wait at before the head is delivered.
         public var beforeHead: Gate?
-        /// Waits before the body ends.
+        /// A gate to wait at before the body ends.
         public var beforeEnd: Gate?
 
-        /// A response.
+        /// Creates a response.
         public init(
             head: HTTPResponse,
             chunks: [ByteBuffer] = [],
@@ -44,7 +44,7 @@ extension ScriptedTransport {
             self.beforeEnd = beforeEnd
         }
 
-        /// A 200 with this content.
+        /// Creates a 200 response with this content.
         public static func ok(
             _ body: String,
             fields: HTTPFields = [:],
@@ -59,7 +59,7 @@ extension ScriptedTransport {
             )
         }
 
-        /// Another status.
+        /// Creates a response with another status.
         public static func status(_ status: HTTPResponse.Status, _ body: String = "", fields: HTTPFields = [:]) -> Reply
         {
             Reply(
@@ -68,13 +68,13 @@ extension ScriptedTransport {
             )
         }
 
-        /// A 304: the cache has the current representation. The stored response gets these fields.
-        /// RFC 9111 §4.3.4
+        /// Creates a 304 response: the cache has the current representation. The stored response
+        /// gets these fields. RFC 9111 §4.3.4
         public static func notModified(_ fields: HTTPFields = [:]) -> Reply {
             .status(.notModified, fields: fields)
         }
 
-        /// No response.
+        /// Creates a failure without a response.
         public static func failure(_ code: TransportError.Code, beforeHead: Gate? = nil) -> Reply {
             Reply(
                 head: HTTPResponse(status: .ok),
@@ -83,17 +83,17 @@ extension ScriptedTransport {
             )
         }
 
-        /// The same response, later.
+        /// Returns the same response with a delay.
         public func delayed(by duration: Duration) -> Reply {
             var reply = self
             reply.delay = duration
             return reply
         }
 
-        /// The same response, which breaks off after this number of bytes of its content. By
-        /// default, the origin closed the connection.
+        /// Returns the same response, broken off after this number of content bytes. By default,
+        /// the origin closes the connection.
         ///
-        /// Its `Content-Length`, if it has one, stays as it is.
+        /// If the response has `Content-Length`, the field does not change.
         public func truncated(after bytes: Int, _ code: TransportError.Code = .connectionClosed) -> Reply {
             var reply = self
             var rest = bytes
@@ -107,10 +107,10 @@ extension ScriptedTransport {
             return reply
         }
 
-        /// The stream of the body.
+        /// Returns the body as a stream.
         ///
-        /// - Parameter failure: called before each part; an error that it returns breaks off the
-        ///   body.
+        /// - Parameter failure: called before each part. If it returns an error, the body breaks
+        ///   off with that error.
         func body(unless failure: @escaping @Sendable () -> TransportError?) -> BodyStream {
             BodyStream {
                 var rest = chunks[...]

@@ -4,16 +4,16 @@ import HTTPTypes
 public import Holdfast
 import NIOCore
 
-/// An endpoint for which no script can be made.
+/// An error for an endpoint that cannot be scripted.
 public struct ScriptError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The missing part, and the endpoint.
+    /// The endpoint and the missing part.
     public var message: String
     /// The message.
     public var description: String { message }
 }
 
 extension ScriptedTransport.Reply {
-    /// An endpoint's sample.
+    /// Creates a reply from an endpoint's sample.
     public init(_ sample: SampleResponse) {
         self.init(
             head: HTTPResponse(status: sample.status, headerFields: sample.fields),
@@ -23,17 +23,16 @@ extension ScriptedTransport.Reply {
 }
 
 extension ScriptedTransport {
-    /// Makes the transport respond to an endpoint's requests with its `Endpoint.sampleResponse`
-    /// from now on.
+    /// Makes the transport answer an endpoint's requests with its `Endpoint.sampleResponse` from
+    /// now on.
     ///
-    /// Requests are matched by method and target, so that fields that plugins add make no
-    /// difference.
+    /// Requests are matched by method and target, so fields that plugins add make no difference.
     ///
     /// - Parameters:
-    ///   - environment: the client's, for endpoints without a base URL of their own.
-    ///   - defaults: the client's; its parameters are part of the target.
-    /// - Throws: ``ScriptError`` if the endpoint, which it names, has no sample. `HoldfastError`
-    ///   if the endpoint makes no request.
+    ///   - environment: the client's environment, for endpoints without their own base URL.
+    ///   - defaults: the client's default parameters, which are part of the target.
+    /// - Throws: ``ScriptError``, which names the endpoint, if the endpoint has no sample, or
+    ///   `HoldfastError` if no request can be built for the endpoint.
     public func script(
         samplesOf endpoint: some Endpoint,
         environment: ServerEnvironment? = nil,

@@ -4,7 +4,7 @@ public import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// A transport that responds by a script, and fails loudly on a request without a script.
+/// A transport that follows a script, and fails clearly on a request without a script.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -12,18 +12,18 @@ import Synchronization
 /// transport.script("https://a.example/feed", feed, .failure(.connect))
 /// ```
 ///
-/// Responses are scripted for a target URI, and optionally for one method. Single replies come
-/// first, in order, once each. Then come the repeated ones: one reply, a cycle of replies, or the
+/// Responses are scripted for a target URI, and optionally for one method. One-time replies come
+/// first, in order. After that come repeating replies: a single reply, a cycle of replies, or the
 /// result of a closure.
 public final class ScriptedTransport: Transport {
-    /// The source of responses after the last single reply.
+    /// The source of responses after the last one-time reply.
     enum Habit: Sendable {
         case cycle([Reply], next: Int)
         case closure(@Sendable (ReceivedRequest) async throws -> Reply)
     }
 
-    /// The requests of a script. Without a method, it matches all methods that have no script of
-    /// their own.
+    /// The requests that a script applies to. Without a method, it applies to all methods that have
+    /// no script of their own.
     struct Subject: Hashable {
         var method: HTTPRequest.Method?
         var target: String
@@ -63,39 +63,40 @@ public final class ScriptedTransport: Transport {
     private let state = Mutex(State())
     private let sleeper: any Clock<Duration>
 
-    /// A transport without a script.
+    /// Creates a transport without a script.
     ///
-    /// - Parameter sleeper: the clock of ``Reply/delay``; by default one that never advances.
+    /// - Parameter sleeper: the clock of ``Reply/delay``; by default, a clock that never advances.
     public init(sleeper: any Clock<Duration> = ManualDurationClock()) {
         self.sleeper = sleeper
     }
 
-    /// Whether there is a network. While there is none, every request fails like one without a
-    /// route (`connect`). Scripts keep their place, and responses that are under way break off.
+    /// Whether the network is up. While it is down, every request fails with `connect`, as if there
+    /// were no route. Scripts do not advance, and responses in progress break off.
     public var isReachable: Bool {
         get { state.withLock { $0.isReachable } }
         set { state.withLock { $0.isReachable = newValue } }
     }
 
-    /// Adds replies to the next requests for a target URI, in this order. The last reply is not
+    /// Adds replies for the next requests to a target URI, in this order. The last reply is not
     /// repeated.
     ///
-    /// - Parameter method: only for requests by this method; for all methods by default.
+    /// - Parameter method: the method to match; all methods by default.
     public func script(_ target: String, method: HTTPRequest.Method? = nil, _ replies: Reply...) {
         change(target, method) { $0.replies += replies }
     }
 
-    /// Sets the replies to all further requests for a target URI: these in their order, over and
-    /// over. A single reply repeats; a good one and a failure simulate a flapping network.
+    /// Sets the replies to all further requests for a target URI: these replies in order, over and
+    /// over. A single reply repeats. A good reply and a failure together simulate a flapping
+    /// network.
     public func script(_ target: String, method: HTTPRequest.Method? = nil, repeating first: Reply, _ others: Reply...)
     {
         change(target, method) { $0.habit = .cycle([first] + others, next: 0) }
     }
 
-    /// Makes a closure respond to all further requests for a target URI.
+    /// Makes a closure answer all further requests for a target URI.
     ///
-    /// - Parameter respond: called for each request, with its content. An error that it throws
-    ///   replaces the response: a transport throws `TransportError`.
+    /// - Parameter respond: called for each request, with its content. If it throws an error, the
+    ///   request fails with that error. Real transports throw `TransportError`.
     public func script(
         _ target: String,
         method: HTTPRequest.Method? = nil,
@@ -108,16 +109,17 @@ public final class ScriptedTransport: Transport {
         state.withLock { change(&$0.scripts[Subject(method: method, target: target), default: Script()]) }
     }
 
-    /// The heads of the requests, in order, including those without a network.
+    /// The heads of the requests, in order, including requests that failed because the network was
+    /// down.
     public var requests: [HTTPRequest] { state.withLock { $0.requests.map(\.head) } }
 
     /// The requests in order, with their content if it was sent.
     public var received: [ReceivedRequest] { state.withLock { $0.requests } }
 
-    /// The targets of requests without a script: a test checks that there are none.
+    /// The targets of requests without a script. A test should check that this list is empty.
     public var unscripted: [String] { state.withLock { $0.unscripted } }
 
-    /// Waits for this number of requests.
+    /// Waits until at least this many requests have arrived.
     public func waitForRequests(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let hasArrived = state.withLock { state in
@@ -138,7 +140,7 @@ public final class ScriptedTransport: Transport {
         case nil: throw TransportError(code: .other, message: message(request.head, target))
         case .unreachable?: throw Self.unreachable
         case .reply(let scripted)?:
-            // A failure happens before anything is sent: no connection was made.
+            // A failure occurs before anything is sent, because no connection was made.
             if case .failure = scripted.ending {} else { _ = try await read(request, number) }
             reply = scripted
         case .closure(let closure)?: reply = try await closure(try await read(request, number))
@@ -167,7 +169,7 @@ public final class ScriptedTransport: Transport {
         return (number, step)
     }
 
-    /// Reads the request's content as a sending transport does, and returns both.
+    /// Reads the request's content as a real transport would, and returns the request with it.
     private func read(_ request: TransportRequest, _ number: Int) async throws -> ReceivedRequest {
         var received = ReceivedRequest(head: request.head)
         received.content = try await request.body?.collect(upTo: ReceivedRequest.contentLimit)

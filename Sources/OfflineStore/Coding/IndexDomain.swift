@@ -10,7 +10,7 @@ package enum IndexDomain: UInt64, Sendable {
 }
 
 extension SipHash {
-    /// Returns the hash of some bytes as an index holds it.
+    /// Returns the hash of some bytes as stored in an index.
     package func indexHash(_ bytes: [UInt8], _ domain: IndexDomain) -> Int64 {
         Int64(bitPattern: hash(bytes, domain: domain.rawValue))
     }

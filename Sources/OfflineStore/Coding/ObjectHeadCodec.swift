@@ -13,7 +13,7 @@ package struct ObjectHead: Sendable, Hashable {
     }
 }
 
-/// The encoding of an object's head on disk; built like ``StoredHeadCodec``.
+/// The encoding of an object's head on disk, structured like ``StoredHeadCodec``.
 package enum ObjectHeadCodec {
     /// The version of the encoding; the first byte.
     package static let version: UInt8 = 1

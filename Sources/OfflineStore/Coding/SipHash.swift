@@ -1,6 +1,6 @@
-/// SipHash-2-4: the keyed hash under which keys and target URIs are indexed.
+/// SipHash-2-4, the keyed hash that indexes keys and target URIs.
 ///
-/// The key is a secret of the store, so that clients who choose URLs cannot choose collisions. A
+/// The key is a secret of the store, so clients that choose URLs cannot cause collisions. A
 /// matching hash is never trusted: the whole key is compared.
 ///
 /// <https://www.aumasson.jp/siphash/siphash.pdf>

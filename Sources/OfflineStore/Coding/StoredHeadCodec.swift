@@ -1,11 +1,10 @@
 import HTTPCache
 package import HTTPCacheSemantics
 
-/// The encoding of a stored response's head on disk: that of ``HTTPCache/HeadCodec``, and a
-/// checksum.
+/// The encoding of a stored response's head on disk: ``HTTPCache/HeadCodec`` plus a checksum.
 ///
-/// The numbers of the head's row are the checksum's seed (see ``HeadBinding``). So a row with
-/// damaged numbers cannot lend its head to another body. Decoding has no side effects, returns
+/// The checksum's seed is the numbers of the head's row (see ``HeadBinding``), so a row with
+/// damaged numbers cannot attach its head to another body. Decoding has no side effects, returns
 /// `nil` for damaged input, and never traps.
 package enum StoredHeadCodec {
     /// The version of the encoding; the first byte.

@@ -24,7 +24,7 @@ package enum VariantKey {
         return writer.bytes
     }
 
-    /// Returns the names in `Vary`, in lower case and sorted.
+    /// Returns the names in `Vary`, in lowercase and sorted.
     package static func names(of head: StoredResponseHead) -> [String] {
         var names = head.selectingFields.map(\.name.canonicalName)
         for value in head.fields[values: .vary] {

@@ -12,21 +12,21 @@ import GRDBSQLite
 /// One of GRDB's connections, with its own prepared statements.
 ///
 /// GRDB opens, configures and closes connections. Statements are prepared and stepped through
-/// SQLite directly, because a look-up has to take microseconds.
+/// SQLite directly, because a lookup must take only microseconds.
 ///
 /// Not sendable: the owner ensures that only one thread uses it at a time.
 package final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: SQLStatement] = [:]
-    /// The first statements prepared: comparing lengths is fast, and hashing a text is slow.
+    /// The statements prepared first. Comparing lengths is fast, and hashing a text is slow.
     private var first: [(length: Int, sql: String, statement: SQLStatement)] = []
     private static let firstLimit = 32
 
     /// The SQLite connection while it is open.
     var pointer: OpaquePointer? { handle }
 
-    /// - Parameter isTakenOver: whether it is used without GRDB from now on, on any thread. GRDB's
-    ///   hooks, which watch transactions, are removed.
+    /// - Parameter isTakenOver: whether the connection is used without GRDB, on any thread. GRDB's
+    ///   transaction hooks are removed.
     init(_ database: Database, isTakenOver: Bool = false) {
         handle = database.sqliteConnection
         guard isTakenOver, let handle else { return }
@@ -37,8 +37,7 @@ package final class Connection {
 
     deinit { finalizeStatements() }
 
-    /// Finalizes the statements. It must be called before GRDB closes the connection; later calls
-    /// throw.
+    /// Finalizes the statements. Call it before GRDB closes the connection; later calls throw.
     func close() {
         finalizeStatements()
         handle = nil
@@ -113,7 +112,7 @@ package final class Connection {
 }
 
 /// A prepared statement: bind, step, read, reset. It belongs to its connection, and must not be
-/// used after that was closed.
+/// used after the connection is closed.
 package struct SQLStatement {
     private let pointer: OpaquePointer
 

@@ -12,7 +12,7 @@ import HoldfastMigrations
 
 /// Opens connections, and creates databases. The schema is in `Migrations`.
 package enum DatabaseOpening {
-    /// The one row of the table `store`, with facts about the other tables.
+    /// The single row of the table `store`, with facts about the other tables.
     struct Row: Sendable {
         var secrets: StoreSecrets
         var nextID: Int64 = 0
@@ -26,13 +26,13 @@ package enum DatabaseOpening {
         var schemaVersion: Int32 = 0
         /// Whether any entry has a tag.
         var hasTags = false
-        /// Whether the store has joined a log of invalidations that other nodes share.
+        /// Whether the store has joined a fleet's log of invalidations.
         var isInFleet = false
         /// The latest `stored_at` among the 256 newest entries.
         var latestStored = Int64.min
     }
 
-    /// How long the writer waits for locks that others hold.
+    /// How long the writer waits for other connections' locks.
     static let busyMilliseconds: Int32 = 500
 
     /// Opens the writer's connection.
@@ -40,18 +40,17 @@ package enum DatabaseOpening {
         var configuration = configuration(label: "holdfast.store.writer")
         // Reads take moments; half a second is enough for a reader that was paused.
         configuration.busyMode = .timeout(Double(busyMilliseconds) / 1000)
-        // If a transaction cannot even be rolled back, GRDB throws an error and does not stop the
-        // process.
+        // If even a rollback fails, GRDB throws an error instead of stopping the process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
-            // Without a chunk size, SQLite reserves no space on the disk ahead of writes.
+            // Without a chunk size, SQLite does not reserve disk space ahead of writes.
             var step = Int32(StoreLimits.pageSize)
             sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_CHUNK_SIZE, &step)
-            // If SQLite cannot open a file for writing (too few descriptors, for example), it opens
-            // it for reading and keeps it so.
+            // If SQLite cannot open a file for writing (because of too few descriptors, for
+            // example), it opens it for reading, and keeps it that way.
             if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
                 throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened only for reading")
             }
@@ -76,20 +75,20 @@ package enum DatabaseOpening {
         try queue.close()
     }
 
-    /// How a reading connection shares its files with other processes.
+    /// How a reading connection shares files with other processes.
     enum Sharing: Sendable {
         /// Through locks and the log's index.
         case locks
         /// No process can write the file, and there is no log to read.
         case immutable
-        /// No process can write the files, and the log has no index: the connection reads the whole
+        /// No process can write the files, and the log has no index. The connection reads the whole
         /// log and keeps an index in its own memory.
         case alone
     }
 
     /// Opens a reading connection.
     ///
-    /// - Parameter cache: the bytes of its page cache.
+    /// - Parameter cache: the size of its page cache, in bytes.
     static func reader(path: String, _ sharing: Sharing = .locks, cache: Int = 2 << 20) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.reader")
         configuration.readonly = true
@@ -99,8 +98,8 @@ package enum DatabaseOpening {
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
-            // This has to be set before the log is first read. There are no locks (see below),
-            // because no write lock can be had on such a file.
+            // Must be set before the log is first read. There are no locks (see below), because a
+            // write lock is impossible on such a file.
             if sharing == .alone { try connection.run("PRAGMA locking_mode = EXCLUSIVE") }
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA temp_store = MEMORY")
@@ -125,13 +124,13 @@ package enum DatabaseOpening {
         )
     }
 
-    /// Opens a connection. A failed disk read is not reported as a damaged database.
+    /// Opens a connection. A failed disk read is not reported as damage.
     private static func open(_ path: String, _ configuration: GRDB.Configuration) throws -> DatabaseQueue {
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
         } catch  where SQLiteFailure(error)?.isDamage == true {
-            // SQLite reports both the same way, and the connection that knew more is closed. A
-            // second one checks the schema, then opening is tried again.
+            // SQLite reports both the same way, and the connection with more information is already
+            // closed. A second connection checks the schema, then opening is retried.
             try DatabaseHeader.examineSchema(of: path)
             return try DatabaseQueue(path: path, configuration: configuration)
         }
@@ -145,8 +144,8 @@ package enum DatabaseOpening {
         return configuration
     }
 
-    /// Keeps the log when the last connection closes. Removing it could take it from a process that
-    /// is just opening the store.
+    /// Keeps the log when the last connection closes. Removing it could affect a process that is
+    /// just opening the store.
     private static func persistLog(_ database: Database) throws {
         var isPersistent: Int32 = 1
         guard let pointer = database.sqliteConnection else { return }
@@ -154,12 +153,12 @@ package enum DatabaseOpening {
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: pointer) }
     }
 
-    /// Creates a new database. It is complete and synced when this returns, and `CURRENT` does not
+    /// Creates a new database. It is complete and synced when this returns, but `CURRENT` does not
     /// name it yet.
     ///
-    /// Identity and schema are one transaction, before the switch to a write-ahead log. So if the
-    /// process ends at any moment, the file is empty, or has a journal beside it, or is complete.
-    /// The header alone shows whose file it is.
+    /// The identity and the schema are written in one transaction, before the switch to a
+    /// write-ahead log. So if the process ends at any moment, the file is empty, has a journal next
+    /// to it, or is complete. The header alone shows which program the file belongs to.
     package static func create(
         path: String,
         limits: StoreLimits,
@@ -167,8 +166,8 @@ package enum DatabaseOpening {
         firstID: Int64,
         sequence: Int64
     ) throws {
-        // The file is created here, not by SQLite, to set its mode; the log and its index inherit
-        // it.
+        // Created here instead of by SQLite, to set its mode. The log and its index inherit the
+        // mode.
         _ = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         let queue = try writer(path: path, limits: limits)
         defer { try? queue.close() }
@@ -176,9 +175,9 @@ package enum DatabaseOpening {
             let connection = Connection(database)
             try connection.run("PRAGMA synchronous = FULL")
             // Not `BEGIN IMMEDIATE`, which would create the first page. That page fixes whether
-            // pages can be given back.
+            // free pages can be returned.
             try connection.run("BEGIN")
-            // This statement writes. Outside of a transaction, it would leave a database without an
+            // This statement writes. Outside a transaction, it would leave a database without an
             // application ID.
             try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
@@ -199,7 +198,7 @@ package enum DatabaseOpening {
         }
     }
 
-    /// Applies the migration steps that a database lacks, each in its own transaction.
+    /// Applies the missing migrations to a database, each in its own transaction.
     static func migrate(_ connection: Connection, from version: Int32) throws {
         for step in Migrations.all where step.version > version {
             try connection.run("BEGIN IMMEDIATE")

@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// The secrets of a store, created with it and kept in its database.
+/// A store's secrets, created with it and kept in its database.
 package struct StoreSecrets: Sendable {
-    /// 16 bytes, the key of the hash of keys.
+    /// 16 bytes, the key for hashing keys.
     package var key: [UInt8]
-    /// 32 bytes, the key of the HMAC of credentials.
+    /// 32 bytes, the key for the HMAC of credentials.
     package var credential: [UInt8]
 
     package init(key: [UInt8], credential: [UInt8]) {
@@ -29,15 +29,14 @@ final class DatabaseState: Sendable {
     let leases = LeaseTable()
     let commits = CommitCount()
     let recency: RecencyLog
-    /// `nil` in a process that only reads, and if the configuration turns it off.
+    /// `nil` in a process that only reads, or if the configuration turns it off.
     let memory: MemoryTier?
     let pending = PendingWrites()
-    /// The invalidations that pending writes, and the memory tier if there is one, are compared
-    /// with.
+    /// The invalidations that pending writes and the memory tier are checked against.
     let known: KnownInvalidations
     /// Invalidations that this process could not write.
     let unwritten = UnwrittenInvalidations()
-    /// `nil` in a process that only reads, because it does not see which keys are added.
+    /// `nil` in a process that only reads, because it does not know which keys are added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation
     let damage = DamageLog()
@@ -52,11 +51,11 @@ final class DatabaseState: Sendable {
     /// Whether there may be unfinished invalidations of tags or prefixes; always `true` if another
     /// process writes.
     ///
-    /// The writer sets it before such an invalidation is committed. So a look-up that finds it
-    /// unset began before the invalidation was in force.
+    /// The writer sets it before such an invalidation is committed. So a lookup that finds it unset
+    /// began before the invalidation was in effect.
     let mayHavePending = Atomic(true)
-    /// The schema's version. In a process that only reads, it grows if the writing process migrates
-    /// the store later.
+    /// The schema version. In a process that only reads, it increases if the writing process
+    /// migrates the store later.
     let schemaVersion: Atomic<Int32>
 
     /// The first schema with tags.
@@ -70,7 +69,7 @@ final class DatabaseState: Sendable {
     static let fleetSchemaVersion: Int32 = 5
 
     private let latest = Atomic<Int64>(0)
-    /// The latest instant at which this process knows that an entry was stored.
+    /// The latest time at which an entry is known to have been stored.
     private let furthest: Atomic<Int64>
     private let nextID: Atomic<Int64>
     /// Whether any entry may have a tag.
@@ -109,15 +108,15 @@ final class DatabaseState: Sendable {
     /// Returns a new number for an entry and its body. No number is used twice.
     func newID() -> Int64 { nextID.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// Returns whether the schema is at least of a version.
+    /// Whether the schema has at least this version.
     func has(_ schemaVersion: Int32) -> Bool { self.schemaVersion.load(ordering: .acquiring) >= schemaVersion }
 
     func hash(_ bytes: [UInt8], _ domain: IndexDomain) -> Int64 {
         hashOverride.map { Int64(bitPattern: $0(bytes)) } ?? sipHash.indexHash(bytes, domain)
     }
 
-    /// Sorts items by their hashes in the index of keys; items of one key keep their order. A
-    /// transaction of some of them then changes few pages of the index.
+    /// Sorts items by their hashes in the key index; items with the same key keep their order. A
+    /// transaction with some of them then changes few index pages.
     func sortedForIndex<Item>(
         _ items: some Collection<Item>,
         _ domain: IndexDomain,
@@ -129,8 +128,8 @@ final class DatabaseState: Sendable {
         return places.map { items[$0.index] }
     }
 
-    /// The latest instant that a call passed in. It is used as "last used", because a look-up has
-    /// no instant of its own.
+    /// The latest time that a call passed in. It is used as "last used", because a lookup receives
+    /// no time of its own.
     var latestInstant: Int64 { latest.load(ordering: .relaxed) }
 
     func observe(_ instant: Timestamp) {
@@ -140,11 +139,11 @@ final class DatabaseState: Sendable {
         }
     }
 
-    /// Returns the instant after which nothing can have been stored while the clock was right.
+    /// Returns the time after which nothing can have been stored while the clock was right.
     ///
-    /// It is `nil` if no entry is known to be stored later; then rows need not be checked. Entries
-    /// that were only freshened while the clock was ahead are unknown here, because their rows do
-    /// not show it. Look-ups decode the head, which does.
+    /// It is `nil` if no entry is known to be stored later; then rows need not be checked. It
+    /// ignores entries that were only freshened while the clock was ahead, because their rows do
+    /// not show it. Lookups decode the head, which does.
     func horizon(at now: Timestamp) -> Int64? {
         let horizon = now.adding(milliseconds: Timestamp.clockTolerance).milliseconds
         return furthest.load(ordering: .relaxed) > horizon ? horizon : nil

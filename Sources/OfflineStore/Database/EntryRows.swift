@@ -12,7 +12,7 @@ struct EntryRows {
         self.bodyLength = bodyLength
     }
 
-    /// Reads the place from the first three columns of a row.
+    /// Reads the numbers from the first three columns of a row.
     init(_ statement: SQLStatement) {
         self.init(id: statement.integer(0), bodyID: statement.integer(1), bodyLength: statement.integer(2))
     }
@@ -44,11 +44,11 @@ struct EntryDraft: Sendable {
     /// The head with its checksum.
     var head: [UInt8]
     var tags: [TagName] = []
-    /// Makes the copy for the memory tier, from the number of the last invalidation. It is used if
-    /// the entry becomes the only one of its key.
+    /// Creates the copy for the memory tier, given the number of the last invalidation. It is used
+    /// if the entry becomes the only one for its key.
     var memoryEntry: (@Sendable (Int64) -> MemoryEntry)?
 
-    /// The bytes that the entry takes from the budget.
+    /// The bytes of the budget that the entry uses.
     var size: Int64 {
         Int64(key.count + variant.count + head.count) + bodyLength + StoreLimits.entryOverhead
             + Int64(tags.count) * StoreLimits.tagOverhead

@@ -1,4 +1,4 @@
-/// The rank of an entry when space is needed: the smallest is evicted first.
+/// The rank of an entry for eviction: the smallest is evicted first.
 struct EvictionRank: Comparable, Sendable {
     private let isKept: Bool
     private let order: Int64
@@ -15,11 +15,11 @@ struct EvictionRank: Comparable, Sendable {
     }
 }
 
-/// The first entries to evict, out of many that are added in any order: as many as add up to some
-/// bytes.
+/// The first entries to evict, selected from many that are added in any order: as many as add up to
+/// a number of bytes.
 ///
-/// Ranking a million entries takes no more memory than the entries that will be evicted, and never
-/// more than 65,536 at a time.
+/// Ranking a million entries takes no more memory than the entries to evict, and never more than
+/// 65,536 at a time.
 struct EvictionCandidates: Sendable {
     struct Candidate: Sendable {
         var id: Int64
@@ -47,7 +47,7 @@ struct EvictionCandidates: Sendable {
         }
     }
 
-    /// Returns the entries to evict, with the first one last, so that the caller can pop them.
+    /// Returns the entries to evict in reverse order, so that the caller can pop them.
     mutating func take() -> [Candidate] {
         trim()
         defer { candidates = [] }

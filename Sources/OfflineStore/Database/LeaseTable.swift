@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The bodies that this process is reading or writing; the sweep leaves them alone.
+/// The bodies that this process is reading or writing. The sweep skips them.
 ///
-/// The sweep claims a body before it removes it. A claimed body cannot be leased, and a leased body
+/// The sweep claims a body before removing it. A claimed body cannot be leased, and a leased body
 /// cannot be claimed, so there is no gap between the check and the removal.
 final class LeaseTable: Sendable {
     private struct State {
         var counts: [Int64: Int] = [:]
         var claimed: Set<Int64> = []
-        /// Leased bodies without an entry, which are swept when their last lease is released.
+        /// Leased bodies without an entry. They are swept when their last lease is released.
         var sweepable: Set<Int64> = []
         /// Leased bodies that are being written and have no entry yet.
         var unfinished: Set<Int64> = []
@@ -24,7 +24,7 @@ final class LeaseTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets the action for when a body that has to be swept loses its last lease.
+    /// Sets the action to run when a body that must be swept loses its last lease.
     func whenSweepableIsReleased(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.onRelease = action }
     }
@@ -43,8 +43,8 @@ final class LeaseTable: Sendable {
         return isGranted ? Lease(bodyID: bodyID, table: self) : nil
     }
 
-    /// Claims a body for removal. It returns `false` if the body is leased; the body is then
-    /// removed after its release.
+    /// Claims a body for removal. Returns `false` if the body is leased; the body is then removed
+    /// after its release.
     func claim(_ bodyID: Int64) -> Bool {
         state.withLock { state in
             if state.counts[bodyID] != nil {
@@ -61,7 +61,7 @@ final class LeaseTable: Sendable {
         state.withLock { $0.claimed.subtract(bodyIDs) }
     }
 
-    /// Records that an unfinished body has an entry now.
+    /// Records that an unfinished body now has an entry.
     func markFinished(_ bodyID: Int64) {
         state.withLock { state in
             state.sweepable.remove(bodyID)
@@ -82,7 +82,7 @@ final class LeaseTable: Sendable {
     /// Unfinished bodies are not included, because their space was reserved.
     var heldBytes: Int64 { state.withLock { $0.heldBytes } }
 
-    /// Returns whether the bytes of a body should be reported with ``noteHeld(_:bytes:)``.
+    /// Whether a body's bytes should be reported with ``noteHeld(_:bytes:)``.
     func isUnmeasured(_ bodyID: Int64) -> Bool {
         state.withLock { $0.mayHold(bodyID) }
     }

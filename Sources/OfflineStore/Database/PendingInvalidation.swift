@@ -3,16 +3,16 @@ import GRDBSQLite
 import HTTPCacheSemantics
 import Synchronization
 
-/// The effect on an entry of tag and prefix invalidations whose sweep is not finished.
+/// The effect of tag and prefix invalidations on an entry while their sweep is unfinished.
 ///
-/// It is read with the entry, in the same snapshot. So it is right at once, in every process, after
-/// a crash, and for any number of entries.
+/// It is read with the entry, in the same snapshot. So it is correct immediately, in every process,
+/// after a crash, and for any number of entries.
 enum PendingInvalidation: Sendable, Equatable {
     case none
     case marked(InvalidationCause)
     case removed
 
-    /// Makes the effect from the column ``state`` or one like it.
+    /// Creates the effect from the column ``state`` or a similar one.
     init(_ value: Int64) {
         self = value == 0 ? .none : value >= 4 ? .removed : .marked(value >= 2 ? .unsafeMethod : .unspecified)
     }
@@ -33,7 +33,8 @@ enum PendingInvalidation: Sendable, Equatable {
         return state.has(DatabaseState.tagSchemaVersion) ? byTagWithoutCauses : "0"
     }
 
-    /// Returns an SQL expression for whether anything is unfinished, for a database's schema.
+    /// Returns an SQL expression that tells whether anything is unfinished, for a database's
+    /// schema.
     static func hasSome(_ state: DatabaseState) -> String {
         let tags = "EXISTS (SELECT 1 FROM tag_invalidation)"
         if state.has(DatabaseState.sweepSchemaVersion) {
@@ -43,8 +44,8 @@ enum PendingInvalidation: Sendable, Equatable {
     }
 
     /// The first condition does not depend on the entry and is evaluated once per statement. The
-    /// order of the join is fixed, because an entry has at most 64 tags, but there may be any
-    /// number of unfinished invalidations.
+    /// join order is fixed: an entry has at most 64 tags, but there may be any number of unfinished
+    /// invalidations.
     static let byTag = byTag(
         unsafe: " + (coalesce(u.number, 0) > entry.sequence) * 2",
         join: " LEFT JOIN unsafe_tag_invalidation u ON u.tag_id = t.tag_id"
@@ -69,7 +70,7 @@ enum PendingInvalidation: Sendable, Equatable {
         ), 0) END
         """
 
-    /// The most unfinished prefix invalidations at a time: every read compares with all of them.
+    /// The most unfinished prefix invalidations at a time, because every read checks all of them.
     static let limit = 64
 
     /// Adds to a connection the function that compares a prefix with a key. Every connection that

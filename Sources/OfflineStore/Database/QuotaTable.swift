@@ -1,10 +1,10 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The quotas of a configuration, by the names of their tags.
+/// The quotas of a configuration, by tag name.
 ///
-/// The bytes of an origin are summed under an internal tag. Callers can neither set, name nor
-/// invalidate it, because its name begins with a byte that UTF-8 never has.
+/// An origin's bytes are summed under an internal tag. Callers cannot set, name or invalidate it,
+/// because its name begins with a byte that never occurs in UTF-8.
 struct QuotaTable: Sendable {
     /// A quota that applies to a response.
     struct Limit: Sendable {
@@ -75,12 +75,12 @@ struct QuotaTable: Sendable {
         return names.compactMap { limit(ofTag: $0) }.min { $0.bytes < $1.bytes }
     }
 
-    /// The most quotas whose use is shown.
+    /// The most quotas whose usage is shown.
     static let shownUses = 64
 
-    /// Returns the use of the quotas, in alphabetical order.
+    /// Returns the quotas' usage, in alphabetical order.
     func uses(_ connection: Connection, _ state: DatabaseState) throws -> [StoreMeasures.QuotaUse] {
-        // The sums are newer than tags. A process that reads alone may see an older schema.
+        // The sums are newer than tags. A process that only reads may see an older schema.
         guard state.has(DatabaseState.sweepSchemaVersion) else { return [] }
         var uses: [StoreMeasures.QuotaUse] = []
         if let everyOrigin {
@@ -101,7 +101,7 @@ struct QuotaTable: Sendable {
             : "tag:" + String(decoding: tag, as: UTF8.self)
     }
 
-    /// Returns the bytes of the origin with the most, of those without a quota of their own.
+    /// Returns the bytes of the largest origin without a quota of its own.
     private func mostOfEachOrigin(_ connection: Connection) throws -> Int64 {
         let statement = try connection.prepare(
             "SELECT name, octets FROM tag WHERE name >= x'ff' ORDER BY octets DESC LIMIT ?1"
@@ -114,7 +114,7 @@ struct QuotaTable: Sendable {
         return 0
     }
 
-    /// Returns whether a tag is internal, so that it is never shown.
+    /// Whether a tag is internal. Internal tags are never shown.
     static func isInternal(_ bytes: some Collection<UInt8>) -> Bool { bytes.first == originMark }
 
     /// Returns the name of an origin's internal tag, with or without a quota.

@@ -2,22 +2,22 @@
 /// this between steps of its housekeeping.
 struct QuotaWork {
     /// The eviction for one tag. First all entries with the tag are ranked, then the least recently
-    /// used of them are evicted.
+    /// used ones are evicted.
     struct Round {
         let tag: TagName
         let tagID: Int64
         /// The last entry that was ranked.
         var cursor = Int64.min
         var candidates: EvictionCandidates
-        /// The entries to evict, the first one last; `nil` until all are ranked.
+        /// The entries to evict, in reverse order; `nil` until all entries are ranked.
         var victims: [EvictionCandidates.Candidate]?
         var evicted = 0
     }
 
     private(set) var tags: Set<TagName> = []
     var round: Round?
-    /// The number of the last tag that was checked since opening; `nil` when all were checked. The
-    /// quotas may differ from those when the store was written.
+    /// The number of the last tag checked since opening; `nil` once all are checked. The quotas may
+    /// have changed since the store was written.
     var examined: Int64? = .min
 
     var isEmpty: Bool { tags.isEmpty && examined == nil }

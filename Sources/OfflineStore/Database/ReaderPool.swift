@@ -1,24 +1,24 @@
 import GRDB
 import Synchronization
 
-/// The read-only connections; one caller uses each at a time.
+/// The read-only connections. Each is used by one caller at a time.
 ///
 /// No transaction is held across an `await`. In the writing process, a connection keeps its
 /// snapshot between reads until something is committed, because SQLite's locks cost more than a
-/// look-up. The writer releases kept snapshots before each checkpoint, so that none makes the log
-/// grow.
+/// lookup. The writer releases kept snapshots before each checkpoint, so that they do not make the
+/// log grow.
 final class ReaderPool: Sendable {
     private let all: [Reader]
     private let free: Mutex<[Reader]>
     private let next = Atomic(0)
-    /// The number of committed transactions, with which kept snapshots are compared. `nil` if
+    /// The number of committed transactions, which kept snapshots are compared with. `nil` if
     /// another process writes.
     private let commits: CommitCount?
     private let keepsSnapshots = Atomic(true)
 
     /// - Parameters:
-    ///   - commits: `nil` gives each read a snapshot of its own.
-    ///   - open: opens a connection with a page cache of some bytes.
+    ///   - commits: `nil` gives each read its own snapshot.
+    ///   - open: opens a connection with a page cache of this many bytes.
     init(count: Int, commits: CommitCount? = nil, open: (_ cache: Int) throws -> DatabaseQueue) throws {
         // The last connection is used first, so it has the largest cache.
         let ranks = (0..<max(1, count)).reversed()
@@ -27,7 +27,7 @@ final class ReaderPool: Sendable {
         self.commits = commits
     }
 
-    /// Passes a connection to `body`: a free one if there is one, else one that is waited for. All
+    /// Passes a connection to `body`: an idle one if possible, otherwise it waits for one. All
     /// reads in `body` see one snapshot.
     func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         let taken = free.withLock { $0.popLast() }
@@ -40,9 +40,10 @@ final class ReaderPool: Sendable {
 
     /// Runs `body` while no connection keeps its snapshot after a read.
     ///
-    /// This waits for no reader: a connection that is reading releases its snapshot after the read.
+    /// It does not wait for readers: a connection that is reading releases its snapshot after the
+    /// read.
     ///
-    /// - Parameter body: gets whether no connection still reads an older snapshot.
+    /// - Parameter body: receives whether no connection is still reading an older snapshot.
     func withoutKeptSnapshots<Result>(_ body: (_ areGone: Bool) throws -> Result) rethrows -> Result {
         keepsSnapshots.store(false, ordering: .sequentiallyConsistent)
         defer { keepsSnapshots.store(true, ordering: .releasing) }
@@ -51,7 +52,7 @@ final class ReaderPool: Sendable {
         return try body(areGone)
     }
 
-    /// Waits for reads that are under way, then closes the connections.
+    /// Waits for reads in progress, then closes the connections.
     func close() {
         for reader in all { reader.close() }
     }
@@ -67,13 +68,13 @@ final class CommitCount: Sendable {
 
 /// One read-only connection.
 ///
-/// `@unchecked Sendable`: connection and snapshot are only touched while `lock` is held.
+/// `@unchecked Sendable`: the connection and the snapshot are only accessed while `lock` is held.
 private final class Reader: @unchecked Sendable {
     private let lock = Mutex(())
     private let queue: DatabaseQueue
     private var connection: Connection?
-    /// The number of commits when the kept snapshot was taken, or an earlier number; 0 for no
-    /// snapshot.
+    /// The number of commits when the kept snapshot was taken, or an earlier number; 0 if there is
+    /// no snapshot.
     private var snapshot: UInt64 = 0
 
     init(_ queue: DatabaseQueue) {
@@ -86,8 +87,8 @@ private final class Reader: @unchecked Sendable {
         _ keepsSnapshots: borrowing Atomic<Bool>,
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        // The result goes through a variable, because a lock's result has to be sendable, and a
-        // read's need not be.
+        // The result is passed through a variable, because a lock's result must be sendable and a
+        // read's result need not be.
         var result: Result?
         try lock.withLock { _ in result = try readLocked(commits: commits, keepsSnapshots, body) }
         guard let result else { throw StoreCore.closed }

@@ -2,12 +2,12 @@ import Synchronization
 
 /// The order in which entries were used recently.
 ///
-/// Reads record uses here and never on disk. Eviction checks here before it removes an entry that
-/// is old by the order on disk. The rest is written in batches when the store is closed. The order
-/// is a counter, so a clock that jumps does not change it.
+/// Reads record uses here and never on disk. Before eviction removes an entry that is old according
+/// to the disk, it checks here. The remaining uses are written in batches when the store closes.
+/// The order is a counter, so clock changes do not affect it.
 final class RecencyLog: Sendable {
-    /// The number of uses in each of two generations. When the newer one is full, the older one is
-    /// dropped.
+    /// The number of uses in each of two generations. When the newer generation is full, the older
+    /// one is dropped.
     static let generationLimit = 32_768
     /// The number of uses written in one transaction.
     static let flushCount = 512
@@ -22,7 +22,7 @@ final class RecencyLog: Sendable {
 
     private let state: Mutex<State>
     private let currentPeriod = Atomic<UInt32>(1)
-    /// Whether every use is recorded, and not only the first in a period.
+    /// Whether every use is recorded, instead of only the first in a period.
     private let isExact: Bool
 
     /// - Parameters:
@@ -34,8 +34,8 @@ final class RecencyLog: Sendable {
         self.isExact = isExact
     }
 
-    /// The current period. An entry that is used all the time is recorded once in a period. A new
-    /// period begins when uses are taken or dropped.
+    /// The current period. An entry in constant use is recorded once per period. A new period
+    /// begins when uses are taken or dropped.
     var period: UInt32 { currentPeriod.load(ordering: .relaxed) }
 
     /// Records that an entry was used.
@@ -56,12 +56,12 @@ final class RecencyLog: Sendable {
         state.recent[entryID] = state.last
         guard state.recent.count >= Self.generationLimit else { return }
         swap(&state.recent, &state.older)
-        // Its capacity is needed again at once.
+        // The capacity is needed again immediately.
         state.recent.removeAll(keepingCapacity: true)
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Returns the number for an entry that is stored now.
+    /// Returns the number for an entry that is being stored.
     func next() -> Int64 {
         state.withLock { state in
             state.last += 1
@@ -72,9 +72,9 @@ final class RecencyLog: Sendable {
     /// Removes and returns the number of an entry's last use, if it was used recently. The caller
     /// calls ``endTaking()`` after the last one.
     ///
-    /// If only the first use in a period is recorded, the last use is unknown, so the entry is
-    /// treated as used now, once. Otherwise an entry that is used all the time would be evicted
-    /// with those stored at its first use.
+    /// If only the first use in a period is recorded, the last use is unknown, so the entry counts
+    /// once as used now. Otherwise an entry in constant use would be evicted with the entries
+    /// stored at its first use.
     func take(_ entryID: Int64) -> Int64? {
         state.withLock { state in
             guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)

@@ -28,15 +28,15 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         message = String(cString: strerror(reason))
     }
 
-    /// `SQLITE_IOERR_CORRUPTFS`, which SQLite turns into `SQLITE_CORRUPT` before it reports it.
+    /// `SQLITE_IOERR_CORRUPTFS`, which SQLite converts to `SQLITE_CORRUPT` before it reports it.
     private static let failedRead: Int32 = SQLITE_IOERR | 33 << 8
 
     /// Returns the disk error if a read of the database or its log failed with `EIO` (or `ENXIO` or
-    /// `ERANGE`). SQLite reports that as a corrupt database, but a disk that fails for a moment has
-    /// damaged nothing.
+    /// `ERANGE`). SQLite reports such a failure as a corrupt database, but a temporary disk failure
+    /// does not damage anything.
     ///
-    /// SQLite keeps the error number until a read returns fewer bytes, so this makes such a read to
-    /// clear it. Real damage is found again.
+    /// SQLite keeps the error number until a read returns fewer bytes than requested, so this
+    /// performs such a read to clear it. Real damage will be found again.
     private static func takeDiskError(of connection: OpaquePointer) -> Int32? {
         var found: Int32?
         for pointer in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
@@ -55,7 +55,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         return found
     }
 
-    /// Makes the failure from an error of this module or of GRDB.
+    /// Creates the failure from an error of this module or of GRDB.
     init?(_ error: any Error) {
         switch error {
         case let failure as SQLiteFailure: self = failure
@@ -109,7 +109,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// Wraps any underlying error as a store error; a store error stays as it is.
+    /// Wraps any underlying error as a store error; a store error is unchanged.
     init(_ error: any Error, path: String) {
         if let error = error as? StoreError {
             self = error

@@ -10,7 +10,7 @@ enum ScopeSelection: Sendable {
     case compared([[UInt8]])
     case all
 
-    /// The selections of some scopes, in their order. All prefixes and hosts are one.
+    /// The selections for some scopes, in order. All prefixes and hosts share one selection.
     static func selections(_ scopes: [InvalidationScope]) -> [ScopeSelection] {
         var selections: [ScopeSelection] = []
         var compared: [[UInt8]] = []
@@ -27,7 +27,7 @@ enum ScopeSelection: Sendable {
         return compared.isEmpty ? selections : selections + [.compared(compared)]
     }
 
-    /// Whether it has a response with this key, among the rows that the index finds.
+    /// Whether it includes a response with this key, among the rows that the index finds.
     func covers(_ key: UnsafeRawBufferPointer) -> Bool {
         switch self {
         case .target(let target): CacheKey(bytes: Array(key))?.components.target == target
@@ -40,8 +40,7 @@ enum ScopeSelection: Sendable {
         }
     }
 
-    /// The SQL of the rows to look at: `?1` is the number after which they begin, `?3` the value,
-    /// if there is one.
+    /// The SQL for the rows to examine: `?1` is the number they come after, `?3` the value, if any.
     struct Rows {
         var tables = "entry"
         var condition: String

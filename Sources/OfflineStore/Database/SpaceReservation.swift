@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Space for bodies that are on disk before they have an entry. They cannot be evicted, so they
-/// have a limited share of the budget.
+/// Space for bodies on disk that have no entry yet. They cannot be evicted, so they get a limited
+/// share of the budget.
 final class SpaceReservation: Sendable {
     private struct State {
         var reserved: Int64 = 0
@@ -17,7 +17,7 @@ final class SpaceReservation: Sendable {
 
     /// Reserves space if it is available.
     func reserve(_ bytes: Int64) -> Bool {
-        // A body that needs no space does not wait behind others.
+        // A body that needs no space does not wait for others.
         if bytes == 0 { return true }
         return state.withLock { state in
             guard state.waiters.isEmpty, state.reserved + bytes <= limit else { return false }
@@ -26,7 +26,7 @@ final class SpaceReservation: Sendable {
         }
     }
 
-    /// Reserves space in turn, and waits until it is available. Waiting callers hold no space, so
+    /// Waits in line until space is available, and reserves it. Waiting callers hold no space, so
     /// they do not block each other.
     func reserveInTurn(_ bytes: Int64) async {
         if bytes == 0 { return }

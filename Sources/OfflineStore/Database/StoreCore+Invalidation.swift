@@ -18,7 +18,7 @@ extension StoreCore {
         for scope in scopes {
             number += 1
             guard state.unwritten.add(.init(scope, effect, number: number, at: now, state)) else { throw readOnlyError }
-            // In this order: a reader that sees the number must see the invalidation.
+            // In this order, because a reader that sees the number must see the invalidation.
             number = sequence.max(number, ordering: .acquiringAndReleasing).newValue
             changes.publish(StoreChange(.invalidated, scope))
         }
@@ -34,7 +34,8 @@ extension StoreCore {
 
     /// Invalidates some scopes in one durable transaction, and publishes the changes.
     ///
-    /// If the disk accepts no writes, they are in force from memory until they can be written.
+    /// If the disk accepts no writes, the invalidations take effect in memory until they can be
+    /// written.
     func invalidate(
         _ scopes: [InvalidationScope],
         _ effect: InvalidationEffect,
@@ -46,7 +47,7 @@ extension StoreCore {
         }
         if isReadOnly { throw readOnlyError }
         var published = scopes
-        // Also if it throws: the invalidations may be in force, only not promised.
+        // Even on error, because the invalidations may be in effect without being guaranteed.
         defer {
             for scope in published { changes.publish(StoreChange(.invalidated, scope)) }
         }
@@ -72,11 +73,11 @@ extension StoreCore {
                 let number = done.last?.number ?? sequence.load(ordering: .acquiring)
                 return ScopeInvalidation(sequence: InvalidationSequence(number), coversEverything: isWider)
             } catch let error as StoreError where error.code == .damaged && !isNew {
-                // A new, empty database is in use now. The invalidation takes a number in it too,
-                // so that in-flight fetches notice.
+                // A new, empty database is now in use. The invalidation takes a number there too,
+                // so that in-flight fetches notice it.
                 isNew = true
             } catch let error as StoreError where error.code == .busy && attempt < Self.invalidationAttempts {
-                // There are too many removals by prefix: the sweep finishes some.
+                // There are too many removals by prefix, so the sweep must finish some first.
                 attempt += 1
                 await (try database()).writer?.settle()
             } catch let error as StoreError where error.isOfDisk {

@@ -24,14 +24,14 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let settings: StoreDatabase.Settings
     let isReadOnly: Bool
-    /// Whether no process can write the store, so that this one keeps its own invalidations in
+    /// Whether no process can write the store, so this process keeps its own invalidations in
     /// memory.
     let isOnlyReader: Bool
     /// The number of the last invalidation.
     let sequence = Atomic<Int64>(0)
     /// Publishes every change to the stored responses.
     let changes = StoreChangeFeed()
-    /// Tells who publishes invalidations to other nodes that there are some.
+    /// Notifies the publisher of new invalidations for other nodes.
     let journalAdditions = AdditionSignal()
     /// Heads and chunks with a wrong checksum, since opening.
     let damagedReads = Atomic<Int>(0)
@@ -40,11 +40,12 @@ final class StoreCore: Sendable {
     /// The number of evicted entries, and their bytes, since opening.
     let evictedEntries = Atomic<Int>(0)
     let evictedBytes = Atomic<Int64>(0)
-    /// Makes operators' pins one after another: no two are checked against the same free space.
+    /// Runs operators' pin requests one at a time, so that no two are checked against the same free
+    /// space.
     let pinTurns = Limiter(permits: 1, waitingLimit: .max)
 
     private let sidecar: SequenceSidecar?
-    /// Watches the commits of another process; `nil` in the process that writes.
+    /// Watches another process's commits; `nil` in the process that writes.
     private let watch = Mutex<WriterWatch?>(nil)
     private let current = Mutex(Current.opening)
     /// Held while another database replaces the one in use.
@@ -92,10 +93,10 @@ final class StoreCore: Sendable {
         return database
     }
 
-    /// Returns the database to retry a failed read with: the one that replaced the other, which was
-    /// set aside meanwhile.
+    /// Returns the database for retrying a failed read: the one that replaced the other, which was
+    /// set aside in the meantime.
     ///
-    /// - Throws: the error, if its reason is another one.
+    /// - Throws: the given error, if it had another reason.
     func database(insteadOf other: StoreDatabase, after error: any Error) throws -> StoreDatabase {
         guard (error as? StoreError)?.code == .closed else { throw error }
         let live = try database()
@@ -138,7 +139,7 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Like ``read(_:_:)``, for an entry or a piece of its body, whose duration is counted.
+    /// Like ``read(_:_:)``, for an entry or part of its body; its duration is counted.
     func readEntry<Result>(_ database: StoreDatabase, _ body: (Connection) throws -> Result) throws -> Result {
         guard let telemetry = settings.telemetry else { return try read(database, body) }
         let start = ContinuousClock.now
@@ -146,7 +147,7 @@ final class StoreCore: Sendable {
         return try read(database, body)
     }
 
-    /// Reads in a process that does not write. It learns invalidations from the database, in the
+    /// Reads in a process that does not write. It learns of invalidations from the database, in the
     /// same snapshot as the entries.
     private func readAsOtherProcess<Result>(
         _ connection: Connection,
@@ -202,7 +203,7 @@ final class StoreCore: Sendable {
     }
 
     /// Like ``handle(_:in:)``, for callers whose thread must not be blocked
-    /// (`ResponseStore.suspendsWhileWriting`): the new database is created on another thread.
+    /// (`ResponseStore.suspendsWhileWriting`). The new database is created on another thread.
     private func handleOnAnotherThread(_ error: any Error, in database: StoreDatabase) async -> StoreError {
         let error = StoreError(error, path: database.path)
         guard error.code == .damaged else { return error }
@@ -215,7 +216,7 @@ final class StoreCore: Sendable {
         return error
     }
 
-    /// Converts an error into the store's own. If it reports damage, a new database is in use when
+    /// Converts an error to the store's own. If it reports damage, a new database is in use when
     /// this returns.
     private func handle(_ error: any Error, in database: StoreDatabase) -> StoreError {
         let error = StoreError(error, path: database.path)
@@ -223,7 +224,7 @@ final class StoreCore: Sendable {
         return error
     }
 
-    /// Records that data read from an entry was damaged. The entry is not served from now on.
+    /// Records that data read from an entry was damaged. The entry is no longer served.
     func noteDamage(_ what: StaticString, entryID: Int64, in database: StoreDatabase) {
         damagedReads.add(1, ordering: .relaxed)
         if database.state.damage.note(entryID) { database.writer?.requestSweep() }
@@ -237,14 +238,15 @@ final class StoreCore: Sendable {
 
     /// Records the number of a durable invalidation in the sidecar, then publishes it.
     private func publish(_ number: Int64, isDurable: Bool) throws {
-        // It is published even if the sidecar cannot be written: it is in force, only not promised.
+        // Published even if the sidecar cannot be written: the invalidation is in effect, but not
+        // guaranteed.
         defer { sequence.store(max(number, sequence.load(ordering: .acquiring)), ordering: .releasing) }
         if isDurable { try sidecar?.write(number) }
     }
 
     /// Returns when everything that was committed before the call is durable.
     func synchronize() async throws {
-        // The number before the database: a new database begins above it.
+        // Read the number before the database, because a new database begins above it.
         let number = sequence.load(ordering: .acquiring)
         let database = try database()
         guard let writer = database.writer else { throw readOnlyError }
@@ -329,8 +331,7 @@ final class StoreCore: Sendable {
             invalidated: { [weak self] in try self?.publish($0, isDurable: $1) },
             damaged: { [weak self] writer, error in
                 // This is the damaged writer's own queue, which the exchange waits for, so it runs
-                // elsewhere. It is detached because it must not end with the task that found the
-                // damage.
+                // elsewhere. Detached, because it must not end with the task that found the damage.
                 Task.detached {
                     guard let self, let database = try? self.database(), database.writer === writer else { return }
                     self.setAside(database, because: error)
@@ -347,8 +348,8 @@ final class StoreCore: Sendable {
     private func startNew(secrets: StoreSecrets, sequence: Int64, now: Timestamp) throws {
         let number = (try folder.databases().last ?? 0) + 1
         let path = folder.databasePath(number)
-        // Each database has its own range of numbers, so that a number of one never matches an
-        // entry of another.
+        // Each database has its own range of numbers, so that a number from one never matches an
+        // entry in another.
         let firstID = Int64(number % 2048) << 36 + 1
         do {
             try DatabaseOpening.create(
@@ -362,8 +363,8 @@ final class StoreCore: Sendable {
             try sidecar?.write(sequence)
             try folder.setCurrent(number)
         } catch {
-            // Nothing names the file, so nothing is lost by removing it. Otherwise each further
-            // attempt would leave one more.
+            // Nothing refers to the file, so removing it loses nothing. Otherwise each attempt
+            // would leave another file.
             if (try? folder.content()) != .store(number: number) {
                 for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
             }
@@ -389,7 +390,7 @@ final class StoreCore: Sendable {
     /// Closes a damaged database, leaves its file, and continues with a new one.
     ///
     /// If the new one cannot be created (because of a full disk, for example), the damaged one
-    /// stays in use. Its next failure tries again.
+    /// stays in use, and its next failure triggers another attempt.
     func setAside(_ damaged: StoreDatabase, because error: any Error) {
         guard !isReadOnly else { return }
         let isExchanged = exchange.withLock { _ in
@@ -399,13 +400,13 @@ final class StoreCore: Sendable {
             guard isLive else { return false }
             logSetAside(damaged.number, error)
             do {
-                // The damaged database may still work in part. If it took an invalidation
-                // meanwhile, the new one would not know that number and would use it again.
+                // The damaged database may still partly work. If it accepted an invalidation in the
+                // meantime, the new one would not know that number and would reuse it.
                 let reason = SQLiteFailure(code: 11, message: "set aside").storeError(path: damaged.path)
                 try damaged.writer?.refuseAfter(reason) {
                     let now = Timestamp(milliseconds: damaged.state.latestInstant)
                     let known = try? sidecar?.read()
-                    // Its journal may have had something, which the new one has from its joining.
+                    // Its journal may have had entries; the new one has them from joining.
                     journalAdditions.send()
                     try startNew(
                         secrets: damaged.state.secrets,
@@ -453,7 +454,7 @@ final class StoreCore: Sendable {
                 folder: folder.path,
                 settings: settings
             )
-            // Readers of the old database finish their bodies; its last reader closes it.
+            // Readers of the old database finish their bodies. The last reader closes it.
             install(next, sequence: last, inode: inode)
             return next
         }
@@ -463,7 +464,7 @@ final class StoreCore: Sendable {
     ///
     /// A second call does nothing.
     func close() throws {
-        // However closing ends, nothing changes in the store any more.
+        // However closing ends, the store no longer changes.
         defer { changes.finish() }
         watch.withLock { $0 }?.close()
         try exchange.withLock { _ in

@@ -16,10 +16,10 @@ final class StoreDatabase: Sendable {
     let path: String
     let state: DatabaseState
     let schemaVersion: Int32
-    /// `nil` if it is open for reading alone.
+    /// `nil` if the database is open only for reading.
     let writer: StoreWriter?
     let readers: ReaderPool
-    /// The file's inode: a store that was deleted and created again has the same file names.
+    /// The file's inode. A store that was deleted and created again has the same file names.
     let inode: UInt64?
 
     init(
@@ -45,7 +45,7 @@ final class StoreDatabase: Sendable {
         var keyHash: (@Sendable ([UInt8]) -> UInt64)?
         var logger: Logger
         var telemetry: StoreTelemetry?
-        /// The lock on the folder; `nil` if another process may have it.
+        /// The lock on the folder; `nil` if another process may hold it.
         var lock: FolderLock?
     }
 
@@ -71,8 +71,8 @@ final class StoreDatabase: Sendable {
                 try DatabaseHeader.checkVersion(version, path: path)
                 try DatabaseOpening.migrate(connection, from: version)
                 try connection.run("PRAGMA journal_mode = WAL")
-                // A log that could only be opened for reading would stay so until the store is
-                // opened again. This finds it now, not at every write.
+                // A log that could only be opened for reading would stay that way until the store
+                // is reopened. This fails now instead of on every write.
                 try connection.run("BEGIN IMMEDIATE")
                 try connection.run("ROLLBACK")
                 return try Self.row(connection)
@@ -123,7 +123,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    /// Opens a database for reading alone: it takes no lock and writes nothing.
+    /// Opens a database only for reading. It takes no lock and writes nothing.
     static func openForReading(
         number: Int,
         path: String,
@@ -159,8 +159,8 @@ final class StoreDatabase: Sendable {
 
     /// Closes all connections.
     ///
-    /// - Parameter checkpointing: `false` leaves the files as they are. The writer closes first
-    ///   then, because the last connection would copy the log into the damaged file.
+    /// - Parameter checkpointing: `false` leaves the files unchanged. The writer then closes first,
+    ///   because the last connection would copy the log into the damaged file.
     func close(checkpointing: Bool) throws {
         if checkpointing {
             readers.close()
@@ -193,11 +193,11 @@ final class StoreDatabase: Sendable {
         return state
     }
 
-    /// Decides how to read a database. Without the log's index (`-shm`) and the right to create it,
-    /// this works only if the log is empty, or if no process can write the files. The log is never
-    /// ignored.
+    /// Decides how to read a database. Without the log's index (`-shm`) and permission to create
+    /// it, reading works only if the log is empty, or if no process can write the files. The log is
+    /// never ignored.
     ///
-    /// - Parameter isAlone: whether this process has the lock on the folder and does not write.
+    /// - Parameter isAlone: whether this process holds the lock on the folder and does not write.
     static func sharing(path: String, folder: String, isAlone: Bool = false) throws -> DatabaseOpening.Sharing {
         if isAlone { return try FileStatus(path: path + "-wal")?.size ?? 0 > 0 ? .alone : .immutable }
         if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return .locks }

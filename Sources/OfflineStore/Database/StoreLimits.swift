@@ -1,22 +1,22 @@
 /// The limits that follow from a configuration.
 package struct StoreLimits: Sendable {
     package static let chunkLength = 65_536
-    /// The most chunks in one body: a chunk's index is 16 bits of its row's number.
+    /// The most chunks in a body: a chunk's index is 16 bits of its row's number.
     package static let chunksPerBody = 65_536
     package static let pageSize: Int64 = 8192
-    /// The bytes of an entry's row and index entries, about.
+    /// The approximate bytes of an entry's row and index entries.
     static let entryOverhead: Int64 = 320
-    /// The bytes of a tag's row and index entries for one entry, about.
+    /// The approximate bytes of a tag's row and index entries for one entry.
     static let tagOverhead: Int64 = 40
-    /// The bytes that one tag adds to a transaction. It is large, so that the pages that a
-    /// transaction's tags touch stay within the log's limit.
+    /// The bytes that one tag adds to a transaction. It is large, so that the pages touched by a
+    /// transaction's tags stay within the log's limit.
     static let tagLogOverhead: Int64 = 4096
     /// The bytes of the lock, the sidecar, `CURRENT` and the log's index.
     static let fixedFiles: Int64 = 128 * 1024
 
-    /// The most bytes that the folder may take.
+    /// The most bytes that the folder may use.
     var budget: Int64
-    /// The most bytes of one entry.
+    /// The most bytes in an entry.
     var maximumObject: Int64
     /// The most bytes of a body in one transaction.
     var transaction: Int
@@ -34,16 +34,16 @@ package struct StoreLimits: Sendable {
     var memory: Int
     /// The largest body that is kept in the memory tier, in bytes.
     var residentBody: Int
-    /// The bytes of the key filter: sixteen bits for each 512-byte entry that fits in the budget,
-    /// but at most an eighth of the memory budget. Without a memory tier, at most 256 KiB: storing
-    /// an entry would otherwise read the disk to see whether its key is new.
+    /// The bytes of the key filter: 16 bits for each 512-byte entry that fits in the budget, but at
+    /// most an eighth of the memory budget. Without a memory tier it is at most 256 KiB, because
+    /// storing an entry would otherwise read the disk to check whether its key is new.
     var filter: Int
 
-    /// The most operations in one transaction. Each touches its own page of the key index, and all
+    /// The most operations in a transaction. Each touches its own page of the key index, and all
     /// these pages go to the log.
     var batch: Int
-    /// The most entries that one step of a sweep examines. It is short, because a hit that shares a
-    /// core with the sweep may wait for a step.
+    /// The most entries that one step of a sweep examines. Steps are short, because a hit that
+    /// shares a core with the sweep may have to wait for one.
     var sweepStep: Int { max(16, batch / 16) }
     /// The most entries that one call stores in a transaction. No other caller waits in it, so this
     /// may exceed ``batch``: an index page shared by several entries is written once.
@@ -53,17 +53,18 @@ package struct StoreLimits: Sendable {
     /// The most bytes that bodies may take on disk before they have an entry and can be evicted.
     var unfinished: Int64 { max(maximumObject, budget / 4) }
     /// Returns the bytes of a body that are on disk before it has an entry: none if one transaction
-    /// takes the whole body.
+    /// writes the whole body.
     func room(for length: Int64) -> Int64 {
         length < Int64(transaction) ? 0 : length
     }
-    /// The largest size of the log between two checkpoints, with the transaction that exceeds the
-    /// threshold.
+    /// The largest size of the log between two checkpoints, including the transaction that exceeds
+    /// the threshold.
     var log: Int64 { 2 * checkpoint + 3 * Int64(transaction) }
-    /// The largest size of the log while a reader that does not end keeps it from being reused.
+    /// The largest size of the log while a reader that never finishes keeps it from being reused.
     /// Beyond it, nothing more is stored.
     var heldLog: Int64 { 2 * log }
-    /// The most bytes of removed but still read bodies for which other entries are evicted.
+    /// The most bytes of removed bodies that are still being read for which other entries are
+    /// evicted.
     var held: Int64 { budget / 4 }
     var highWater: Int64 { budget / 100 * 95 }
     var lowWater: Int64 { budget / 100 * 90 }

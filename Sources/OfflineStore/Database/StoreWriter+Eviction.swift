@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// An entry that is evicted to free space.
+/// An entry to evict to free space.
 struct EvictionVictim {
     var place: EntryRows
     var size: Int64
@@ -17,28 +17,27 @@ struct EvictionVictim {
     }
 }
 
-/// Eviction: entries are removed to make space for new ones, so that the folder stays within its
-/// budget.
+/// Eviction: removes entries to make room for new ones, so that the folder stays within its budget.
 extension StoreWriter {
     /// The most bytes that one transaction evicts.
     static let evictionBytes: Int64 = 16 << 20
 
-    /// The bytes that the folder takes.
+    /// The bytes that the folder uses.
     struct Usage {
         var live: Int64
         var free: Int64
         var log: Int64
         /// Bodies without an entry that are still being read; included in `live`.
         var held: Int64
-        /// The bytes compared with the budget. The log is included at its largest size. Free pages
-        /// are not included, because they are used before the file grows.
+        /// The bytes compared with the budget. The log counts at its largest size. Free pages do
+        /// not count, because they are used before the file grows.
         var total: Int64
         /// The total, without the bytes that eviction must not compensate for.
         ///
         /// Eviction cannot free bodies that readers hold. Up to a quarter of the budget, other
-        /// entries are evicted for them. Beyond that, entries stay and new ones wait. So slow
-        /// readers of large bodies that are replaced again and again cannot empty a store, and the
-        /// budget holds.
+        /// entries are evicted instead. Beyond that, entries stay and new ones wait. So slow
+        /// readers of large bodies that are repeatedly replaced cannot empty a store, and the
+        /// budget still holds.
         var reachable: Int64
     }
 
@@ -83,10 +82,10 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the bytes on disk for some bytes of content, about, with the pages around them.
+    /// Returns the approximate bytes on disk for this many bytes of content, including their pages.
     private static func bytesOnDisk(_ bytes: Int) -> Int64 { Int64(bytes) * 9 / 8 }
 
-    /// - Returns: `nil` if there is enough space, else how much there is, and the reason.
+    /// - Returns: `nil` if there is enough space, otherwise the available space and the reason.
     private func makeRoom(for incoming: Int64, _ connection: Connection) -> (room: Int64, error: StoreError)? {
         let limits = database.limits
         do {
@@ -139,17 +138,17 @@ extension StoreWriter {
         )
     }
 
-    /// Returns whether a reader that does not end keeps the log from being reused, so that each
-    /// write makes it grow.
+    /// Whether a reader that never finishes keeps the log from being reused, so that each write
+    /// makes the log grow.
     ///
-    /// Eviction would not help, because it writes to the log too. Entries stay, and new responses
-    /// are declined until the reader ends.
+    /// Eviction would not help, because it also writes to the log. Entries stay, and new responses
+    /// are declined until the reader finishes.
     func isLogHeld(_ usage: Usage, _ connection: Connection) throws -> Bool {
         var isHeld = usage.log > database.limits.log
         let wasHeld = logIsHeld.load(ordering: .relaxed)
         if isHeld {
-            // The first time, the checkpoint waits for readers that are about to finish. Later it
-            // does not: one of them does not end.
+            // The first checkpoint waits for readers that are about to finish. Later ones do not,
+            // because one of the readers does not finish.
             try checkpoint(connection, truncating: true, isPatient: !wasHeld)
             isHeld = try self.usage(connection).log > database.limits.log
         }
@@ -165,8 +164,8 @@ extension StoreWriter {
 
     // MARK: Choosing victims
 
-    /// Removes the first entries in the eviction order that are not pinned; `false` if there are
-    /// none.
+    /// Removes the first entries in the eviction order that are not pinned; returns `false` if
+    /// there are none.
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
         var used: [(id: Int64, recency: Int64)] = []
         let count: Int
@@ -226,16 +225,16 @@ extension StoreWriter {
         return chosen.count
     }
 
-    /// Returns the number of rows that are removed with an entry. Each may be on a page of its own,
-    /// and all these pages go to the log.
+    /// Returns the number of rows that are removed with an entry. Each may be on its own page, and
+    /// all these pages go to the log.
     func rowsRemoved(with victim: EvictionVictim, _ connection: Connection) throws -> Int {
         guard database.usesTags.load(ordering: .acquiring) else { return 1 }
         let tags = try connection.integer("SELECT count(*) FROM entry_tag WHERE entry_id = ?1", victim.place.id)
         return 1 + Int(tags ?? 0)
     }
 
-    /// The first entries in the order on disk: those that are evicted, and those that were used
-    /// since, which move to the end.
+    /// The first entries in the order on disk: entries to evict, and entries used since, which move
+    /// to the end.
     private struct Line {
         var victims: [EvictionVictim] = []
         var used: [(id: Int64, recency: Int64)] = []
@@ -249,7 +248,7 @@ extension StoreWriter {
         )
         """
 
-    /// Chooses entries until they add up to some bytes, or until a transaction is full.
+    /// Chooses entries until they add up to a number of bytes, or until a transaction is full.
     private func nextVictims(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
         var line = Line()
         var freed: Int64 = 0
@@ -259,12 +258,12 @@ extension StoreWriter {
             let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
             defer { statement.reset() }
             if let horizon { statement.bind(1, horizon) }
-            // The statement has no limit: it is stepped past entries that cannot be evicted.
+            // The statement has no limit, because it must step past entries that cannot be evicted.
             while freed < excess, rows < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
                 if horizon == nil, ahead.contains(victim.place.id) { continue }
-                // An entry that is old on disk may have been used a moment ago.
+                // An entry that is old on disk may just have been used.
                 if byRecency, let recency = database.recency.take(victim.place.id) {
                     line.used.append((victim.place.id, recency))
                     rows += 1
@@ -280,7 +279,7 @@ extension StoreWriter {
         case .leastRecentlyUsed:
             try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency", byRecency: true)
         case .keepingOfflineCopies:
-            // Entries stored while the clock was ahead would be last in this order, and they are
+            // Entries stored while the clock was ahead would be last in this order, but they are
             // useless.
             if let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) {
                 try take(Self.storedAhead, byRecency: false, horizon: horizon)

@@ -24,11 +24,11 @@ extension StoreWriter {
     /// Makes space for a transaction that failed on a full disk: first in the log, by a checkpoint,
     /// then by eviction.
     ///
-    /// Nothing is evicted if too much would have to go, and not again after eviction failed to
-    /// help, until the disk accepts a write.
+    /// Nothing is evicted if too much would have to be evicted. After an eviction that did not
+    /// help, nothing is evicted until the disk accepts a write.
     ///
-    /// - Parameter attempts: how often space was made for the transaction before.
-    /// - Returns: whether the transaction should be tried again.
+    /// - Parameter attempts: how often space was already made for the transaction.
+    /// - Returns: whether to retry the transaction.
     func makeRoomOnDisk(for bytes: Int, after error: any Error, _ attempts: Int, _ connection: Connection) -> Bool {
         guard StoreError(error, path: path).code == .full, memory.evictsOnFullDisk else { return false }
         if !memory.isDiskShort {
@@ -42,8 +42,8 @@ extension StoreWriter {
             try checkpoint(connection, truncating: false)
             let need = Need(bytes: Int64(bytes))
             var usage = try usage(connection)
-            // A log that grew while a reader held it back would keep that space from the entries
-            // forever.
+            // A log that grew while a reader held it would keep that space from the entries
+            // permanently.
             if usage.log > need.log + database.limits.checkpoint * 5 / 4 {
                 try checkpoint(connection, truncating: true, isShortened: true)
                 usage = try self.usage(connection)
@@ -67,23 +67,23 @@ extension StoreWriter {
         }
     }
 
-    /// Returns whether space for a response can be made on a full disk.
+    /// Whether space for a response can be made on a full disk.
     func canMakeRoomOnDisk(for length: Int64) -> Bool {
         let need = Need(bytes: length)
         return 2 * need.file <= roomByEviction.load(ordering: .relaxed)
     }
 
-    /// Stops evicting for a full disk, because others take the freed space or a transaction needs
-    /// more.
+    /// Stops evicting on a full disk, because other programs use the freed space or a transaction
+    /// needs more.
     func stopEvictingOnFullDisk() {
         memory.evictsOnFullDisk = false
         roomByEviction.store(0, ordering: .relaxed)
     }
 
-    /// Removes entries until the given number of bytes is free inside the file.
+    /// Removes entries until this many bytes are free inside the file.
     ///
-    /// Each step writes to an empty log, within the space it has. If that is not enough, the steps
-    /// become smaller.
+    /// Each step writes to an empty log, within its existing space. If that is not enough, the
+    /// steps become smaller.
     private func evictOnFullDisk(_ bytes: Int64, _ connection: Connection) throws {
         let target = try freeBytes(connection) + bytes
         var divisor: Int64 = 1
@@ -105,8 +105,8 @@ extension StoreWriter {
         (try connection.integer("PRAGMA freelist_count") ?? 0) * StoreLimits.pageSize
     }
 
-    /// Extends the log to the length that a transaction needs, with free space of the file system,
-    /// else with pages that the database gives back.
+    /// Extends the log to the length that a transaction needs, using the file system's free space
+    /// or pages that the database returns.
     private func lengthenLog(to length: Int64, _ connection: Connection) throws {
         while let log = try FileStatus(path: path + "-wal")?.size, log < length {
             let free = FileSystemStatus(path: path)?.free ?? 0
@@ -120,7 +120,7 @@ extension StoreWriter {
         }
     }
 
-    /// Clears the mark of a short disk once the file system has space again.
+    /// Clears the low-disk mark once the file system has space again.
     func noteWhetherDiskIsShort(_ usage: Usage) {
         guard memory.isDiskShort, let free = FileSystemStatus(path: path)?.free else { return }
         if free >= max(4 << 20, usage.live / 4) { memory.isDiskShort = false }

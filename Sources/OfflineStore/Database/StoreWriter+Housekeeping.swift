@@ -2,20 +2,20 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// Housekeeping: water marks, quotas, sweeping, giving pages back, and checkpoints, in bounded
-/// steps between transactions.
+/// Housekeeping: water marks, quotas, sweeping, returning pages, and checkpoints, in bounded steps
+/// between transactions.
 extension StoreWriter {
     /// The chunks removed in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
-    /// The pages given back in one step. The pages that replace them are moved through the log.
+    /// The pages returned in one step. The pages that replace them are moved through the log.
     private var vacuumPages: Int64 { min(64, database.limits.checkpoint / StoreLimits.pageSize / 2) }
 
-    /// Runs one step of all due housekeeping; `true` if there is more to do.
+    /// Runs one step of all due housekeeping; returns `true` if there is more to do.
     func doHousekeeping(_ connection: Connection) -> Bool {
         if memory.wantsDamageMarks { markDamage(connection) }
         do {
             // Marking writes to the log, which does not shrink while a reader holds it. Pending
-            // invalidations are in force without marks.
+            // invalidations are in effect without marks.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
             if memory.wantsEntrySweep, !logIsHeld.load(ordering: .relaxed) { try sweepEntries(connection) }
             try noteWhetherSwept(connection)
@@ -43,7 +43,8 @@ extension StoreWriter {
             // Free pages are kept for new entries, unless there are many or the file is too long.
             let isTooLong = usage.total + usage.free > database.limits.budget && usage.free > 0
             noteWhetherDiskIsShort(usage)
-            // On a short disk, other programs would take the space that new entries need.
+            // If the disk is low on space, other programs would use the space that new entries
+            // need.
             let kept = max(256 * StoreLimits.pageSize, usage.live / (memory.isDiskShort ? 2 : 8))
             if !memory.isEvicting, isTooLong || usage.free > kept {
                 memory.wantsVacuum = true
@@ -67,8 +68,8 @@ extension StoreWriter {
             || ((memory.wantsTagSweep || memory.wantsEntrySweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed))
     }
 
-    /// Postpones housekeeping after a failure: it is tried again when there is a reason, and not in
-    /// a loop.
+    /// Postpones housekeeping after a failure. It is retried when there is a new reason, not in a
+    /// loop.
     func postponeHousekeeping(after error: any Error) {
         memory.wantsSweep = false
         memory.wantsTagSweep = false
@@ -84,10 +85,10 @@ extension StoreWriter {
         reportIfDamage(error)
     }
 
-    /// The keys in one step of building the filter.
+    /// The keys added in one step of building the filter.
     private static let filterCount: Int64 = 4096
 
-    /// Adds some of the stored keys to the filter that is being built.
+    /// Adds some of the stored keys to the filter being built.
     private func buildFilter(_ connection: Connection) throws {
         guard let cursor = memory.filterCursor, let filter = database.filter else { return }
         if cursor == .min { filter.beginBuilding() }
@@ -174,7 +175,7 @@ extension StoreWriter {
         memory.wantsSweep = !isDone
     }
 
-    /// Gives free pages back to the file system.
+    /// Returns free pages to the file system.
     private func vacuum(_ connection: Connection) throws {
         let before = try connection.integer("PRAGMA freelist_count") ?? 0
         let statement = try connection.prepare("PRAGMA incremental_vacuum(\(vacuumPages))")
@@ -183,12 +184,13 @@ extension StoreWriter {
         let after = try connection.integer("PRAGMA freelist_count") ?? 0
         if after == 0 || after >= before {
             memory.wantsVacuum = false
-            // The file itself becomes shorter with the checkpoint.
+            // The checkpoint shortens the file itself.
             memory.wantsCheckpoint = true
         }
     }
 
-    /// Returns when everything that was committed before is durable. Operations continue meanwhile.
+    /// Returns when everything committed before the call is durable. Operations continue in the
+    /// meantime.
     func synchronize() throws {
         if try log.synchronize() { return }
         try withConnection { connection in
@@ -205,14 +207,14 @@ extension StoreWriter {
     /// Copies the log into the database.
     ///
     /// A truncating checkpoint empties the log if no reader holds it. The emptied log keeps a
-    /// little space on the disk, except for the last checkpoint. On a short disk, it keeps all its
-    /// space.
+    /// little disk space, except for the last checkpoint. If the disk is low on space, it keeps all
+    /// its space.
     ///
     /// - Parameters:
     ///   - isPatient: whether to wait a moment for readers that are about to finish.
-    ///   - isLast: whether nothing is written afterwards.
-    ///   - isShortened: whether the log gives its space back also on a full disk, where it keeps it
-    ///     otherwise.
+    ///   - isLast: whether nothing is written afterward.
+    ///   - isShortened: whether the log also returns its space on a full disk, where it otherwise
+    ///     keeps it.
     /// - Returns: whether the log's file is empty.
     @discardableResult
     func checkpoint(
@@ -242,8 +244,8 @@ extension StoreWriter {
         switch code & 0xff {
         case SQLITE_OK:
             if truncating, !isLast { reserveLog(connection) }
-            // A part that a reader held back is copied after more has been written, not at once
-            // again.
+            // A part that a reader held back is copied after more has been written, not
+            // immediately.
             memory.pagesSinceCheckpoint = frames == copied ? 0 : database.limits.checkpoint / StoreLimits.pageSize / 2
             return truncating
         case SQLITE_BUSY, SQLITE_LOCKED:

@@ -4,10 +4,10 @@ import Logging
 /// Quotas: after a transaction in which a tag exceeded its quota, the least recently used of its
 /// entries are evicted.
 ///
-/// No index has a tag's entries in the order of their use, and one would slow down every recorded
-/// read. So all its entries are ranked, some in each step, and the first ones in the eviction order
-/// are kept. Then these are evicted, some in each step. A round frees a tenth of the quota, so that
-/// each eviction costs about ten entries examined.
+/// No index orders a tag's entries by use, and such an index would slow down every recorded read.
+/// So all its entries are ranked, some in each step, and the first ones in the eviction order are
+/// remembered. Then these are evicted, some in each step. A round frees a tenth of the quota, so
+/// each eviction costs the examination of about ten entries.
 extension StoreWriter {
     /// The tags or entries that one step examines.
     private static let examinedCount: Int64 = 1024
@@ -42,8 +42,8 @@ extension StoreWriter {
         if bytes > target { try evictEntries(of: &round, excess: bytes - target, connection) }
         if bytes <= target || round.victims?.isEmpty ?? true {
             memory.quotas.round = nil
-            // Nothing could be evicted: all entries are pinned. This is tried again when the tag
-            // grows.
+            // Nothing could be evicted, because all entries are pinned. This is retried when the
+            // tag grows.
             if bytes <= target || round.evicted == 0 { memory.quotas.remove(tag) }
         } else {
             memory.quotas.round = round
@@ -113,7 +113,7 @@ extension StoreWriter {
         database.recency.beginPeriod()
     }
 
-    /// Ranks entries used since the last round after all others; how often and when they were last
+    /// Ranks entries used since the last round after all others. How often and when they were last
     /// used is not recorded.
     private static let inUse: Int64 = 1 << 61
 

@@ -1,18 +1,17 @@
 import GRDBSQLite
 
-/// Space on the disk that is reserved before it is needed.
+/// Reserves disk space before it is needed.
 ///
 /// Content committed to the log can then always be copied into the database, and the log can be
-/// rewritten from its beginning within its space. So a full disk stops no eviction.
+/// rewritten from its beginning within its space. So eviction works even on a full disk.
 extension StoreWriter {
     /// The step by which the database's file grows, in bytes.
     private static let growth = 8 * StoreLimits.pageSize
 
-    /// The bytes that an emptied log keeps on the disk: enough for removing some entries.
+    /// The bytes that an emptied log keeps on disk: enough to remove some entries.
     private var keptLog: Int64 { min(database.limits.checkpoint, 512 << 10) }
 
-    /// Reserves the space that the pages of a transaction need in the database's file, before the
-    /// commit.
+    /// Reserves the space that a transaction's pages need in the database file, before the commit.
     ///
     /// - Throws: ``SQLiteFailure`` with `SQLITE_FULL`.
     func reserveFile(_ connection: Connection) throws {
@@ -24,7 +23,7 @@ extension StoreWriter {
             memory.reservedLength = rounded
             return
         }
-        // Not every file system can reserve space: then its free space decides.
+        // Not every file system can reserve space. In that case its free space decides.
         let missing = length - ((try? FileStatus(path: path))?.size ?? 0)
         if let free = FileSystemStatus(path: path)?.free, free < missing {
             throw SQLiteFailure(
@@ -38,9 +37,9 @@ extension StoreWriter {
     /// Reserves space for the log.
     ///
     /// The added bytes are zeros, which SQLite reads as the end of the log. This is only a hint: if
-    /// it fails, a full disk is noticed earlier.
+    /// it works, a full disk is noticed earlier.
     ///
-    /// - Parameter length: the bytes to reserve; by default those that an empty log keeps.
+    /// - Parameter length: the bytes to reserve; by default, the bytes that an empty log keeps.
     func reserveLog(_ connection: Connection, _ length: Int64? = nil) {
         guard let pointer = connection.pointer else { return }
         var file: UnsafeMutablePointer<sqlite3_file>?

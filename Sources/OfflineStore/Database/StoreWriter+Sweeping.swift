@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Invalidations of many entries, applied to the rows in bounded transactions.
+/// Applies invalidations of many entries to the rows, in bounded transactions.
 extension StoreWriter {
     /// Runs one step of the sweep over all entries.
     ///
@@ -24,21 +24,21 @@ extension StoreWriter {
         return step.removed
     }
 
-    /// Clears the flag of pending invalidations when none is left, so that look-ups skip the check.
+    /// Clears the flag for pending invalidations when none is left, so that lookups skip the check.
     func noteWhetherSwept(_ connection: Connection) throws {
         guard !memory.wantsTagSweep, !memory.wantsEntrySweep, database.mayHavePending.load(ordering: .relaxed) else {
             return
         }
         let isPending = try connection.integer("SELECT \(PendingInvalidation.hasSome(database))") != 0
         if isPending { return }
-        // Only if no connection reads an older snapshot, which has rows that are not marked yet;
-        // else the next time. The flag is only set on this queue.
+        // Only if no connection is reading an older snapshot, which has rows without marks;
+        // otherwise next time. The flag is only set on this queue.
         readers.withoutKeptSnapshots { areGone in
             if areGone { database.mayHavePending.store(false, ordering: .releasing) }
         }
     }
 
-    /// Removes some entries that are already treated as removed, with their bodies; `false` if a
+    /// Removes some entries that already count as removed, with their bodies; returns `false` if a
     /// step of the sweep found none.
     func removePending(_ connection: Connection) throws -> Bool {
         guard memory.wantsEntrySweep else { return false }

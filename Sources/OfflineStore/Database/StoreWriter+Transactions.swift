@@ -2,8 +2,8 @@ import GRDBSQLite
 
 /// One transaction at a time, and the pages it writes.
 extension StoreWriter {
-    /// Runs a transaction. It is rolled back if anything fails, so that the connection is never
-    /// left inside one.
+    /// Runs a transaction. It is rolled back on any failure, so that the connection never stays
+    /// inside one.
     func transaction(_ connection: Connection, isDurable: Bool = false, _ body: () throws -> Void) throws {
         if isDurable { try connection.run("PRAGMA synchronous = FULL") }
         defer {
@@ -18,7 +18,7 @@ extension StoreWriter {
             if connection.isInTransaction { try? connection.run("ROLLBACK") }
             throw error
         }
-        // First, so that a caller who learns of the commit does not read an older snapshot.
+        // First, so that a caller that learns of the commit does not read an older snapshot.
         database.commits.advance()
         let pages = writtenPages(connection)
         memory.pagesSinceCheckpoint += pages

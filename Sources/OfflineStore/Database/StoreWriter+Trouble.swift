@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 
 /// A disk that accepts no writes: new responses are declined before their heads are sent, so that
-/// no head claims that its response is stored. RFC 9211 §2.5
+/// no head falsely claims that its response is stored. RFC 9211 §2.5
 extension StoreWriter {
     /// Returns whether a new response should be stored now.
     ///
@@ -21,17 +21,17 @@ extension StoreWriter {
         }
     }
 
-    /// The bytes that one transaction writes, and so a trial: at least a chunk.
+    /// The bytes that one transaction writes, and thus the size of a trial: at least one chunk.
     private func bytesOfTransaction(_ bytes: Int64) -> Int64 {
         min(max(bytes, Int64(StoreLimits.chunkLength)), Int64(database.limits.transaction))
     }
 
-    /// Records that a transaction failed, if the reason is a disk that accepts no writes.
+    /// Records a failed transaction, if the reason is a disk that accepts no writes.
     func noteTrouble(_ error: any Error, bytes: Int) {
         let error = StoreError(error, path: path)
         guard error.isOfDisk else { return }
         let free = FileSystemStatus(path: path)?.free
-        // Not more than a trial writes.
+        // At most as much as a trial writes.
         let bytes = Int64(min(max(bytes, StoreLimits.chunkLength), database.limits.transaction))
         let now = Timestamp(milliseconds: database.latestInstant)
         trouble.withLock { $0.recordFailure(bytes: bytes, free: free, at: now) }
@@ -52,7 +52,7 @@ extension StoreWriter {
         logger.notice("the disk accepts writes again", metadata: ["store.path": "\(path)"])
     }
 
-    /// Writes bytes that belong to no response, and has them removed.
+    /// Writes bytes that belong to no response, and requests their removal.
     private func tryWriting(_ bytes: Int) {
         let job = WriteJob(bytes: bytes, isDurable: false) { (context: WriteContext) throws -> Void in
             let id = try context.newID()

@@ -4,18 +4,19 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// Invalidations on a disk that accepts no writes. RFC 9111 §4.4 leaves a cache no choice: a
-/// response that an unsafe method made out of date must not be served as fresh.
+/// Invalidations on a disk that accepts no writes. RFC 9111 §4.4 leaves a cache no choice: after an
+/// unsafe method succeeded, an outdated response must not be served as fresh.
 extension StoreWriter {
-    /// Puts invalidations in force that could not be written. The next transaction writes them
-    /// before anything else, so nothing can be stored past them.
+    /// Puts invalidations into effect that could not be written. The next transaction writes them
+    /// first, so nothing can be stored without them.
     ///
-    /// The sidecar has room for their number on a full disk. If the process ends before they are
-    /// written, the store is opened behind its sidecar, and treats every entry as invalidated.
+    /// The sidecar has room for their number even on a full disk. If the process ends before they
+    /// are written, the store opens with a sidecar that is ahead of its database, and treats every
+    /// entry as invalidated.
     ///
     /// - Parameter error: why they could not be written.
     /// - Returns: the number of the last one.
-    /// - Throws: the error if they are in force but not promised: the sidecar cannot be written
+    /// - Throws: the error if they are in effect but not guaranteed: the sidecar cannot be written
     ///   either, other nodes cannot be told, or there are too many removals.
     func hold(
         _ scopes: [InvalidationScope],
@@ -60,7 +61,7 @@ extension StoreWriter {
                 let record = UnwrittenInvalidations.Record(scope, effect, number: number, at: now, database)
                 guard database.unwritten.add(record) else { throw error }
                 memory.sequence = number
-                // In this order: a reader that sees the number must see the invalidation.
+                // In this order, because a reader that sees the number must see the invalidation.
                 database.known.append([CommittedInvalidation(scope, number: number, database)])
                 do {
                     try events.invalidated(number, true)
@@ -77,8 +78,8 @@ extension StoreWriter {
 }
 
 extension WriteContext {
-    /// Writes the invalidations that could not be written when they came into force, in their
-    /// order and under their numbers.
+    /// Writes the invalidations that could not be written when they took effect, in order and with
+    /// their original numbers.
     func writeUnwrittenInvalidations() throws {
         guard let unwritten = state.unwritten.snapshot else { return }
         for record in unwritten.inOrder {
@@ -87,8 +88,8 @@ extension WriteContext {
             do {
                 _ = try invalidate(record.scope, record.effect, at: record.instant)
             } catch let error as StoreError where error.code == .busy {
-                // Too many removals are unfinished. Writing does not wait for them: the copies are
-                // marked.
+                // Too many removals are unfinished. Writing does not wait for them; the copies are
+                // marked instead.
                 _ = try invalidate(record.scope, .mark(.unspecified), at: record.instant)
             }
             publishedNumber = nil
@@ -111,7 +112,8 @@ extension UnwrittenInvalidations.Record {
 }
 
 extension CommittedInvalidation {
-    /// Entries in memory are checked against it, as the writer logs it for each scope.
+    /// Creates the form that entries in memory are checked against, as the writer logs it for each
+    /// scope.
     fileprivate init(_ scope: InvalidationScope, number: Int64, _ state: DatabaseState) {
         switch scope {
         case .all, .host: self.init(number: number, scope: .all, hash: 0)

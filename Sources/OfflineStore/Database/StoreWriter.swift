@@ -4,25 +4,26 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// The one writing connection.
+/// The single writing connection.
 ///
 /// Waiting operations are combined into one transaction, and their callers continue after its
 /// commit. While one transaction is written, the next operations gather. Callers that wrote
 /// together get a moment to gather again. So many writers need few commits, and a single writer
-/// waits for no others. Between transactions the writer does the store's housekeeping in bounded
-/// steps: eviction, sweeping, giving pages back, and every checkpoint. (SQLite before 3.51.3 can
-/// corrupt a file if two connections checkpoint and write together.)
+/// does not wait for others. Between transactions the writer does the store's housekeeping in
+/// bounded steps: eviction, sweeping, returning pages, and every checkpoint. (SQLite before 3.51.3
+/// can corrupt a file if two connections checkpoint and write together.)
 final class StoreWriter: Sendable {
     /// The events that the writer reports to the store.
     struct Events: Sendable {
-        /// The journal has more to be published. It has to be told before the invalidation is seen.
+        /// The journal has more to publish. This must be called before the invalidation becomes
+        /// visible.
         var journaled: @Sendable () -> Void
-        /// An invalidation was committed, durably or not. It has to be published before its caller
-        /// continues, and a durable one recorded in the sidecar.
+        /// An invalidation was committed, durably or not. It must be published before its caller
+        /// continues, and a durable one must be recorded in the sidecar.
         var invalidated: @Sendable (_ number: Int64, _ isDurable: Bool) throws -> Void
         /// This writer's database is damaged.
         var damaged: @Sendable (StoreWriter, any Error) -> Void
-        /// This number of entries, with this number of bytes, was evicted.
+        /// This many entries, with this many bytes, were evicted.
         var evicted: @Sendable (Int, Int64) -> Void
     }
 
@@ -44,7 +45,7 @@ final class StoreWriter: Sendable {
     let logIsHeld = Atomic(false)
     /// See ``admits(_:at:)``.
     let trouble = Mutex(WritingTrouble())
-    /// Whether there is trouble, so that the lock is skipped while there is none.
+    /// Whether there is trouble, so that the lock can be skipped while there is none.
     let hasTrouble = Atomic(false)
     /// The bytes that eviction can free on a full disk.
     let roomByEviction = Atomic<Int64>(0)
@@ -88,7 +89,7 @@ final class StoreWriter: Sendable {
     /// - Parameters:
     ///   - bytes: the bytes that the operation carries.
     ///   - entries: the number of entries that it stores.
-    ///   - isDurable: whether the commit is synced to the disk.
+    ///   - isDurable: whether the commit is synced to disk.
     ///   - mayRunHere: whether to run on the calling thread if the writer is idle.
     ///   - pendingWrite: the value that readers see before the commit.
     func perform<Result: Sendable>(
@@ -119,8 +120,8 @@ final class StoreWriter: Sendable {
     /// The most bytes that are written on a caller's thread.
     private static let inlineLimit = 256 * 1024
 
-    /// Runs an operation on the calling thread when no others wait: two thread switches cost more
-    /// than the transaction.
+    /// Runs an operation on the calling thread if no others wait, because two thread switches cost
+    /// more than the transaction.
     private func runHere<Result: Sendable>(
         bytes: Int,
         _ pendingWrite: PendingWrite?,
@@ -145,7 +146,7 @@ final class StoreWriter: Sendable {
     /// The bytes that wait.
     var pendingBytes: Int { waiting.bytes }
 
-    /// Waits until there is space in the queue. Explicit calls do this before they encode anything.
+    /// Waits until the queue has space. Explicit calls do this before they encode anything.
     func admit() async { await waiting.admit() }
 
     /// Requests a sweep of bodies without an entry.
@@ -158,15 +159,15 @@ final class StoreWriter: Sendable {
         await waiting.settle { schedule() }
     }
 
-    /// Refuses all new operations. Waiting ones still run, unless the reason is damage.
+    /// Rejects all new operations. Waiting ones still run, unless the reason is damage.
     func refuse(_ reason: StoreError) { waiting.refuse(reason) }
 
     func schedule() {
         thread.async { self.drain() }
     }
 
-    /// Runs `body` while no operation runs. If it succeeds, every operation that has not run yet is
-    /// refused.
+    /// Runs `body` while no operation runs. If it succeeds, all operations that have not run yet
+    /// are rejected.
     func refuseAfter(_ reason: StoreError, _ body: () throws -> Void) throws {
         try access.withLock { _ in
             try body()
@@ -174,7 +175,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Passes the connection to a closure while it is not used otherwise.
+    /// Passes the connection to a closure while nothing else uses it.
     func withConnection(_ body: (Connection) throws -> Void) throws {
         try access.withLock { _ in
             guard let connection = memory.connection else { throw StoreCore.closed }
@@ -204,8 +205,8 @@ final class StoreWriter: Sendable {
         var isIdle: Bool
         /// Whether there is more housekeeping to do.
         var hasMore = false
-        /// Whether nothing of it is in a hurry, as making space is. Invalidated entries are treated
-        /// so before their rows are marked.
+        /// Whether none of it is urgent, as making space is. Invalidated entries count as
+        /// invalidated before their rows are marked.
         var isCalm = false
     }
 
@@ -275,7 +276,7 @@ final class StoreWriter: Sendable {
         } catch {
             context.dropEffects()
             if isWithinJob, batch.count > 1 {
-                // One of them failed: only its caller must see the error.
+                // One of them failed, and only its caller must see the error.
                 for job in batch { run([job], connection) }
                 return
             }
@@ -295,11 +296,11 @@ final class StoreWriter: Sendable {
         context.applyCommit()
         if let start { telemetry?.recordWrite(since: start) }
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
-        // Before the publication. Values that are still pending then come later in the queue. So
-        // this invalidation does not concern them, unless they have a fencing number.
+        // Before publishing. Values that are still pending then come later in the queue, so this
+        // invalidation does not apply to them, unless they have a fencing number.
         for job in batch { job.pendingWrite?.end() }
-        // An invalidation that is in the database but not in the sidecar is not promised; the rest
-        // of the batch is.
+        // An invalidation in the database but not in the sidecar is not guaranteed; the rest of the
+        // batch is.
         var sidecarFailure: StoreError?
         if context.addsToJournal { events.journaled() }
         if let invalidation = context.invalidation {
@@ -316,7 +317,7 @@ final class StoreWriter: Sendable {
 
     /// Runs waiting operations, writes the order of use, makes a checkpoint, and closes.
     ///
-    /// A disk that accepts no writes is no failure: everything committed is in the log, which the
+    /// A disk that accepts no writes is not an error: everything committed is in the log, which the
     /// next opening reads.
     func close(checkpointing: Bool) throws {
         try access.withLock { _ in

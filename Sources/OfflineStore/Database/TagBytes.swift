@@ -1,5 +1,5 @@
-/// The changes that a transaction makes to the sums of bytes of tags, collected so that each tag's
-/// row is written once.
+/// The changes that a transaction makes to tags' byte sums, collected so that each tag's row is
+/// written once.
 struct TagBytes {
     private var sums: [Int64: Int64] = [:]
 
@@ -7,11 +7,11 @@ struct TagBytes {
 
     mutating func add(_ bytes: Int64, to tagID: Int64) { sums[tagID, default: 0] += bytes }
 
-    /// Drops the sum of a tag that is gone, because its number may be reused.
+    /// Drops the sum of a removed tag, because its number may be reused.
     mutating func forget(_ tagID: Int64) { sums[tagID] = nil }
     mutating func forgetAll() { sums = [:] }
 
-    /// Returns the sum of each tag, in the order of their numbers, and clears them.
+    /// Returns and clears the sum of each tag, in the order of tag numbers.
     mutating func take() -> [(tagID: Int64, bytes: Int64)] {
         defer { sums = [:] }
         return sums.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// A tag's name, as the table has it.
+/// A tag's name, as stored in the table.
 struct TagName: Sendable, Hashable {
     var bytes: [UInt8]
     var hash: Int64
@@ -11,7 +11,7 @@ struct TagName: Sendable, Hashable {
         hash = state.hash(bytes, .tag)
     }
 
-    /// Makes a name that was read from the table.
+    /// Creates a name that was read from the table.
     init(bytes: [UInt8], hash: Int64) {
         self.bytes = bytes
         self.hash = hash
@@ -30,14 +30,14 @@ struct TagName: Sendable, Hashable {
 }
 
 extension ResponseDraft {
-    /// The bytes that the tags take on disk, about. Their names are included, although other
-    /// entries may share them.
+    /// The approximate bytes of the tags on disk. Their names count, although other entries may
+    /// share them.
     var tagBytes: Int64 {
         Int64(tags.reduce(0) { $0 + $1.utf8.count }) * 5 / 4 + Int64(tags.count) * 2 * StoreLimits.tagOverhead
     }
 
-    /// The most bytes that writing the tags adds to the log, about: each tag touches three indexes
-    /// at a place of its own.
+    /// The approximate maximum of bytes that writing the tags adds to the log: each tag touches
+    /// three indexes, each in a different place.
     var tagLogBytes: Int64 {
         tagBytes + Int64(tags.count) * StoreLimits.tagLogOverhead
     }

@@ -3,15 +3,15 @@ import Synchronization
 
 /// An entry with its whole body, as rows.
 ///
-/// It is made outside the writer's transaction, which then only writes them. It is a class because
-/// many of them wait in queues: passing one reference costs less than copying its parts.
+/// It is created outside the writer's transaction, which then only writes the rows. It is a class
+/// because many of them wait in queues: passing a reference costs less than copying the parts.
 final class WholeEntry: Sendable {
     let draft: EntryDraft
     let chunks: ChunkRows
     /// The bytes that it adds to its transaction.
     let bytes: Int
 
-    /// Whether memory keeps all of it, so that readers need not wait for the commit.
+    /// Whether memory holds all of it, so that readers need not wait for the commit.
     let fitsInMemory: Bool
 
     /// - Parameters:
@@ -33,8 +33,8 @@ extension WriteContext {
 }
 
 extension StoreCore {
-    /// Stores an entry. Readers in this process see it at once if the body is small enough for
-    /// memory, else after its commit.
+    /// Stores an entry. Readers in this process see it immediately if the body is small enough for
+    /// memory, otherwise after the commit.
     func writeEntry(_ entry: WholeEntry, to database: StoreDatabase) async throws {
         let memoryEntry = entry.fitsInMemory ? entry.draft.memoryEntry : nil
         let pendingWrite = memoryEntry.map {
@@ -52,14 +52,14 @@ extension StoreCore {
     }
 
     /// Stores entries in as few transactions as possible. While one is written, the entries of the
-    /// next are made.
+    /// next are created.
     ///
     /// - Parameters:
     ///   - items: items with different keys.
-    ///   - entry: makes an entry; `nil` if the body was too large for a shared transaction and was
-    ///     stored by itself.
-    ///   - whenStored: called for each entry after its commit, except for those stored by
-    ///     themselves.
+    ///   - entry: creates an entry; `nil` if the body was too large for a shared transaction and
+    ///     was stored on its own.
+    ///   - whenStored: called for each entry after its commit, except for those stored on their
+    ///     own.
     func writeBatches<Item: Sendable>(
         of items: some Sequence<Item>,
         to database: StoreDatabase,
@@ -70,13 +70,13 @@ extension StoreCore {
         let limits = database.state.limits
         try await withThrowingTaskGroup(of: Void.self) { group in
             var batch = EntryBatch()
-            // The first transaction is small, so that the writer begins before a whole transaction
-            // of entries is made.
+            // The first transaction is small, so that the writer can start before a full
+            // transaction of entries is ready.
             var limit = Self.entriesAtFirst
             for item in items {
                 guard let entry = try await entry(item) else { continue }
                 if !batch.takes(entry, atMost: limit, limits) {
-                    // At most one transaction is under way, because waiting entries take memory.
+                    // At most one transaction is in progress, because waiting entries use memory.
                     try await group.next()
                     await writer.admit()
                     group.addTask { [batch] in try await self.writeBatch(batch, to: database, whenStored) }
@@ -90,8 +90,8 @@ extension StoreCore {
         }
     }
 
-    /// The most entries in a call's first transaction. Later ones are made while the one before is
-    /// written, which takes longer.
+    /// The most entries in a call's first transaction. Later ones are created while the previous
+    /// one is written, which takes longer.
     private static let entriesAtFirst = 1024
 
     private func writeBatch(

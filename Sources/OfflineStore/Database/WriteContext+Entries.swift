@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 
-/// Entries: inserted in place of the ones they replace, and removed with their bodies.
+/// Entries: inserts them in place of existing ones, and removes them with their bodies.
 extension WriteContext {
-    /// Inserts an entry whose body is written, in place of the one with the same key and variant.
+    /// Inserts an entry whose body is written. It replaces the entry with the same key and variant.
     func insert(_ draft: EntryDraft) throws {
         try reserve(draft.id)
         let replaced = try replace(draft)
@@ -42,7 +42,7 @@ extension WriteContext {
         noteStored(draft, hasOthers: replaced.hasOthers)
     }
 
-    /// Gives memory the stored entry if it is the only one of its key.
+    /// Gives the memory tier the stored entry if it is the only one for its key.
     private func noteStored(_ draft: EntryDraft, hasOthers: Bool) {
         if !hasOthers, state.memory != nil, let entry = draft.memoryEntry?(lastSequence) {
             noteChange(.stored(draft.keyHash, entry))
@@ -51,9 +51,9 @@ extension WriteContext {
         }
     }
 
-    /// Gives an entry another head for the same body.
+    /// Gives an entry a new head for the same body.
     ///
-    /// - Returns: `false` if the entry is gone.
+    /// - Returns: `false` if the entry no longer exists.
     func freshen(_ place: EntryRows, with draft: EntryDraft) throws -> Bool {
         let found = try connection.integer(
             "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3 AND is_damaged = 0",
@@ -62,7 +62,7 @@ extension WriteContext {
             draft.keyHash
         )
         guard found != nil, try exists(place.id) else { return false }
-        // A 304 may bring another `Vary`, so the entry may become the same variant as another one.
+        // A 304 may change `Vary`, so the entry may become the same variant as another one.
         let replaced = try replace(draft, except: place.id)
         try setTags(draft.tags, of: place.id, size: draft.size)
         let statement = try connection.prepare(
@@ -100,10 +100,10 @@ extension WriteContext {
         try discardBody(place.bodyID, length: place.bodyLength)
     }
 
-    /// Removes the entries that a draft replaces, and variants beyond the limit for one key.
+    /// Removes the entries that a draft replaces, and variants beyond the limit per key.
     ///
-    /// - Returns: whether a replaced entry was pinned, so that the new one is too; whether the key
-    ///   has other variants; and the number of replaced entries.
+    /// - Returns: whether a replaced entry was pinned, so that the new one must be too; whether the
+    ///   key has other variants; and the number of replaced entries.
     func replace(_ draft: EntryDraft, except id: Int64? = nil) throws -> (
         wasPinned: Bool, hasOthers: Bool, count: Int
     ) {
@@ -124,8 +124,8 @@ extension WriteContext {
         while try statement.step() {
             guard statement.integer(0) != id, statement.withBytes(3, { $0.elementsEqual(draft.key) }) else { continue }
             if !exists(draft.kind, sequence: statement.integer(7), pending: statement.integer(8)) {
-                // It is removed for all readers; its pin is not inherited, and it is not included
-                // in the number.
+                // It already counts as removed for all readers, so its pin is not inherited, and it
+                // is not counted.
                 replaced.append(EntryRows(statement))
             } else if statement.withBytes(4, { $0.elementsEqual(draft.variant) }) {
                 replaced.append(EntryRows(statement))

@@ -1,31 +1,31 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Invalidations: one sequence and one bounded log, checked inside the commit of every in-flight
-/// fetch.
+/// Invalidations: one sequence and one bounded log, which is checked inside the commit of every
+/// in-flight fetch.
 extension WriteContext {
     enum LogScope: Int64 {
         case all = 0
         case target = 1
         case key = 2
         case tag = 3
-        /// It has a number so that the sidecar knows of it. No in-flight fetch is checked against
-        /// it.
+        /// It has a number so that the sidecar knows of it. In-flight fetches are not checked
+        /// against it.
         case object = 4
-        /// The hash is that of the origin. In-flight fetches of the whole origin are checked
-        /// against it, because the prefix itself may be forgotten by then.
+        /// The hash is the origin's. In-flight fetches of the whole origin are checked against it,
+        /// because the prefix itself may no longer be recorded by then.
         case prefix = 5
     }
 
     /// The result of an invalidation.
     struct Invalidation: Sendable {
         var number: Int64
-        /// The scope that was invalidated, which may be larger than the requested one.
+        /// The scope that was invalidated. It may be larger than the requested one.
         var scope: InvalidationScope
     }
 
-    /// Returns whether an invalidation after `fencingNumber` concerned this key, target or origin,
-    /// or one of some tags.
+    /// Whether an invalidation after `fencingNumber` affected this key, target or origin, or one of
+    /// some tags.
     ///
     /// If the log no longer reaches back to the fencing number, it returns `true`.
     ///
@@ -65,7 +65,7 @@ extension WriteContext {
     /// Takes the next invalidation number, and applies an invalidation of responses.
     ///
     /// - Throws: ``StoreError`` with `busy` if too many prefix removals are unfinished. The caller
-    ///   tries again after the sweep has progressed.
+    ///   retries after the sweep has progressed.
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation
     {
         switch scope {
@@ -111,13 +111,13 @@ extension WriteContext {
         }
     }
 
-    /// Distrusts every entry, after invalidations may have been lost.
+    /// Distrusts every entry, because invalidations may have been lost.
     ///
     /// - Parameter known: the highest known invalidation number.
     func distrustEverything(above known: Int64, at now: Timestamp) throws {
         let last = try sequence().last
         let number = try nextInvalidation(.all, hash: 0, at: now, above: known)
-        // The numbers between belong to lost invalidations: in-flight fetches that began before
+        // The numbers in between belong to lost invalidations. In-flight fetches that began before
         // them are rejected.
         try connection.run(
             "UPDATE store SET response_floor = ?1, object_floor = ?1, log_floor = max(log_floor, ?2) WHERE id = 1",
@@ -131,7 +131,7 @@ extension WriteContext {
 
     /// Takes the next invalidation number, and logs the scope.
     ///
-    /// Every invalidation calls this, in the transaction that puts it in force.
+    /// Every invalidation calls this, in the transaction that puts it into effect.
     ///
     /// - Parameter known: a number that the next one must exceed.
     func nextInvalidation(
@@ -150,7 +150,7 @@ extension WriteContext {
             now.milliseconds
         )
         let lowWaterMark = number - state.limits.invalidationLog
-        // Several at a time: to remove one takes as long as to add one.
+        // Removes several at a time, because removing one takes as long as adding one.
         if lowWaterMark > 0, lowWaterMark % max(1, state.limits.invalidationLog / 64) == 0 {
             try connection.run("DELETE FROM invalidation WHERE sequence <= ?1", lowWaterMark)
             try connection.run("UPDATE store SET log_floor = max(log_floor, ?1) WHERE id = 1", lowWaterMark)
@@ -159,7 +159,7 @@ extension WriteContext {
         return number
     }
 
-    /// The places of the responses that a query finds by a hash, and that match.
+    /// The numbers of the responses that a query finds by a hash and that match.
     func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryRows] {
         let statement = try connection.prepare(sql)
         defer { statement.reset() }
@@ -180,7 +180,7 @@ extension WriteContext {
         }
     }
 
-    /// Marks an entry as invalidated; the greater of two causes stays.
+    /// Marks an entry as invalidated. The greater of the two causes stays.
     func mark(_ id: Int64, _ cause: InvalidationCause) throws {
         try connection.run(
             "UPDATE entry SET is_invalidated = 1, invalidation_cause = max(invalidation_cause, ?2) WHERE id = ?1",

@@ -1,13 +1,13 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Pinning some rows at a time.
+/// Pins rows in steps.
 extension WriteContext {
     /// The result of one step.
     struct PinStep: Sendable {
         /// The number of changed responses.
         var changed = 0
-        /// The number of the last row that was looked at; `nil` if there are no more.
+        /// The number of the last examined row; `nil` if there are no more.
         var last: Int64?
     }
 
@@ -17,8 +17,8 @@ extension WriteContext {
     /// that is replaced between two steps is found under its new number, which is greater.
     ///
     /// - Parameters:
-    ///   - cursor: only rows with greater numbers.
-    ///   - count: the most rows to look at.
+    ///   - cursor: only rows with greater numbers are examined.
+    ///   - count: the most rows to examine.
     func setPinned(
         _ isPinned: Bool,
         _ selection: ScopeSelection,

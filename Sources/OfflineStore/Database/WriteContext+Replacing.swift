@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-/// Replacing the body of a stored response, if it still has the body that was read.
+/// Replaces the body of a stored response, if the response still has the body that was read.
 extension WriteContext {
     /// A body that is about to be inserted.
     struct NewBody: Sendable {
@@ -20,7 +20,7 @@ extension WriteContext {
 
     /// See ``CacheManager/replaceBody(of:with:excludesFetches:_:)``.
     ///
-    /// - Returns: `nil` if the entry is gone, damaged, or under another key.
+    /// - Returns: `nil` if the entry no longer exists, is damaged, or has another key.
     func replaceBody(
         of stored: StoredResponse,
         with body: NewBody,
@@ -28,7 +28,7 @@ extension WriteContext {
         at now: Timestamp,
         _ replacement: (ResponseReplacement) -> ResponseReplacement
     ) throws -> Replaced? {
-        // An entry keeps its body for its lifetime: another body means another entry.
+        // An entry keeps its body for its lifetime, so another body means another entry.
         guard case .whole(let original) = try read(stored.id), original.key == stored.key, !original.isDamaged else {
             return nil
         }
@@ -38,7 +38,7 @@ extension WriteContext {
             isUsableStale: original.isUsableStale
         )
         let next = replacement(former)
-        // Before the entry is inserted, so that it takes this number and stays.
+        // Before the entry is inserted, so that the entry gets this number and stays valid.
         if excludesFetches { _ = try nextInvalidation(.key, hash: original.keyHash, at: now) }
         let tags = try tags(of: stored.id)
         let response = original.response(next, body, at: now, residentLimit: state.limits.residentBody)

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Moving responses to other keys: the row changes, and its number and body stay.
+/// Moves responses to other keys: the row changes, but keeps its number and its body.
 extension WriteContext {
     /// The result of revising one response.
     struct Revised: Sendable {
@@ -93,8 +93,8 @@ extension WriteContext {
         return revised
     }
 
-    /// Returns whether stored selecting fields change, including fields that select nothing and
-    /// must be removed.
+    /// Whether stored selecting fields change, including fields that select nothing and must be
+    /// removed.
     private func changesHead(_ original: Original, _ revision: ResponseRevision) -> Bool {
         revision.selectingFields.map { $0 != original.head.selectingFields } ?? false
     }
@@ -177,8 +177,8 @@ extension WriteContext {
         )
     }
 
-    /// Returns the entry's tags, with the internal tag of its origin replaced by that of the new
-    /// origin.
+    /// Returns the entry's tags, with the internal tag of its origin replaced by the new origin's
+    /// tag.
     private func tags(of id: Int64, from: TargetURI, to target: TargetURI) throws -> [TagName] {
         let tags = try self.tags(of: id)
         guard from.originBytes != target.originBytes else { return tags }
@@ -189,9 +189,9 @@ extension WriteContext {
         }
     }
 
-    /// Removes a response if another one in its new place was received later.
+    /// Removes a response if the existing one under its new key was received later.
     ///
-    /// - Returns: `false` if there is none; the response is then still there.
+    /// - Returns: `false` if there is none; the response then still exists.
     private func isSuperseded(_ original: Original, _ draft: EntryDraft) throws -> Bool {
         let statement = try connection.prepare(
             """
@@ -230,8 +230,8 @@ extension WriteContext {
 
     /// Moves a response to its new key.
     ///
-    /// It takes the latest invalidation number, and an invalidated response is marked in its row.
-    /// An unfinished prefix invalidation concerns the former keys, and is not checked for the new
+    /// It gets the latest invalidation number, and an invalidated response is marked in its row. An
+    /// unfinished prefix invalidation applies to the former keys, and is not checked for the new
     /// one.
     ///
     /// - Returns: the number of entries it replaced.

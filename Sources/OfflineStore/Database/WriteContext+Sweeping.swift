@@ -1,8 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Invalidations of many entries: in force with their commit, then applied to the rows by a sweep
-/// over all entries.
+/// Invalidations of many entries: they take effect with their commit, then a sweep over all entries
+/// applies them to the rows.
 extension WriteContext {
     /// Invalidates every response.
     ///
@@ -17,7 +17,7 @@ extension WriteContext {
             try connection.run("UPDATE store SET response_removed = ?1 WHERE id = 1", number)
             noteRemovals(response: number)
             noteChange(.everything)
-            // Everything they concern is removed.
+            // Everything they apply to is removed.
             try connection.run("DELETE FROM prefix_invalidation")
             try connection.run("DELETE FROM tag_invalidation")
             try connection.run("DELETE FROM unsafe_tag_invalidation")
@@ -36,9 +36,9 @@ extension WriteContext {
 
     /// Records an invalidation of all targets with a prefix.
     ///
-    /// If more than ``PendingInvalidation/limit`` are unfinished, the marking ones become one
-    /// invalidation of everything, which needs no comparison. Removals cannot be merged like this:
-    /// they would remove other responses.
+    /// If more than ``PendingInvalidation/limit`` are unfinished, those that mark become one
+    /// invalidation of everything, which needs no comparison. Removals cannot be merged this way,
+    /// because they would remove other responses.
     func invalidatePrefix(_ prefix: TargetPrefix, _ effect: InvalidationEffect, at now: Timestamp) throws
         -> Invalidation
     {
@@ -47,10 +47,10 @@ extension WriteContext {
         return try invalidate(.prefix(prefix), prefix.canonicalBytes, fencingNumber, effect, at: now)
     }
 
-    /// Records an invalidation of all targets of a host. It is one of the unfinished prefixes.
+    /// Records an invalidation of all targets of a host. It counts as an unfinished prefix.
     ///
-    /// The log keeps hashes of origins, and a host has any number of them. So no in-flight fetch
-    /// that began earlier is stored, of any origin.
+    /// The log keeps hashes of origins, and a host can have any number of origins. So no in-flight
+    /// fetch that began earlier is stored, whatever its origin.
     func invalidateHost(_ host: TargetHost, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
         let bytes = host.canonicalBytes
         let earlier = try connection.prepare("DELETE FROM prefix_invalidation WHERE prefix = ?1 AND is_removal <= ?2")
@@ -62,8 +62,8 @@ extension WriteContext {
 
     /// - Parameters:
     ///   - bytes: the encoding that keys are compared with.
-    ///   - fencingNumber: the scope and the hash in the log against which in-flight fetches are
-    ///     checked.
+    ///   - fencingNumber: the scope and the hash in the log that in-flight fetches are checked
+    ///     against.
     private func invalidate(
         _ requested: InvalidationScope,
         _ bytes: [UInt8],
@@ -133,9 +133,8 @@ extension WriteContext {
     /// Applies unfinished removals of everything, and unfinished prefix invalidations, to some
     /// entries.
     ///
-    /// One round over the table covers all invalidations that are in force when it begins; later
-    /// ones get another round. Entries that are stored meanwhile have larger numbers than any of
-    /// them.
+    /// One round over the table covers all invalidations that are in effect when it begins; later
+    /// ones get another round. Entries stored in the meantime have larger numbers than all of them.
     ///
     /// - Parameter count: the most entries to change.
     func sweepEntries(atMost count: Int) throws -> SweepStep {
@@ -159,7 +158,7 @@ extension WriteContext {
         var bytes: Int64 = 0
         var marks: [Int64] = []
         var removals: [EntryRows] = []
-        // Bytes are limited too: if content is overwritten, all of it goes to the log.
+        // Bytes are also limited, because overwritten content goes to the log completely.
         while marks.count + removals.count < count, bytes < state.limits.transaction, try statement.step() {
             seen += 1
             memory.entryCursor = statement.integer(0)
@@ -180,7 +179,7 @@ extension WriteContext {
         return SweepStep(removed: removals.count)
     }
 
-    /// Ends a round: the invalidations in force at its beginning have reached every row.
+    /// Ends a round: the invalidations in effect when it began have reached every row.
     private func endRound() throws {
         guard let last = memory.entryRound else { return }
         memory.entryRound = nil
@@ -194,8 +193,8 @@ extension WriteContext {
         try connection.integer("SELECT 1 FROM store WHERE id = 1 AND response_removed + object_removed > 0") != nil
     }
 
-    /// Returns whether there may be rows that are already treated as removed; they are deleted
-    /// first when space is needed.
+    /// Whether there may be rows that already count as removed. They are deleted first when space
+    /// is needed.
     func hasPendingRemovals() throws -> Bool {
         try hasPendingRemovalOfAll()
             || connection.integer("SELECT 1 FROM prefix_invalidation WHERE is_removal = 1 LIMIT 1") != nil

@@ -20,14 +20,14 @@ extension WriteContext {
         }
     }
 
-    /// Sets the tags of an entry.
+    /// Sets an entry's tags.
     ///
-    /// It must be called while the entry's row still has its former size.
+    /// Call it while the entry's row still has its former size.
     ///
     /// - Parameter size: the entry's new size.
     func setTags(_ tags: [TagName], of entryID: Int64, size: Int64) throws {
         let present = try rows(ofTagsOf: entryID)
-        // A 304 usually brings the same tags.
+        // A 304 usually has the same tags.
         guard Set(present.map(\.tag)) == Set(tags) else {
             try removeTags(of: entryID)
             return try addTags(tags, to: entryID, size: size)
@@ -37,9 +37,9 @@ extension WriteContext {
         for (id, _) in present { tagBytes.add(size - before, to: id) }
     }
 
-    /// Removes an entry's tags, and those tags that no other entry has.
+    /// Removes an entry's tags, and tags that no other entry has.
     ///
-    /// It must be called while the entry's row still exists.
+    /// Call it while the entry's row still exists.
     func removeTags(of entryID: Int64) throws {
         let ids = try integers("SELECT tag_id FROM entry_tag WHERE entry_id = ?1", entryID)
         if ids.isEmpty { return }
@@ -52,7 +52,7 @@ extension WriteContext {
             }
             try connection.run("DELETE FROM tag WHERE id = ?1", id)
             tagBytes.forget(id)
-            // It concerns no entry any more, and the tag's number may be reused.
+            // It no longer applies to any entry, and the tag's number may be reused.
             try connection.run("DELETE FROM tag_invalidation WHERE tag_id = ?1", id)
             try connection.run("DELETE FROM unsafe_tag_invalidation WHERE tag_id = ?1", id)
         }
@@ -62,7 +62,7 @@ extension WriteContext {
         try connection.integer("SELECT size FROM entry WHERE id = ?1", entryID) ?? 0
     }
 
-    /// Returns the tags of an entry, with the internal ones.
+    /// Returns an entry's tags, including internal ones.
     func tags(of entryID: Int64) throws -> [TagName] {
         try rows(ofTagsOf: entryID).map(\.tag)
     }
@@ -80,7 +80,7 @@ extension WriteContext {
         return rows
     }
 
-    /// Writes the changed sums of bytes of tags, as the last step before the commit.
+    /// Writes the changed byte sums of tags, as the last step before the commit.
     ///
     /// Tags that exceed their quota are recorded for housekeeping after the commit.
     func writeTagBytes() throws {
@@ -106,7 +106,7 @@ extension WriteContext {
         }
     }
 
-    /// Records an invalidation of all entries with a tag. It is in force with this commit; the
+    /// Records an invalidation of all entries with a tag. It takes effect with this commit; the
     /// sweep applies it to the rows.
     func invalidateTag(_ tag: TagName, number: Int64, _ effect: InvalidationEffect) throws {
         // No entry has the tag.
@@ -130,7 +130,7 @@ extension WriteContext {
                 number
             )
         }
-        // Entries that the sweep has passed may have been freshened since, so it starts again.
+        // Entries that the sweep has passed may have been freshened since, so it starts over.
         memory.tagCursor = .min
         requestTagSweep()
     }
@@ -186,7 +186,7 @@ extension WriteContext {
         return false
     }
 
-    /// Returns the number of a tag that some entry has.
+    /// Returns a tag's number if any entry has it.
     func tagID(_ tag: TagName) throws -> Int64? { try tag.number(connection) }
 
     private func insertTag(_ tag: TagName) throws -> Int64 {

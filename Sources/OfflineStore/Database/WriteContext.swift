@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Not sendable: it is used on the writer's queue during one transaction.
 final class WriteContext {
-    /// The numbers that are reserved at a time, so that not every new number is a write.
+    /// How many numbers are reserved at a time, so that most new numbers need no write.
     private static let reservation: Int64 = 4096
 
     let connection: Connection
@@ -19,10 +19,10 @@ final class WriteContext {
     private var responseRemoved: Int64?
     private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
-    /// Whether the journal has more to be published after this transaction.
+    /// Whether the journal has more to publish after this transaction.
     var addsToJournal = false
     private var finishedBodies: [Int64] = []
-    /// The changed sums of bytes of tags.
+    /// The changed byte sums of tags.
     var tagBytes = TagBytes()
     private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
@@ -33,9 +33,9 @@ final class WriteContext {
     /// The changes to the memory tier, in order.
     private var changes: [MemoryTier.Change] = []
     private var invalidations: [CommittedInvalidation] = []
-    /// Invalidations that were in force before, and that this transaction writes.
+    /// Invalidations that were already in effect and are written by this transaction.
     var writtenLate: [UnwrittenInvalidations.Record] = []
-    /// The number that the next invalidation takes, because it was published under it.
+    /// The number that the next invalidation must take, because it was published with it.
     var publishedNumber: Int64?
 
     init(connection: Connection, state: DatabaseState, memory: WriterMemory) {
@@ -94,12 +94,12 @@ final class WriteContext {
         if let object { objectRemoved = object }
     }
 
-    /// Responses with a smaller sequence number are treated as invalidated, including changes of
-    /// this transaction.
+    /// Responses with a smaller sequence number count as invalidated, including changes of this
+    /// transaction.
     var currentLowWaterMark: Int64 { responseLowWaterMark ?? state.responseLowWaterMark.load(ordering: .acquiring) }
 
-    /// Returns the number below which entries of a kind are treated as removed, including changes
-    /// of this transaction.
+    /// Returns the number below which entries of a kind count as removed, including changes of this
+    /// transaction.
     func removalLowWaterMark(_ kind: EntryKind) -> Int64 {
         switch kind {
         case .response: responseRemoved ?? state.removalLowWaterMark(.response)
@@ -127,14 +127,14 @@ final class WriteContext {
         try connection.run("INSERT INTO garbage (body_id) VALUES (?1)", bodyID)
     }
 
-    /// Records that the body has an entry now.
+    /// Records that the body now has an entry.
     func endUnfinished(_ bodyID: Int64) throws {
         try connection.run("DELETE FROM garbage WHERE body_id = ?1", bodyID)
         finishedBodies.append(bodyID)
     }
 
-    /// Removes a body without an entry: at once if it is small and not being read, else through the
-    /// sweep.
+    /// Removes a body without an entry: immediately if it is small and not being read, otherwise
+    /// through the sweep.
     func discardBody(_ bodyID: Int64, length: Int64) throws {
         removesContent = true
         if length == 0 { return }
@@ -167,12 +167,12 @@ final class WriteContext {
         state.mayHavePending.store(true, ordering: .releasing)
         invalidatesEntries = true
     }
-    /// Records that bytes of a row were removed, which the log may still hold.
+    /// Records that a row's content was removed, which the log may still contain.
     func noteRemovedContent() { removesContent = true }
     func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
 
     /// Records that a body that should be removed is being read. Its bytes are not free until the
-    /// reader ends.
+    /// reader finishes.
     func noteHeld(_ bodyID: Int64) throws {
         guard state.leases.isUnmeasured(bodyID) else { return }
         let (first, last) = (bodyID << 16, bodyID << 16 | 0xffff)

@@ -1,18 +1,17 @@
 /// An operation that waits for the writer.
 ///
 /// `run` is called inside a transaction that is shared with other operations. If one of them fails,
-/// the transaction is rolled back, and each runs again in a transaction of its own. So only the
-/// failed one's caller gets the error. The completion that `run` returns is called after the
-/// transaction: with `nil` after the commit, else with the failure.
-/// the failure.
+/// the transaction is rolled back, and each operation runs again in its own transaction. So only
+/// the failing operation's caller gets the error. The completion that `run` returns is called after
+/// the transaction: with `nil` after the commit, otherwise with the failure.
 struct WriteJob {
     typealias Completion = @Sendable ((any Error)?) -> Void
 
-    /// The bytes it carries, which take memory while it waits.
+    /// The bytes it carries, which use memory while it waits.
     var bytes: Int
     /// The number of entries it stores.
     var entries: Int
-    /// Whether its commit is synced to the disk before its caller continues.
+    /// Whether its commit is synced to disk before its caller continues.
     var isDurable: Bool
     /// The value that readers see until its transaction ends.
     var pendingWrite: PendingWrite?

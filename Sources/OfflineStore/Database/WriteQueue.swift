@@ -4,8 +4,8 @@ import Synchronization
 /// The operations that wait for the writer, in order, and the callers that wait for space in the
 /// queue.
 ///
-/// One thread at a time works on the queue: the writer's, or a caller's that finds it empty. A
-/// caller that adds the first operation to an idle queue has to start the work.
+/// One thread at a time works on the queue: the writer's, or that of a caller that finds it empty.
+/// A caller that adds the first operation to an idle queue must start the work.
 final class WriteQueue: Sendable {
     private struct State {
         var pending: [WriteJob] = []
@@ -13,10 +13,10 @@ final class WriteQueue: Sendable {
         /// Whether a thread works on the queue, or is about to.
         var isTaken = false
         var wantsSweep = false
-        /// The number of operations in the last transaction. Several writers are served better
-        /// together than the first of them at once.
+        /// The number of operations in the last transaction. Serving several writers together is
+        /// better than serving the first one immediately.
         var lastCount = 0
-        /// The number of operations that are awaited now.
+        /// The number of operations that are expected now.
         var awaitedCount: Int?
         var refusal: StoreError?
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
@@ -32,7 +32,7 @@ final class WriteQueue: Sendable {
 
     private let limits: StoreLimits
     private let state = Mutex(State())
-    /// Signals that as many operations wait as were awaited.
+    /// Signals that the expected number of operations is waiting.
     private let haveGathered = DispatchSemaphore(value: 0)
 
     init(limits: StoreLimits) { self.limits = limits }
@@ -43,20 +43,20 @@ final class WriteQueue: Sendable {
     /// The bytes that wait.
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Whether operations are refused.
+    /// Whether operations are rejected.
     var isRefusing: Bool { state.withLock { $0.refusal != nil } }
 
     // MARK: Callers
 
-    /// Appends an operation. If operations are refused, it fails.
+    /// Appends an operation. If operations are rejected, it fails.
     ///
-    /// - Returns: whether the caller has to start work on the queue.
+    /// - Returns: whether the caller must start work on the queue.
     func append(_ job: WriteJob) -> Bool {
         let (refusal, isDue, isLastAwaited) = state.withLock { state -> (StoreError?, Bool, Bool) in
             if let refusal = state.refusal { return (refusal, false, false) }
             state.pending.append(job)
             state.bytes += job.bytes
-            // In the order of the queue, which is the order in which they are stored.
+            // In queue order, which is the order in which they are stored.
             job.pendingWrite?.begin()
             let isLastAwaited = state.awaitedCount.map { state.pending.count >= $0 } ?? false
             if isLastAwaited { state.awaitedCount = nil }
@@ -67,8 +67,8 @@ final class WriteQueue: Sendable {
         return isDue
     }
 
-    /// Takes an empty queue for an operation that the caller runs itself. It is the first operation
-    /// in the queue from now on.
+    /// Takes an empty queue for an operation that the caller runs itself. That operation is now
+    /// first in the queue.
     ///
     /// - Returns: `false` if other operations wait, or are about to arrive.
     func takeIfEmpty(for pendingWrite: PendingWrite?) -> Bool {
@@ -103,7 +103,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Waits until nothing is left to do, housekeeping included.
+    /// Waits until nothing is left to do, including housekeeping.
     ///
     /// - Parameter work: starts work on the queue.
     func settle(_ work: () -> Void) async {
@@ -119,7 +119,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Refuses all new operations. Waiting ones still run, unless the reason is damage.
+    /// Rejects all new operations. Waiting ones still run, unless the reason is damage.
     func refuse(_ reason: StoreError) {
         let jobs = state.withLock { state -> [WriteJob] in
             if state.refusal == nil { state.refusal = reason }
@@ -135,14 +135,15 @@ final class WriteQueue: Sendable {
 
     // MARK: The thread that works on it
 
-    /// The longest time that the first operation waits for others: about the time of a transaction.
+    /// The longest time that the first operation waits for others: about the duration of a
+    /// transaction.
     private static let gatheringMicroseconds = 300
 
     /// Waits until as many operations wait as were in the last transaction, or for a moment.
     ///
-    /// Callers that continue after a commit come back one after another. If the first of them were
-    /// taken at once, they would be split into transactions of one or two, each of which costs
-    /// nearly as much as one of eight.
+    /// Callers that continue after a commit come back one after another. If the first were taken
+    /// immediately, they would be split into transactions of one or two, each of which costs almost
+    /// as much as one of eight.
     func gather() {
         let isComplete = state.withLock { state in
             guard state.refusal == nil, !state.pending.isEmpty, state.pending.count < state.lastCount else {
@@ -154,8 +155,8 @@ final class WriteQueue: Sendable {
         if !isComplete { waitForAwaited(.microseconds(Self.gatheringMicroseconds)) }
     }
 
-    /// Waits until an operation arrives, but no longer than this, so that long housekeeping
-    /// leaves time to others. If a caller waits for the end of all work, it does not wait.
+    /// Waits until an operation arrives, up to this duration, so that long housekeeping leaves time
+    /// for others. It does not wait if a caller waits for the end of all work.
     func rest(_ duration: Duration) {
         let isNeeded = state.withLock { state in
             guard state.refusal == nil, state.pending.isEmpty, state.idleWaiters.isEmpty else { return false }
@@ -171,7 +172,7 @@ final class WriteQueue: Sendable {
             defer { state.awaitedCount = nil }
             return state.awaitedCount == nil
         }
-        // They arrived at the last moment: the signal must not end the next wait.
+        // They arrived at the last moment. The signal must not end the next wait.
         if isSignalled { haveGathered.wait() }
     }
 
@@ -200,7 +201,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Admits some of the waiting callers: few at a time, because each brings bytes.
+    /// Admits some of the waiting callers: only a few at a time, because each brings bytes.
     func admitWaiters(all: Bool) {
         let admitted = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard all || state.bytes <= limits.pending else { return [] }
@@ -214,7 +215,7 @@ final class WriteQueue: Sendable {
     /// Resumes callers that wait for the end of all work.
     func resumeIdleCallers() {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            // A caller that came after the last step has requested another one.
+            // A caller that arrived after the last step has requested another one.
             if state.wantsSweep { return [] }
             defer { state.idleWaiters = [] }
             return state.idleWaiters
@@ -222,7 +223,7 @@ final class WriteQueue: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Ends work on the queue; `false` if something arrived meanwhile.
+    /// Ends work on the queue; returns `false` if something arrived in the meantime.
     func endWork() -> Bool {
         state.withLock { state in
             guard state.pending.isEmpty, !state.wantsSweep else { return false }

@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 
 /// The writing connection, and the writer's state between transactions.
 ///
-/// `@unchecked Sendable`: it is only accessed while `StoreWriter.access` is held, or at opening,
-/// before the writer is shared. So there are never two accesses at a time.
+/// `@unchecked Sendable`: it is only accessed while `StoreWriter.access` is held, or during
+/// opening, before the writer is shared. So there are never two accesses at a time.
 final class WriterMemory: @unchecked Sendable {
     /// `nil` once the writer is closed.
     var connection: Connection?
@@ -15,7 +15,7 @@ final class WriterMemory: @unchecked Sendable {
     var pagesSinceCheckpoint: Int64 = 0
     let writeback: LogWriteback
     /// The largest size that the folder can have reached since it was last measured; `nil` if it
-    /// has to be measured.
+    /// must be measured.
     var usageEstimate: Int64?
     /// The body after which the sweep continues.
     var sweepCursor: Int64 = 0
@@ -23,7 +23,7 @@ final class WriterMemory: @unchecked Sendable {
     /// The entry after which the sweep of the first unfinished tag invalidation continues.
     var tagCursor = Int64.min
     var wantsTagSweep = true
-    /// The key hash at which building the key filter continues; `nil` if it is built.
+    /// The key hash where building the key filter continues; `nil` if it is built.
     var filterCursor: Int64?
     /// The entry after which the sweep of all entries continues.
     var entryCursor = Int64.min
@@ -31,17 +31,17 @@ final class WriterMemory: @unchecked Sendable {
     var entryRound: Int64?
     var wantsEntrySweep = true
     var wantsDamageMarks = false
-    /// Whether the log still holds removed content that has to be erased.
+    /// Whether the log still contains removed content that must be erased.
     var wantsErasure = false
     var wantsVacuum = false
     var wantsCheckpoint = false
-    /// The bytes of the database's file that are reserved on the disk.
+    /// The bytes of the database file that are reserved on disk.
     var reservedLength: Int64 = 0
-    /// Whether the disk was full and still has little space, so that reserved space is kept.
+    /// Whether the disk was full and is still low on space, so that reserved space is kept.
     var isDiskShort = false
-    /// Whether entries are evicted when the disk is full; `false` after that failed to help.
+    /// Whether entries are evicted when the disk is full; `false` after an eviction did not help.
     var evictsOnFullDisk = true
-    /// Whether the size passed the high-water mark and has not reached the low one yet.
+    /// Whether the size exceeded the high-water mark and has not reached the low-water mark yet.
     var isEvicting = false
     /// Whether invalidations are journaled for other nodes.
     var isInFleet: Bool
@@ -53,7 +53,7 @@ final class WriterMemory: @unchecked Sendable {
         writeback = LogWriteback(path: log)
         sequence = row.sequence
         isInFleet = row.isInFleet
-        // Numbers that were reserved and not used are lost with the process: there are plenty.
+        // Numbers that were reserved and not used are lost with the process. There are plenty.
         reservedID = row.nextID
     }
 }

@@ -5,11 +5,11 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// Publishes to watchers in a process that only reads that the writing process committed.
+/// Tells watchers in a process that only reads that the writing process has committed.
 ///
-/// SQLite counts commits for each connection (`PRAGMA data_version`). A connection of its own polls
-/// that number at an interval, while there are watchers. It keeps no snapshot, so it does not hold
-/// the writer's log. It does not find out what changed: watchers learn that anything may have
+/// SQLite counts commits per connection (`PRAGMA data_version`). A separate connection polls that
+/// number at an interval while there are watchers. It keeps no snapshot, so it does not hold the
+/// writer's log. It does not find out what changed; watchers only learn that anything may have
 /// changed.
 final class WriterWatch: Sendable {
     /// `@unchecked Sendable`: it is only used while `state` is locked.
@@ -77,7 +77,7 @@ final class WriterWatch: Sendable {
 
     deinit { close() }
 
-    /// Starts polling, with a first poll at once: later commits are published.
+    /// Starts polling with an immediate first poll, so that later commits are published.
     private func begin() {
         state.withLock { state in
             guard state.timer == nil, !state.isClosed else { return }
@@ -116,8 +116,8 @@ final class WriterWatch: Sendable {
             if isOther || sighting.sequence != last.sequence { return .invalidated }
             return sighting.version == last.version ? nil : .stored
         } catch {
-            // The database is being replaced, or the disk failed for a moment: the next poll
-            // succeeds.
+            // The database is being replaced, or the disk failed for a moment. The next poll will
+            // succeed.
             state.probe = nil
             logger.debug(
                 "cannot read the writer's changes",

@@ -1,21 +1,21 @@
 import HTTPCacheSemantics
 
-/// The state of a disk that stopped accepting writes. It decides whether a new response is stored.
-/// It is a value that only sees the events it is given.
+/// The state of a disk that stopped accepting writes. It decides whether to store a new response. A
+/// pure value: it acts only on the events it receives.
 ///
-/// A declined response states in its head that it is not stored. One that fails later has claimed
-/// to be stored. RFC 9211 §2.5
+/// A declined response states in its head that it is not stored. A response that fails later has
+/// already claimed to be stored. RFC 9211 §2.5
 struct WritingTrouble: Sendable {
     private struct Failing {
         /// The most bytes that could not be written.
         var bytes: Int64
-        /// The fewest bytes that could not be written. That says nothing against much fewer.
+        /// The fewest bytes that could not be written. Much smaller writes may still succeed.
         var fewest: Int64
-        /// The instant of the next trial, regardless of the file system's free space.
+        /// The time of the next trial, regardless of the file system's free space.
         var nextTrial: Timestamp
         /// The milliseconds before the trial after that.
         var wait: Int64
-        /// The failures although the file system reported enough space.
+        /// The number of failures although the file system reported enough space.
         var contradictions: Int
     }
 
@@ -30,15 +30,15 @@ struct WritingTrouble: Sendable {
     private var failing: Failing?
     static let firstWait: Int64 = 1000
     static let longestWait: Int64 = 60_000
-    /// How often a failure despite free space is taken for a passing fault. After that, the reason
-    /// is taken to be a quota, for example, which the file system does not report.
+    /// How many failures despite free space count as temporary faults. After that, the reason is
+    /// assumed to be one that the file system does not report, such as a quota.
     static let contradictionLimit = 32
 
     /// Whether the disk accepts writes.
     var isOver: Bool { failing == nil }
 
-    /// Returns whether the free space is enough for some bytes, with the overhead of the log and
-    /// the tables.
+    /// Whether the free space is enough for some bytes, including the overhead of the log and the
+    /// tables.
     private static func hasRoom(_ free: Int64?, for bytes: Int64) -> Bool {
         free.map { $0 >= bytes &* 2 &+ (256 << 10) } ?? true
     }
@@ -68,12 +68,12 @@ struct WritingTrouble: Sendable {
 
     /// Decides on a new response.
     ///
-    /// One response that is too large for what is left must not keep out those that fit. So it is
-    /// accepted if it has at most half of the bytes that failed: then at most a few sizes fail
-    /// before all are declined.
+    /// A response that is too large for the remaining space must not keep out those that fit. So a
+    /// response is accepted if it has at most half of the bytes that failed. At most a few sizes
+    /// can fail this way before all are declined.
     ///
     /// - Parameters:
-    ///   - bytes: what one transaction writes of it, if known.
+    ///   - bytes: the bytes of the response that one transaction writes, if known.
     ///   - free: the free bytes of the file system now, if known.
     mutating func admit(bytes: Int64? = nil, free: Int64?, at now: Timestamp) -> Admission {
         guard let failing else { return .accept }
@@ -81,7 +81,7 @@ struct WritingTrouble: Sendable {
         if failing.contradictions <= Self.contradictionLimit, Self.hasRoom(free, for: failing.bytes) {
             return .accept
         }
-        // If the clock was set back, trials must not wait forever.
+        // If the clock was set back, trials must not wait indefinitely.
         guard now >= failing.nextTrial || failing.nextTrial.milliseconds(since: now) > failing.wait else {
             return .decline(triesAgain: nil)
         }

@@ -1,51 +1,51 @@
 package import HTTPCache
 package import HTTPCacheSemantics
 
-/// The state of a store towards the log that it shares with other nodes, as it is on disk.
+/// A store's state in a fleet log, as on disk.
 package struct FleetJournal: Sendable, Hashable {
-    /// An invalidation of the journal that the log has not confirmed.
+    /// A journaled invalidation that the log has not confirmed.
     package struct Entry: Sendable, Hashable {
         package var invalidation: FleetInvalidation
-        /// Its place in the log; `nil` if it waits to be published.
+        /// Its position in the log; `nil` if it is waiting to be published.
         package var position: LogPosition?
     }
 
-    /// The most entries that are listed of each kind.
+    /// The most entries to list of each kind.
     package static let limit = 1000
 
     /// The name of the fleet log.
     package var name: String
-    /// The name of the store among its nodes.
+    /// The store's name among the nodes.
     package var node: PurgeID
-    /// How far the log was read.
+    /// How far the log has been read.
     package var cursor: LogCursor
     /// The number of the last invalidation in this store.
     package var sequence: Int64
     /// Responses that were stored before this invalidation are validated before use.
     package var lowWaterMark: Int64
-    /// How many invalidations wait to be published.
+    /// Responses stored before this invalidation are validated before use.
     package var unpublishedCount = 0
-    /// How many are in the log, which has not confirmed that it keeps them.
+    /// The number of invalidations waiting to be published.
     package var unsettledCount = 0
-    /// How many the log keeps. They are forgotten soon.
+    /// The number of invalidations in the log that the log has not confirmed.
     package var settledCount = 0
-    /// When the log last confirmed something that this store had not known to be kept; `nil` if
-    /// nothing of that is in the journal.
+    /// The number of invalidations that the log keeps. They are dropped soon.
     package var settledAt: Timestamp?
-    /// The first of those that wait, in their order.
+    /// When the log last confirmed something that this store did not know to be kept; `nil` if none
+    /// of that is in the journal.
     package var unpublished: [Entry] = []
     /// The first of those that are not confirmed, in the log's order.
     package var unsettled: [Entry] = []
 }
 
 extension CacheManager {
-    /// Reads where the store stands in a fleet log; `nil` if it never joined one.
+    /// Reads a store's state in a fleet log; `nil` if it never joined one.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
     package func fleetJournal() async throws -> FleetJournal? {
         try core.read { connection, database in
-            // Its first version has no such tables.
+            // The first schema version has no such tables.
             guard try connection.integer("PRAGMA user_version") ?? 0 >= Self.fleetSchemaVersion else { return nil }
             // One snapshot for all of them.
             let snapshot = try connection.prepare("SELECT count(*) FROM shared_log")

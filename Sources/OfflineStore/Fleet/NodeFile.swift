@@ -8,11 +8,11 @@ package import HTTPCache
     import Darwin
 #endif
 
-/// The name of a store among the nodes of a fleet, in a file of its folder: it outlasts the
-/// database, which may be replaced when it is damaged.
+/// The name of a store among the nodes of a fleet, in a file in its folder. The file outlasts the
+/// database, which is replaced if it is damaged.
 ///
-/// The file says in which file it was written, by its inode. So a folder that was copied file by
-/// file is known to be a copy, and gets a name of its own.
+/// The file states its own inode. So a folder that was copied file by file is recognized as a copy,
+/// and gets its own name.
 ///
 /// ```
 /// holdfast node 1 <32 hexadecimal digits> <inode>
@@ -26,8 +26,8 @@ package struct NodeFile: Sendable {
 
     package init(_ folder: StoreFolder) { self.folder = folder }
 
-    /// The store's name, and what it knows of other nodes. The name is `nil` if it has none, or if
-    /// it is that of the folder from which this one was copied.
+    /// The store's name, and its notes about other nodes. The name is `nil` if there is none, or if
+    /// it belongs to the folder that this one was copied from.
     package func read() throws -> (name: PurgeID?, notes: [UInt8]) {
         guard let status = try FileStatus(path: folder.nodePath) else { return (nil, []) }
         let file = try FileHandle(path: folder.nodePath, flags: O_RDONLY | O_NOFOLLOW)
@@ -41,7 +41,7 @@ package struct NodeFile: Sendable {
         return (isHere ? PurgeID(name.bytes) : nil, Array(bytes[bytes.index(after: end)...]))
     }
 
-    /// The store's name, which is made if it has none, and the notes. They are durable when this
+    /// The store's name, created if there is none, and the notes. Both are durable when this
     /// returns.
     package func make() throws -> (name: PurgeID, notes: [UInt8]) {
         let (name, notes) = try read()
@@ -64,7 +64,7 @@ package struct NodeFile: Sendable {
 
     private func write(_ name: PurgeID, _ notes: [UInt8]) throws {
         let next = folder.nodePath + ".new"
-        // It keeps its inode when it is renamed.
+        // Renaming keeps the inode.
         try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW).synchronize()
         guard let status = try FileStatus(path: next) else { throw SystemFailure("examine", next) }
         let line = Array("holdfast node 1 \(name) \(status.inode)\n".utf8)

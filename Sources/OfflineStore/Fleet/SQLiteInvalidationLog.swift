@@ -38,7 +38,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
     func unpublished(limit: Int) async throws -> [FleetInvalidation] {
         let waiting = try core.read { connection, _ in
             let waiting = try connection.waiting(limit: limit)
-            // A database that replaced a damaged one knows of nothing that waits.
+            // A database that replaced a damaged one does not know what was waiting.
             return try !waiting.isEmpty || connection.hasJoined() ? waiting : nil
         }
         guard let waiting else { throw InvalidationLogError.notJoined }
@@ -55,7 +55,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
 
     @discardableResult
     func append(_ steps: [LogStep], through cursor: LogCursor, at now: Timestamp) async throws -> Int {
-        // If it is lost, so is the place: the node reads the log again from where it was.
+        // If this write is lost, so is the position: the node reads the log again from the old
+        // position.
         let (fresh, count) = try await write(mayRunHere: steps.count <= Self.fewSteps) { context in
             var fresh: [InvalidationScope] = []
             var count = 0
@@ -79,23 +80,24 @@ final class SQLiteInvalidationLog: InvalidationLog {
     }
 
     func published(_ positions: [PurgeID: LogPosition]) async throws {
-        // If it is lost, they are published again, which adds nothing to the log.
+        // If this write is lost, they are published again, which adds nothing to the log.
         try await write(mayRunHere: positions.count <= Self.fewSteps) { context in
             for (id, position) in positions { try context.notePosition(position, of: id) }
         }
     }
 
     func settle(through position: LogPosition, at now: Timestamp, forgetting earlier: Timestamp) async throws {
-        // If it is lost in a crash, it is done again.
+        // If a crash loses this write, it is repeated.
         try await core.write { try $0.settle(through: position, at: now, forgetting: earlier) }
     }
 
     func synchronize() async throws { try await core.synchronize() }
 
-    /// As many are written on the calling thread. They take less time than two thread switches.
+    /// Up to this many are written on the calling thread. They take less time than two thread
+    /// switches.
     private static let fewSteps = 64
 
-    /// Writes, unless another database has replaced the one that has joined.
+    /// Writes, unless another database has replaced the one that joined.
     private func write<Result: Sendable>(
         mayRunHere: Bool,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
@@ -109,6 +111,6 @@ final class SQLiteInvalidationLog: InvalidationLog {
 }
 
 extension CacheManager {
-    /// The log of its invalidations, for a node that shares them with others.
+    /// The log of the store's invalidations, for a node that shares them with others.
     package var invalidationLog: any InvalidationLog { SQLiteInvalidationLog(core: core) }
 }

@@ -3,17 +3,16 @@ import HTTPCacheSemantics
 
 /// The journal of invalidations that several nodes share: see ``InvalidationLog``.
 extension WriteContext {
-    /// The most invalidations that wait to be published. Beyond it, one of everything replaces
-    /// them, which only marks.
+    /// The most invalidations waiting to be published. Beyond it, one invalidation of everything,
+    /// which only marks, replaces them.
     static let waitingLimit = 10_000
-    /// The most invalidations in the journal. Beyond it, the oldest that were published are
-    /// forgotten.
+    /// The most invalidations in the journal. Beyond it, the oldest published ones are dropped.
     static let journalLimit: Int64 = 200_000
-    /// How many invalidations come between two looks at these limits.
+    /// The number of invalidations between two checks of these limits.
     private static let looks: Int64 = 256
 
-    /// Journals an invalidation that a caller asked for. Call it in the transaction that puts it in
-    /// force.
+    /// Journals an invalidation that a caller requested. Call it in the transaction that puts it
+    /// into effect.
     func journal(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws {
         guard memory.isInFleet else { return }
         let id = try insert(FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now), at: nil)
@@ -24,7 +23,7 @@ extension WriteContext {
         }
     }
 
-    /// Journals that everything is to be marked at other nodes. This store's entries are not.
+    /// Journals that other nodes must mark everything. This store's entries are not marked.
     func journalEverything(at now: Timestamp) throws {
         let everything = FleetInvalidation(id: .random(), scope: .all, effect: .mark(.unspecified), issuedAt: now)
         _ = try insert(everything, at: nil)
@@ -50,12 +49,12 @@ extension WriteContext {
         guard try statement.step() else { throw Self.missingRow }
         if position == nil { addsToJournal = true }
         let id = statement.integer(0)
-        // The statement ends with its last step, and the row is there then.
+        // The statement ends with its last step, after which the row exists.
         while try statement.step() {}
         return id
     }
 
-    /// Puts an invalidation of another node in force, unless it is known.
+    /// Puts another node's invalidation into effect, unless it is known.
     ///
     /// - Returns: whether it was new.
     func apply(_ invalidation: FleetInvalidation, at position: LogPosition, now: Timestamp) throws -> Bool {
@@ -64,17 +63,17 @@ extension WriteContext {
         do {
             _ = try invalidate(invalidation.scope, invalidation.effect, at: now)
         } catch let error as StoreError where error.code == .busy {
-            // Too many removals are unfinished. The log does not wait for them: the copies are
-            // marked.
+            // Too many removals are unfinished. The log does not wait for them; the copies are
+            // marked instead.
             _ = try invalidate(invalidation.scope, .mark(.unspecified), at: now)
         }
         if id % Self.looks == 0 { try shortenJournal() }
         return true
     }
 
-    /// Notes the position of a journaled invalidation; of two, the later one counts.
+    /// Records the position of a journaled invalidation. Of two positions, the later one counts.
     ///
-    /// - Returns: whether it is in the journal.
+    /// - Returns: whether the invalidation is in the journal.
     @discardableResult
     func notePosition(_ position: LogPosition, of id: PurgeID) throws -> Bool {
         let statement = try connection.prepare(
@@ -93,7 +92,7 @@ extension WriteContext {
         return connection.changes > 0
     }
 
-    /// Lets the journaled invalidations wait again that the log has lost.
+    /// Queues journaled invalidations again that the log has lost.
     func republish(after: LogPosition, before: LogPosition?) throws {
         let before = before ?? LogPosition(epoch: UInt64(Int64.max), number: UInt64(Int64.max))
         try connection.run(
@@ -123,10 +122,10 @@ extension WriteContext {
 
     // MARK: The place
 
-    /// Joins a log of that name, or continues with it.
+    /// Joins the log with this name, or continues with it.
     ///
     /// - Parameters:
-    ///   - node: the name of this store among the nodes.
+    ///   - node: the store's name among the nodes.
     ///   - replacesAnother: whether the database replaced a damaged one, which may have
     ///     had a journal.
     func join(_ name: String, as node: PurgeID, replacesAnother: Bool, at now: Timestamp) throws -> LogStart {
@@ -157,7 +156,7 @@ extension WriteContext {
         try statement.run()
     }
 
-    /// Where the store stands in the fleet log.
+    /// The store's position in the fleet log.
     private func place() throws -> LogStart {
         let row = try connection.prepare("SELECT node, epoch, number FROM shared_log")
         defer { row.reset() }
@@ -172,7 +171,7 @@ extension WriteContext {
         return LogStart(node: node, cursor: cursor, unpublished: try connection.waitingCount())
     }
 
-    /// Writes how far the log was read.
+    /// Writes how far the log has been read.
     func move(to cursor: LogCursor) throws {
         let statement = try connection.prepare("UPDATE shared_log SET epoch = ?1, number = ?2")
         statement.bind(1, Int64(bitPattern: cursor.position.epoch))

@@ -9,10 +9,10 @@ import HoldfastMigrations
     import Darwin
 #endif
 
-/// The kind of a file by its first hundred bytes, read without SQLite's pager.
+/// The kind of a file, read from its first hundred bytes without SQLite's pager.
 ///
-/// Opening a file through SQLite can change it (it rolls back a journal, or begins a write-ahead
-/// log). So the store finds out first which program the file belongs to.
+/// Opening a file through SQLite can change it (by rolling back a journal, or starting a
+/// write-ahead log). So the store first finds out which program the file belongs to.
 package enum DatabaseHeader: Equatable {
     /// A Holdfast database of this schema version.
     case ours(version: Int32)
@@ -52,10 +52,10 @@ package enum DatabaseHeader: Equatable {
 
     private static let length: Int64 = 100
 
-    /// Reads through SQLite's own file, without its pager: this takes no lock, and ignores journals
+    /// Reads through SQLite's own file, without its pager. This takes no lock, and ignores journals
     /// and logs.
     ///
-    /// A file descriptor of our own would not do. Under POSIX, closing one releases every lock that
+    /// A separate file descriptor would not work. Under POSIX, closing one releases every lock that
     /// this process holds on the file, including those of a store that is open here. Another
     /// program would then consider itself the last user, and remove the log. SQLite keeps a
     /// descriptor open while this process holds locks.
@@ -69,7 +69,8 @@ package enum DatabaseHeader: Equatable {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }
         let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
-        // If this fails (too few descriptors, for example), nothing is known about the file.
+        // If this fails (because of too few descriptors, for example), nothing is known about the
+        // file.
         guard opened == SQLITE_OK else { throw SQLiteFailure(code: opened, connection: connection) }
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
@@ -83,7 +84,7 @@ package enum DatabaseHeader: Equatable {
         }
     }
 
-    /// Reads the first page through a connection of its own.
+    /// Reads the first page through a separate connection.
     ///
     /// - Throws: ``SQLiteFailure``, which describes a disk failure if the disk failed, and damage
     ///   otherwise.

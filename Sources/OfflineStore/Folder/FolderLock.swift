@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// The writer's lock on a folder: `flock` on the folder itself and on the file `lock`, which holds
-/// the writer's process ID and name.
+/// The writer's lock on a folder: `flock` on the folder itself and on the file `lock`, which
+/// contains the writer's process ID and name.
 ///
-/// The file alone would not do: every process that may write in the folder can remove it. A new
-/// file of that name is a different file to the kernel, but the folder stays the same. Older
-/// versions lock the file alone. The kernel releases both locks when the process ends for any
+/// The file alone would not be enough: every process with write access to the folder can remove it.
+/// A new file with that name is a different file to the kernel, but the folder stays the same.
+/// Older versions lock only the file. The kernel releases both locks when the process ends for any
 /// reason. The file's content is only used in messages.
 final class FolderLock: Sendable {
     private let handle: FileHandle
@@ -32,7 +32,7 @@ final class FolderLock: Sendable {
                 + "Only one process can write at a time: stop it, or open the store read-only."
         )
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
-            // Some file systems (NFS) cannot lock folders; then the file's lock is the only one.
+            // Some file systems (NFS) cannot lock folders. Then the file's lock is the only one.
             if errno == EWOULDBLOCK { throw inUse }
         }
         guard flock(handle.descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -43,11 +43,12 @@ final class FolderLock: Sendable {
         } catch let failure as SystemFailure where failure.storeError.code != .full {
             throw failure.storeError
         } catch {
-            // The locks hold; only the name in other processes' messages is missing.
+            // The locks hold; only the name for other processes' messages is missing.
         }
     }
 
-    /// Replaces the file's content. It never becomes empty, so it keeps its block on a full disk.
+    /// Replaces the file's content. The file never becomes empty, so it keeps its block on a full
+    /// disk.
     private static func write(_ text: String, to handle: FileHandle) throws {
         try handle.write(Array(text.utf8), at: 0)
         try handle.truncate(to: Int64(text.utf8.count))
@@ -55,15 +56,15 @@ final class FolderLock: Sendable {
 
     /// Releases the locks.
     ///
-    /// The file stays: if it were removed, two processes could lock two files of one name.
+    /// The file stays, because otherwise two processes could lock two files with the same name.
     func release() {
         try? Self.write("0\n", to: handle)
         flock(handle.descriptor, LOCK_UN)
         flock(folder.descriptor, LOCK_UN)
     }
 
-    /// Returns whether a process has the folder open for writing, according to the lock file; this
-    /// takes no lock.
+    /// Whether a process has the folder open for writing, according to the lock file. Takes no
+    /// lock.
     static func isHeld(path: String) -> Bool {
         guard let handle = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW),
             let bytes = try? handle.read(count: 32, at: 0),

@@ -6,11 +6,10 @@
     import Darwin
 #endif
 
-/// A kind of file system whose locks or shared memory are known not to work between all users of a
-/// file.
+/// A file system whose locks or shared memory are known not to work between all users of a file.
 ///
-/// SQLite's write-ahead log needs both, and `flock` ensures that there is one writer. On these file
-/// systems, they depend on the server, on mount options, or on other machines that mounted the
+/// SQLite's write-ahead log needs both, and `flock` ensures that there is only one writer. On these
+/// file systems, they depend on the server, on mount options, or on other machines that mount the
 /// folder.
 enum LockBreakingFileSystem: String, Sendable {
     case nfs = "NFS"
@@ -59,7 +58,7 @@ enum LockBreakingFileSystem: String, Sendable {
         }
     }
 
-    /// Examines the file system of a folder; `nil` also if that fails.
+    /// Checks a folder's file system; also `nil` if that fails.
     static func probe(_ path: String) -> LockBreakingFileSystem? {
         #if canImport(Darwin)
             var status = statfs()
@@ -76,8 +75,7 @@ enum LockBreakingFileSystem: String, Sendable {
     #if !canImport(Darwin)
         /// Returns the type from `statfs` (`f_type`); `nil` if that fails.
         ///
-        /// Swift's modules of the C library omit `sys/statfs.h`, and `statvfs` does not return the
-        /// type.
+        /// Swift's C library modules omit `sys/statfs.h`, and `statvfs` does not return the type.
         static func linuxType(of path: String) -> UInt32? {
             guard let symbol = dlsym(nil, "statfs") else { return nil }
             typealias Function = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> CInt

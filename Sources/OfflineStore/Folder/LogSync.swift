@@ -8,9 +8,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// Syncs a write-ahead log while its writer continues: earlier commits are durable then.
+/// Syncs a write-ahead log while its writer continues. Commits made before the call are then
+/// durable.
 ///
-/// It has a descriptor of its own. SQLite's locks are on other files, so closing it releases none.
+/// It has its own descriptor. SQLite's locks are on other files, so closing this one releases none.
 final class LogSync: Sendable {
     private struct State {
         var file: FileHandle?
@@ -23,8 +24,8 @@ final class LogSync: Sendable {
     /// - Parameter path: the log's path.
     init(path: String) { self.path = path }
 
-    /// - Returns: `false` if a sync has failed since the last call of ``recover()``. The system may
-    ///   have dropped what it could not write, and say nothing of it the next time.
+    /// - Returns: `false` if a sync has failed since the last call to ``recover()``. The system may
+    ///   have dropped data that it could not write, and may not report it again.
     func synchronize() throws -> Bool {
         try state.withLock { state in
             if state.hasFailed { return false }
@@ -34,8 +35,8 @@ final class LogSync: Sendable {
                 } else {
                     let file = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
                     try file.synchronize()
-                    // SQLite syncs the folder of a new log with its own first sync, which may not
-                    // have come.
+                    // SQLite syncs a new log's folder with its own first sync, which may not have
+                    // happened yet.
                     try synchronizeFolder(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
                     state.file = file
                 }
@@ -47,6 +48,6 @@ final class LogSync: Sendable {
         }
     }
 
-    /// The content of the log has become durable in another way.
+    /// The log's content has become durable in another way.
     func recover() { state.withLock { $0.hasFailed = false } }
 }

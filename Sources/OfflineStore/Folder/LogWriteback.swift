@@ -9,20 +9,20 @@ import Synchronization
     import Darwin
 #endif
 
-/// Makes the system write the log to the disk while it grows.
+/// Makes the system write the log to disk while it grows.
 ///
-/// A checkpoint syncs the log first, and writers wait for that: for up to 32 MiB, or for the part
+/// A checkpoint first syncs the log, and writers wait for that: for up to 32 MiB, or for the part
 /// that is not written yet. This is only a hint, and nothing relies on it: durability depends on
 /// syncs alone. Only Linux has a call for it; elsewhere nothing happens.
 final class LogWriteback: Sendable {
-    /// Bytes between two hints.
+    /// The bytes between two hints.
     private static let step: Int64 = 1 << 20
 
     private let path: String
     private let pending = Atomic<Int64>(0)
     private let isBusy = Atomic(false)
     private let file = Mutex<FileHandle?>(nil)
-    /// Starting the write takes a moment too, so it runs apart from commits.
+    /// Starting the write also takes a moment, so it runs separately from commits.
     private let thread = DispatchQueue(label: "holdfast.store.writeback", qos: .utility)
 
     /// - Parameter path: the log's path.
@@ -46,17 +46,18 @@ final class LogWriteback: Sendable {
         private func beginWriting() {
             file.withLock { file in
                 if file == nil { file = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW) }
-                // The hint covers the whole file: parts that are written already cost nothing.
+                // The hint covers the whole file, because parts that are already written cost
+                // nothing.
                 if let file { _ = Self.begin?(file.descriptor, 0, 0, Self.write) }
             }
         }
 
-        /// `SYNC_FILE_RANGE_WRITE`: starts to write pages that are not being written yet, and does
-        /// not wait.
+        /// `SYNC_FILE_RANGE_WRITE`: starts writing pages that are not being written yet, without
+        /// waiting.
         private static let write: UInt32 = 2
 
-        /// `sync_file_range`, which the C libraries declare only for GNU sources, so Swift's
-        /// modules omit it.
+        /// `sync_file_range`, which C libraries declare only for GNU sources, so Swift's modules
+        /// omit it.
         private static let begin: (@convention(c) (CInt, Int64, Int64, UInt32) -> CInt)? = {
             typealias Function = @convention(c) (CInt, Int64, Int64, UInt32) -> CInt
             return dlsym(nil, "sync_file_range").map { unsafeBitCast($0, to: Function.self) }

@@ -9,15 +9,15 @@ import Synchronization
     import Darwin
 #endif
 
-/// The number of the last invalidation, in a synced file beside the database.
+/// The number of the last invalidation, in a synced file next to the database.
 ///
-/// If bits flip in the tail of a write-ahead log, SQLite drops the tail silently. If that tail held
+/// If bits flip at the end of a write-ahead log, SQLite silently drops the end. If it contained
 /// invalidations, the database opens with a smaller number than the one here. The store then knows
 /// that it must not trust any of its entries.
 ///
-/// The number is written after the log was synced, and never before: a power cut must not leave a
-/// sidecar that is ahead of its database. So it may be behind for a moment, by invalidations of
-/// other nodes, which are read from the fleet log again if they are lost.
+/// The number is only written after the log was synced: a power failure must not leave a sidecar
+/// that is ahead of its database. So it may briefly lag behind by invalidations of other nodes,
+/// which are read from the fleet log again if they are lost.
 ///
 /// The file has two slots, 4 KiB apart, which are written in turn, each with a checksum. A torn
 /// write leaves the other slot intact.
@@ -30,7 +30,7 @@ package final class SequenceSidecar: Sendable {
     private struct State {
         /// The slot with the newest number; the next write must use the other one.
         var newest: Int64 = 0
-        /// The highest number that was written here.
+        /// The highest number written here.
         var written: Int64?
     }
 
@@ -42,8 +42,8 @@ package final class SequenceSidecar: Sendable {
         for place in [0, Self.slotDistance] { try allocate(at: place) }
     }
 
-    /// Allocates the disk space of a slot that was never written, so that a full disk prevents no
-    /// invalidation. If the disk is full already, the first invalidation fails and reports it.
+    /// Allocates disk space for a slot that was never written, so that a full disk cannot prevent
+    /// an invalidation. If the disk is already full, the first invalidation fails and reports it.
     private func allocate(at place: Int64) throws {
         guard try handle.read(count: Self.slotLength, at: place).allSatisfy({ $0 == 0 }) else { return }
         try? handle.write([UInt8](repeating: 0, count: Self.slotLength), at: place)
@@ -70,7 +70,8 @@ package final class SequenceSidecar: Sendable {
         return slots.max()
     }
 
-    /// Writes a number over the older slot. It, or a higher one, is durable when this returns.
+    /// Writes a number to the older slot. That number, or a higher one, is durable when this
+    /// returns.
     package func write(_ number: Int64) throws {
         try state.withLock { state in
             if let written = state.written, number <= written { return }

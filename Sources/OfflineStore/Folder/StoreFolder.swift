@@ -8,15 +8,15 @@
 
 /// A store's folder. It contains:
 ///
-/// - numbered databases (`0001.sqlite`, with SQLite's `-wal` and `-shm` beside each),
+/// - numbered databases (`0001.sqlite`, each with SQLite's `-wal` and `-shm` files),
 /// - `CURRENT`, a text file that names the database in use,
 /// - `lock`, which the writing process locks,
 /// - `sequence`, the number of the last invalidation,
-/// - `node`, the name of the store among the nodes of a fleet, if it shares purges,
-/// - `mode` and `staleness`, settings that an operator set for a time, until that is over,
+/// - `node`, the store's name among the nodes of a fleet, if it shares purges,
+/// - `mode` and `staleness`, an operator's temporary settings, until they end,
 /// - `control.sock`, while a gateway with a control plane runs: its socket, or a link to it.
 ///
-/// A database in use is never renamed or removed. The other files are replaced, atomically.
+/// A database in use is never renamed or removed. The other files are replaced atomically.
 package struct StoreFolder: Sendable {
     /// The absolute path.
     package let path: String
@@ -26,7 +26,7 @@ package struct StoreFolder: Sendable {
     package var sidecarPath: String { path + "/sequence" }
     package var nodePath: String { path + "/node" }
 
-    /// The names of settings that operators set for a time, each kept in a file of that name.
+    /// The names of operators' temporary settings. Each is kept in a file with its name.
     static let temporarySettings = ["mode", "staleness"]
     func path(ofSetting name: String) -> String { path + "/" + name }
 
@@ -42,14 +42,14 @@ package struct StoreFolder: Sendable {
         self.path = path
     }
 
-    /// The present content of the path.
+    /// The current content of the path.
     package enum Content: Equatable {
         case absent
         case empty
         /// `CURRENT` names this database.
         case store(number: Int)
-        /// Only files of a store, but no `CURRENT`: creating the store was interrupted, or
-        /// `CURRENT` was lost.
+        /// Only store files, but no `CURRENT`: creating the store was interrupted, or `CURRENT` was
+        /// lost.
         case unnamed(databases: [Int])
         /// Other content; the text describes it.
         case other(String)
@@ -97,7 +97,7 @@ package struct StoreFolder: Sendable {
         try synchronizeFolder(path)
     }
 
-    /// Removes a file if there is one; it stays removed when this returns.
+    /// Removes a file if it exists. The removal is durable when this returns.
     func remove(_ file: String) throws {
         guard unlink(file) == 0 else {
             if errno == ENOENT { return }

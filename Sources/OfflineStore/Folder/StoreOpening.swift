@@ -10,11 +10,11 @@ import Logging
     import Darwin
 #endif
 
-/// Opens a store at a path. Everything that can be wrong with the path is checked before anything
+/// Opens a store at a path. Everything that could be wrong with the path is checked before anything
 /// is written.
 package enum StoreOpening {
-    /// Opens a store for writing. A store on a read-only file system, or on a full disk, is opened
-    /// for reading only, so that its responses can be served.
+    /// Opens a store for writing. A store on a read-only file system or on a full disk is opened
+    /// only for reading, so that its responses can be served.
     static func open(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -57,8 +57,8 @@ package enum StoreOpening {
         }
     }
 
-    /// A disk with less free space than this is full: SQLite reports some of its failures there as
-    /// errors of the disk.
+    /// A disk with less free space than this counts as full, because SQLite reports some of its
+    /// failures there as disk errors.
     private static let fullDiskBytes: Int64 = 128 << 10
 
     private static func reasonToRead(_ error: StoreError, _ path: String) -> ReasonToRead? {
@@ -119,9 +119,9 @@ package enum StoreOpening {
     }
 
     /// - Parameters:
-    ///   - asOnlyOne: whether no process can write the store, so that this process keeps its own
+    ///   - asOnlyOne: whether no process can write the store, so this process keeps its own
     ///     invalidations.
-    ///   - locking: whether this process locks the folder, so that no other one writes.
+    ///   - locking: whether this process locks the folder, so that no other process can write.
     static func openForReading(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -166,7 +166,7 @@ package enum StoreOpening {
         }
     }
 
-    /// Warns before any lock is taken: if locks fail, this is the reason.
+    /// Warns before any lock is taken. If locks fail, this is the reason.
     private static func warn(of fileSystem: LockBreakingFileSystem?, _ folder: StoreFolder, _ logger: Logger) {
         guard let fileSystem else { return }
         logger.warning(
@@ -236,7 +236,7 @@ package enum StoreOpening {
         let hasLog = try FileStatus(path: path + "-wal")?.size ?? 0 > 0
         let isEmpty = try FileStatus(path: path)?.size == 0
         guard !hasLog, try isEmpty || journalBeginsWithNothing(path + "-journal") else { return false }
-        // The journal is removed last: without it, the other files could be taken for a complete
+        // The journal is removed last. Without it, the other files could be mistaken for a complete
         // database.
         for ending in ["-wal", "-shm", "", "-journal"] {
             guard unlink(path + ending) == 0 || errno == ENOENT else { throw SystemFailure("remove", path + ending) }
@@ -244,10 +244,10 @@ package enum StoreOpening {
         return true
     }
 
-    /// Returns whether a rollback journal's transaction began with an empty database.
+    /// Whether a rollback journal's transaction began with an empty database.
     ///
-    /// The journal's header has 8 magic bytes, the number of pages in it, a nonce, and the number
-    /// of the database's pages before the transaction.
+    /// The journal's header contains 8 magic bytes, the number of its pages, a nonce, and the
+    /// number of the database's pages before the transaction.
     private static func journalBeginsWithNothing(_ path: String) throws -> Bool {
         guard try FileStatus(path: path) != nil else { return false }
         let header = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW).read(count: 20, at: 0)
@@ -287,8 +287,8 @@ package enum StoreOpening {
     /// Returns the error, if any, for a folder that could not be restricted.
     static func objection(to status: FileStatus, of folder: StoreFolder, _ failure: SystemFailure) -> (any Error)? {
         guard failure.number == EPERM else { return failure }
-        // A mounted folder may belong to another user who lets this process write there: its files
-        // are restricted all the same. It is rejected if every user may write there.
+        // A mounted folder may belong to another user who lets this process write there. Its files
+        // are restricted anyway. It is rejected if every user may write there.
         guard status.permissions & 0o002 != 0 else { return nil }
         let mode = String(status.permissions, radix: 8)
         return StoreError(

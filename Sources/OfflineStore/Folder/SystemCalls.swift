@@ -12,7 +12,7 @@ package struct SystemFailure: Error, CustomStringConvertible {
     var operation: StaticString
     var path: String
 
-    /// Makes a failure with the present `errno`.
+    /// Creates a failure with the current `errno`.
     package init(_ operation: StaticString, _ path: String, number: Int32 = errno) {
         self.number = number
         self.operation = operation
@@ -184,7 +184,7 @@ struct FileSystemStatus {
             by: Int64(clamping: status.f_frsize)
         )
         free = isTooMuch ? .max : bytes
-        // `ST_RDONLY`, which not every C library's module has.
+        // `ST_RDONLY`, which not every C library module declares.
         isReadOnly = status.f_flag & 1 != 0
     }
 }

@@ -2,17 +2,17 @@ import GRDB
 import Logging
 
 extension CacheManager {
-    /// Examines a store and changes nothing, also while a process writes it.
+    /// Examines a store without changing it, even while a process writes to it.
     ///
-    /// Each read is short, and compares data of one snapshot. So writes that are under way are
-    /// neither delayed nor mistaken for damage.
+    /// Each read is short, and compares data within one snapshot. So writes in progress are neither
+    /// delayed nor mistaken for damage.
     ///
     /// The quick examination checks the folder, the database's header, the row of the table
     /// `store`, the sidecar, and the number of entries. It checks at most 1,024 entries, evenly
     /// spread over the store, each with the first and last chunk of its body. A database of at most
-    /// 64 MiB is also checked by SQLite's `quick_check`. This costs some random reads for each
-    /// entry, and one pass over the smallest index for the count. A measurement with 1.5 million
-    /// entries in 1 GB took 2 s from a disk and 0.7 s from the page cache.
+    /// 64 MiB is also checked with SQLite's `quick_check`. This costs a few random reads per entry,
+    /// and one pass over the smallest index for the count. A measurement with 1.5 million entries
+    /// in 1 GB took 2 s from disk and 0.7 s from the page cache.
     ///
     /// The full examination reads everything: every entry with its head, key, size and body, chunks
     /// without an entry, tags and their sums, and SQLite's `integrity_check` (see
@@ -26,7 +26,7 @@ extension CacheManager {
     /// - Parameters:
     ///   - folder: the store's folder.
     ///   - isFull: whether to read everything.
-    ///   - maximumFindings: the most findings that are kept; the others are only counted.
+    ///   - maximumFindings: the most findings to keep; further ones are only counted.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `unwritable`,
     ///   `invalidConfiguration`, `io`; `CancellationError` if the task is cancelled. Damage is a
     ///   finding, not an error.
@@ -40,7 +40,7 @@ extension CacheManager {
     }
 
     /// - Parameter structureLimit: the largest database, in bytes, that SQLite checks as a whole
-    ///   while another process writes it. 256 MiB take about a second.
+    ///   while another process writes to it. 256 MiB take about a second.
     @concurrent
     package static func verify(
         at folder: String,

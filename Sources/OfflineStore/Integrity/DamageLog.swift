@@ -1,25 +1,25 @@
 import Logging
 import Synchronization
 
-/// The entries that were found to be damaged since opening. They are recorded here at once, and
-/// soon after in the table if this process writes the store.
+/// The entries found to be damaged since opening. They are recorded here immediately, and soon
+/// afterward in the table if this process writes the store.
 ///
-/// An entry number is never used twice, so a record stays valid.
+/// Entry numbers are never reused, so a record stays valid.
 final class DamageLog: Sendable {
-    /// The most entries recorded in memory. For others, the table's marks apply, and the next read
+    /// The most entries recorded in memory. Others rely on the table's marks, and the next read
     /// finds the damage again.
     static let limit = 4096
 
     private struct State {
         var known: Set<Int64> = []
-        /// The entries that are not marked in the table yet.
+        /// The entries not yet marked in the table.
         var unwritten: Set<Int64> = []
     }
 
     private let count = Atomic<Int>(0)
     private let state = Mutex(State())
 
-    /// Records an entry; `true` if it has to be marked in the table.
+    /// Records an entry; returns `true` if it must be marked in the table.
     func note(_ entryID: Int64) -> Bool {
         state.withLock { state in
             guard state.known.count < Self.limit, state.known.insert(entryID).inserted else { return false }
@@ -32,7 +32,7 @@ final class DamageLog: Sendable {
     /// Whether no entry is recorded.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// Returns whether an entry is recorded; usually one comparison, because usually nothing is
+    /// Whether an entry is recorded. Usually this takes one comparison, because usually nothing is
     /// damaged.
     func contains(_ entryID: Int64) -> Bool {
         if count.load(ordering: .acquiring) == 0 { return false }
@@ -46,7 +46,7 @@ final class DamageLog: Sendable {
         state.withLock { $0.unwritten.subtract(entryIDs) }
     }
 
-    /// The recency of damaged entries. It is below all others, so that they are evicted first, and
+    /// The recency of damaged entries. It is lower than all others, so they are evicted first, and
     /// can be counted without a scan.
     static let recency: Int64 = -1
 
@@ -81,8 +81,8 @@ final class DamageLog: Sendable {
 extension StoreWriter {
     /// Marks entries in the table that were found to be damaged.
     ///
-    /// If this fails (because of a full disk, for example), they are recorded in memory all the
-    /// same. It is tried again with the next housekeeping.
+    /// If this fails (because of a full disk, for example), they stay recorded in memory, and the
+    /// next housekeeping tries again.
     func markDamage(_ connection: Connection) {
         memory.wantsDamageMarks = false
         let unwritten = database.damage.unwritten
@@ -113,7 +113,7 @@ extension StoreWriter {
 extension StoreCore {
     /// Records damage if a chunk is missing from a body that its entry still names.
     ///
-    /// Both are checked in one snapshot, so that an entry that was removed meanwhile is not
+    /// Both are checked in one snapshot, so that an entry that was removed in the meantime is not
     /// reported.
     func noteIfTorn(entryID: Int64, bodyID: Int64, index: Int64, in database: StoreDatabase) throws {
         let isTorn = try read(database) { connection in

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// A row of the table `entry` as it was read, without any verification.
+/// A row of the table `entry` as read, without any verification.
 package struct EntryRow {
     package var id: Int64
     package var kind: Int64
@@ -54,7 +54,7 @@ package struct EntryRow {
 
     package var chunkCount: Int64 { Self.chunkCount(bodyLength) }
 
-    /// Returns how many chunks a body has, for any number that a damaged row may hold.
+    /// Returns how many chunks a body has, for any number that a damaged row may contain.
     static func chunkCount(_ bodyLength: Int64) -> Int64 {
         let (whole, rest) = bodyLength.quotientAndRemainder(dividingBy: Int64(StoreLimits.chunkLength))
         return max(0, rest > 0 ? whole + 1 : whole)

@@ -1,8 +1,9 @@
-/// Removed content is erased in the database by SQLite (`secure_delete`), and here from the log.
+/// Erases removed content. SQLite erases it in the database (`secure_delete`); this erases it from
+/// the log.
 extension StoreWriter {
-    /// Empties the log if it may hold removed content, once no other housekeeping is due.
+    /// Empties the log if it may contain removed content, once no other housekeeping is due.
     ///
-    /// While a reader holds the log, it stays; this is tried again with the next housekeeping.
+    /// If a reader holds the log, it stays, and the next housekeeping tries again.
     func eraseLog(_ connection: Connection) throws {
         guard memory.wantsErasure, !memory.wantsSweep, !memory.wantsTagSweep, !memory.wantsEntrySweep,
             !memory.isEvicting,

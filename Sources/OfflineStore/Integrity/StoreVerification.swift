@@ -1,16 +1,16 @@
 /// The result of examining a store: see ``CacheManager/verify(at:isFull:maximumFindings:)``.
 public struct StoreVerification: Sendable {
-    /// One part of the store that is damaged, or that contradicts another part.
+    /// A part of the store that is damaged, or that contradicts another part.
     public struct Finding: Sendable, Hashable {
         /// The kind of the finding.
         public var kind: Kind
-        /// The number of the entry concerned, if there is one.
+        /// The number of the affected entry, if any.
         public var entryID: Int64?
-        /// The ``StoreEntry/shortID`` of the entry concerned, if there is one.
+        /// The ``StoreEntry/shortID`` of the affected entry, if any.
         public var shortID: String?
         /// A response's URI with its secrets replaced, if the key can be read.
         public var redactedURI: String?
-        /// A sentence for people, without stored content.
+        /// An explanation for people, without stored content.
         public var detail: String
     }
 
@@ -28,7 +28,7 @@ public struct StoreVerification: Sendable {
         /// The database is missing, is not a database, is shorter than its header states, or lacks
         /// the row of the table `store`.
         public static let database = Kind("database")
-        /// SQLite's own check found something.
+        /// SQLite's own check found an error.
         public static let structure = Kind("structure")
         /// A table cannot be read to its end.
         public static let unreadable = Kind("unreadable")
@@ -38,7 +38,7 @@ public struct StoreVerification: Sendable {
         public static let known = Kind("known")
         /// The row of an entry holds impossible values.
         public static let row = Kind("row")
-        /// A key does not match the hash under which it is found.
+        /// A key does not match its indexed hash.
         public static let key = Kind("key")
         /// A head does not match its checksum or its row.
         public static let head = Kind("head")
@@ -67,9 +67,9 @@ public struct StoreVerification: Sendable {
     /// Whether SQLite's own check of all pages was run.
     ///
     /// That check cannot be divided, and a writing process's log would grow during it. So a full
-    /// examination runs it on a database of more than 256 MiB only if no process writes the store.
-    /// A quick one never runs it on more than 64 MiB. Without it, all or some rows, indexes and
-    /// chunks are examined in batches.
+    /// examination runs it on a database of more than 256 MiB only if no process writes to the
+    /// store. A quick one never runs it on more than 64 MiB. Without it, all or some rows, indexes
+    /// and chunks are examined in batches.
     public var isStructureExamined = false
     /// The number of entries in the table.
     public var entries = 0

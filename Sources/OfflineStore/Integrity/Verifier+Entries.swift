@@ -32,8 +32,8 @@ extension Verifier {
 
     /// Examines the next entries.
     ///
-    /// - Returns: the last number, with its row if the body still has to be read; `nil` if there
-    ///   are no more entries.
+    /// - Returns: the last number, with its row if the body must still be read; `nil` if there are
+    ///   no more entries.
     private func examinePage(
         _ connection: Connection,
         _ state: DatabaseState,
@@ -139,7 +139,7 @@ extension Verifier {
         if row.sequence > bounds.sequence {
             find(.row, "entry \(row.id) was stored after an invalidation that never happened", row)
         }
-        // A body has its entry's number, so no two entries have one body.
+        // A body has its entry's number, so no two entries share a body.
         if row.bodyID != row.id {
             find(.body, "entry \(row.id) names the body of another entry, \(row.bodyID)", row)
         } else if try connection.integer("SELECT 1 FROM garbage WHERE body_id = ?1", row.bodyID) != nil {
@@ -238,7 +238,7 @@ extension Verifier {
         return true
     }
 
-    /// Reads a large body in several snapshots, as long as its entry exists.
+    /// Reads a large body in several snapshots, while its entry exists.
     private func examineLargeBody(_ row: EntryRow, _ connection: Connection) throws {
         let step = Self.snapshotBytes / Int64(StoreLimits.chunkLength)
         for first in stride(from: 0, to: row.chunkCount, by: Int64.Stride(step)) {
@@ -256,8 +256,8 @@ extension Verifier {
         }
     }
 
-    /// Examines chunks without an entry: each must be listed in `garbage`, or nothing will remove
-    /// it.
+    /// Examines chunks without an entry. Each must be listed in `garbage`; otherwise nothing would
+    /// remove it.
     func examineOrphanedChunks(_ connection: Connection) throws {
         var last = Int64.min
         var isAtEnd = false

@@ -2,7 +2,7 @@
 extension Verifier {
     private static let pageCount: Int64 = 1024
 
-    /// Examines the pairs of entries and tags: both ends must exist, and both indexes must have the
+    /// Examines the pairs of entries and tags: both must exist, and both indexes must contain the
     /// pair.
     func examineTagPairs(_ connection: Connection) throws {
         var last: (entry: Int64, tag: Int64) = (.min, .min)
@@ -40,8 +40,8 @@ extension Verifier {
         }
     }
 
-    /// Examines every tag: it is found once by its name, an entry has it, and its bytes are the sum
-    /// of its entries' sizes.
+    /// Examines every tag: its name is found exactly once, an entry has it, and its bytes are the
+    /// sum of its entries' sizes.
     func examineTags(_ connection: Connection, _ state: DatabaseState) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM tag WHERE id > ?1 ORDER BY id LIMIT 1", last) {

@@ -4,8 +4,8 @@ import Logging
 
 /// One examination of a store.
 ///
-/// Not sendable: it runs inside one call. Values that are compared are read in one transaction, a
-/// snapshot, of a few milliseconds.
+/// Not sendable, because it runs inside one call. Values to compare are read in one transaction (a
+/// snapshot) of a few milliseconds.
 final class Verifier {
     /// The entries that the quick examination reads.
     static let sampleCount: Int64 = 1024
@@ -122,8 +122,8 @@ final class Verifier {
         }
     }
 
-    /// Runs one part. If a table is too damaged to read further, that is a finding, and the next
-    /// part follows.
+    /// Runs one part. If a table is too damaged to continue reading, that is a finding, and the
+    /// next part follows.
     private func part(_ table: String, _ body: () throws -> Void) throws {
         do {
             try body()

@@ -1,14 +1,14 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Storing many values or responses at once, which is faster than one by one.
+/// Stores many values or responses at once, which is faster than one by one.
 ///
 /// Several values share one transaction of up to 8 MiB (less if the budget is small). A transaction
-/// is stored as a whole or not at all. A larger value has a transaction of its own. If a value
-/// cannot be stored, the call fails, and the values before it may be stored. Readers see a value
-/// once its transaction is committed.
+/// is stored completely or not at all. A larger value gets its own transaction. If a value cannot
+/// be stored, the call fails, and the values before it may be stored. Readers see a value once its
+/// transaction is committed.
 extension CacheManager {
-    /// Stores some values, and replaces the values that their keys had.
+    /// Stores some values, replacing the values that their keys had.
     ///
     /// They are committed when this returns.
     ///
@@ -17,9 +17,10 @@ extension CacheManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - values: keys of 1 to 4,096 bytes of UTF-8 with their values. Pass a dictionary, or a
-    ///     list of pairs if keys differ in their bytes alone. If a key occurs twice, its last value
-    ///     is stored. An empty or too long key fails the call before anything is stored.
+    ///   - values: keys of 1 to 4,096 bytes of UTF-8 with their values. Pass a dictionary, or an
+    ///     array of pairs if some keys differ only in their bytes. If a key occurs twice, its last
+    ///     value is stored. If a key is empty or too long, the call fails before anything is
+    ///     stored.
     ///   - expiry: for each value, see ``setObject(_:forKey:expiry:coder:)``.
     ///   - coder: the configuration's coder by default. Read the values with the same coder.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
@@ -36,7 +37,7 @@ extension CacheManager {
         let encoding = Encoding(Value.self, coder ?? self.coder)
         let named = try values.map { (key: $0.key, name: try Self.bytes(ofKey: $0.key), value: $0.value) }
         let sorted = database.state.sortedForIndex(named, .objectKey) { $0.name }
-        // If a key occurs twice, the stable order puts its last value behind the others.
+        // If a key occurs twice, the stable order puts its last value after the others.
         let ordered = sorted.indices.lazy.filter { $0 + 1 == sorted.count || sorted[$0].name != sorted[$0 + 1].name }
             .map { sorted[$0] }
         try await core.writeBatches(of: ordered, to: database, through: writer) { item in
@@ -50,14 +51,15 @@ extension CacheManager {
 
     /// Stores some responses. Each replaces the one with the same key, `Vary` and selecting fields.
     ///
-    /// They are committed when this returns. Otherwise like ``setResponse(_:for:expiry:tags:)``.
+    /// They are committed when this returns. Everything else is as for
+    /// ``setResponse(_:for:expiry:tags:)``.
     ///
     /// - Parameters:
     ///   - expiry: for each response.
     ///   - tags: for each response.
     /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
-    ///   `readOnly`, `closed`, `busy`, `full`, `io`. A response that was not stored leaves the
-    ///   former one.
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. If a response was not stored, the former one
+    ///   stays.
     @concurrent
     public func setResponses(
         _ responses: [CacheKey: RawResponse],

@@ -1,10 +1,10 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Reading many keys at once: from memory, and the rest in one read transaction.
+/// Reads many keys at once: from memory, and the rest in one read transaction.
 ///
-/// Objects of more than 1 MiB, and bodies too large for memory (see
-/// ``Configuration/maximumResidentBody``), are read one after another outside of that transaction.
+/// Objects larger than 1 MiB, and bodies too large for memory (see
+/// ``Configuration/maximumResidentBody``), are read one after another outside that transaction.
 extension CacheManager {
     /// Returns the live values of some keys, in the order of the keys.
     ///

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Listing and inspecting the store's entries.
 extension CacheManager {
-    /// Returns every entry, or every one of a kind, in the order in which they were stored.
+    /// Returns every entry, or every entry of a kind, in the order in which they were stored.
     ///
     /// ```swift
     /// for try await entry in store.entries() { print(entry.shortID, entry.redactedURI ?? "") }
@@ -31,7 +31,7 @@ extension CacheManager {
 
     /// Returns the entries whose ``StoreEntry/shortID`` begins with a prefix, at most 1,000.
     ///
-    /// A prefix that is not 1 to 16 hexadecimal digits yields none.
+    /// The result is empty if the prefix is not 1 to 16 hexadecimal digits.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -61,7 +61,7 @@ extension CacheManager {
 
     /// Returns an entry's stored response with its whole head.
     ///
-    /// It returns `nil` if the entry is an object, is gone, or has a damaged head.
+    /// It returns `nil` if the entry is an object, no longer exists, or has a damaged head.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -70,7 +70,7 @@ extension CacheManager {
         return try record(of: entry.id)?.record.response
     }
 
-    /// Returns the tags of an entry, sorted; none for an object or an entry that is gone.
+    /// Returns an entry's tags, sorted; none for an object or an entry that no longer exists.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -94,7 +94,8 @@ extension CacheManager {
         }
     }
 
-    /// Opens an entry's body as a stream; `nil` if it is gone or its first chunk is damaged.
+    /// Opens an entry's body as a stream; `nil` if it no longer exists or its first chunk is
+    /// damaged.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -106,7 +107,7 @@ extension CacheManager {
 
     /// Pins or unpins an entry. A pinned entry is not evicted.
     ///
-    /// - Returns: `false` when it is gone.
+    /// - Returns: `false` if it no longer exists.
     @concurrent
     package func setPinned(_ isPinned: Bool, _ entry: StoreEntry) async throws -> Bool {
         _ = now()

@@ -51,16 +51,16 @@ extension CacheManager: StoreListing {
         return summary
     }
 
-    /// The most rows that a page examines.
+    /// The most rows that are examined for a page.
     static let listingExamination = 10_000
-    /// The rows of one read, so that no reader and no checkpoint waits for it.
+    /// The rows per read, so that no reader and no checkpoint has to wait for it.
     private static let listingRead: Int64 = 512
-    /// The entries that one pass over all of them finds, if some of these are not wanted.
+    /// The entries that one pass over all of them finds, if some of them are not wanted.
     private static let listingPass = 4096
 
-    /// Reads a page of the stored responses in short reads, of at most 10,000 rows altogether.
+    /// Reads a page of the stored responses in short reads of at most 10,000 rows in total.
     ///
-    /// An order by size needs one pass over an index of all entries for each page: ``SizeListing``.
+    /// Ordering by size needs one pass over an index of all entries per page: ``SizeListing``.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
@@ -77,7 +77,7 @@ extension CacheManager: StoreListing {
         return page.page
     }
 
-    /// In the order of storing, rows are read as they come.
+    /// In storage order, rows are read directly.
     private func readStored(into page: inout PageReading, tag: Int64?) throws {
         guard (page.query.after?.values.count ?? 1) == 1 else { throw ResponseCursor.Invalid() }
         var cursor: Int64? = page.query.after?.values.first ?? 0
@@ -92,11 +92,11 @@ extension CacheManager: StoreListing {
         }
     }
 
-    /// In another order, places are read first.
+    /// In any other order, positions are read first.
     private func readOrdered(into page: inout PageReading, tag: Int64?) throws {
         var cursor = page.query.after
         while page.hasRoom {
-            // A pass over all entries is made once for a page.
+            // A pass over all entries is made once per page.
             let isPass = page.query.order.key == .size
             let passCount = page.query.isSelecting ? Self.listingPass : page.query.limit
             let count = isPass ? passCount : Int(Self.listingRead)
@@ -121,7 +121,7 @@ extension CacheManager: StoreListing {
         }
     }
 
-    /// A page that is being read, and what may be on it.
+    /// A page that is being read, and the conditions for entries on it.
     private struct PageReading {
         let query: ResponseQuery
         private let now: Timestamp
@@ -141,7 +141,7 @@ extension CacheManager: StoreListing {
             page.examined < CacheManager.listingExamination && page.responses.count < query.limit
         }
 
-        /// Whether an entry may be on a page, by what is known before its head is decoded.
+        /// Whether an entry may be on a page, judged by facts known before its head is decoded.
         func mayTake(_ record: EntryRecord) -> Bool {
             guard record.kind == .response, query.isPinned.map({ $0 == record.isPinned }) ?? true,
                 record.begins(with: prefix), record.begins(with: host)
@@ -158,7 +158,7 @@ extension CacheManager: StoreListing {
         }
     }
 
-    /// Reads the responses with a short name, at most 1,000, with their fields.
+    /// Reads the responses with a short ID, at most 1,000, with their fields.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -234,7 +234,7 @@ extension CacheManager: StoreListing {
 }
 
 extension ResponseQuery {
-    /// Whether it leaves out any responses.
+    /// Whether it excludes any responses.
     fileprivate var isSelecting: Bool {
         prefix != nil || host != nil || port != nil || tag != nil || state != nil || isPinned != nil
     }

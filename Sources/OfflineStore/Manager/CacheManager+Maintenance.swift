@@ -11,7 +11,7 @@ extension CacheManager {
     /// responses that must not be used without the origin. Pinned entries stay. Reading never
     /// removes anything; no other call removes entries because of their expiry.
     ///
-    /// - Parameter includingOfflineUsable: whether to remove offline copies too.
+    /// - Parameter includingOfflineUsable: whether to also remove offline copies.
     /// - Returns: the number of removed entries and their bytes. Their space is free when this
     ///   returns, except for bodies that are still being read.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Entries that were removed
@@ -21,8 +21,7 @@ extension CacheManager {
     public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
         let now = now()
         if isReadOnly { throw core.readOnlyError }
-        // Entries that were invalidated by tag or prefix a moment ago have to be marked in their
-        // rows first.
+        // Entries that were just invalidated by tag or prefix must first be marked in their rows.
         try await settle()
         var summary = RemovalSummary()
         while true {
@@ -40,18 +39,18 @@ extension CacheManager {
                 removed += part.responses + part.objects
                 summary = summary + part
             }
-            // All of them were freshened or removed by others meanwhile.
+            // All of them were freshened or removed in the meantime.
             if removed == 0 { break }
         }
         try await settle()
         return summary
     }
 
-    /// Removes everything: responses and objects, pinned ones too.
+    /// Removes everything: responses and objects, including pinned ones.
     ///
-    /// Responses that are being fetched now are not stored either.
+    /// Responses that are currently being fetched are not stored either.
     ///
-    /// The removal is durable when this returns: it outlasts a power failure. The space is free,
+    /// The removal is durable when this returns: it survives a power failure. The space is free,
     /// except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
@@ -141,7 +140,7 @@ extension WriteContext {
             }
             let place = EntryRows(statement)
             let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
-            // An entry that an invalidation removed before is deleted here but not counted.
+            // An entry that an invalidation already removed is deleted here but not counted.
             if exists(kind, sequence: statement.integer(5), pending: statement.integer(6)) {
                 switch kind {
                 case .response: summary.responses += 1

@@ -9,7 +9,7 @@ extension CacheManager {
     /// The largest length of a key, in bytes of UTF-8.
     public static let maximumKeyLength = 4096
 
-    /// Stores a value, and replaces the value that the key had.
+    /// Stores a value, replacing the value that the key had.
     ///
     /// It is committed when this returns.
     ///
@@ -18,11 +18,11 @@ extension CacheManager {
     ///   - key: 1 to 4,096 bytes of UTF-8, compared byte by byte.
     ///   - expiry: the instant from which ``object(_:forKey:coder:)`` no longer returns the value.
     ///     ``storedObject(_:forKey:coder:)`` returns it until it is removed or its space is needed.
-    ///     A value that was stored while the clock was ahead expires when the clock is corrected,
-    ///     unless it never expires.
+    ///     A value stored while the clock was ahead expires when the clock is corrected, unless it
+    ///     never expires.
     ///   - coder: the configuration's coder by default. Read the value with the same coder.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
-    ///   `busy`, `full`, `io`. After an error the key has its former value.
+    ///   `busy`, `full`, `io`. After an error the key keeps its former value.
     @concurrent
     public func setObject<Value: Encodable & Sendable>(
         _ value: Value,
@@ -164,7 +164,7 @@ extension CacheManager {
 
     /// Removes a key's value.
     ///
-    /// The removal is durable when this returns: it outlasts a power failure. Removing an existing
+    /// The removal is durable when this returns: it survives a power failure. Removing an existing
     /// value takes the next invalidation number.
     ///
     /// - Returns: whether there was a value.
@@ -187,8 +187,8 @@ extension CacheManager {
             }
             statement.reset()
             if places.isEmpty { return false }
-            // The removal takes a sequence number. If the log loses its tail, the lost number shows
-            // that the value came back.
+            // The removal takes a sequence number. If the end of the log is lost, the missing
+            // number shows that the value came back.
             _ = try context.nextInvalidation(.object, hash: hash, at: now)
             for place in places { try context.remove(place) }
             return true
@@ -233,7 +233,8 @@ extension CacheManager {
         return objects
     }
 
-    /// Reads an object that is too large for one read, and follows replacements meanwhile.
+    /// Reads an object that is too large for one read. If it is replaced in the meantime, it reads
+    /// the new one.
     private func readLarge(_ record: EntryRecord, _ key: [UInt8]) async throws -> LoadedObject? {
         var record = record
         // If the value is replaced while it is read, the new value is looked up and read.
@@ -296,7 +297,7 @@ extension CacheManager {
 
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
-    /// Decodes an object's value. Without a `coder`, the value is kept as long as the bytes are in
+    /// Decodes an object's value. Without a `coder`, the value is kept while the bytes are in
     /// memory.
     func decode<Value: Decodable & Sendable>(
         _ type: Value.Type,

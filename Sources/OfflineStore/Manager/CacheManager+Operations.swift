@@ -6,13 +6,13 @@ extension CacheManager: StoreOperations {
     /// The number of the last invalidation that this process knows of.
     public var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
 
-    /// The scopes of one transaction.
+    /// The most scopes in one transaction.
     private static let scopesAtATime = 256
 
     /// Invalidates the responses of all scopes, in transactions of at most 256.
     ///
-    /// Prefixes and hosts go in transactions of at most 32, and wait for earlier ones to be
-    /// applied: only 64 may be unfinished before a purge of some becomes a purge of everything.
+    /// Prefixes and hosts use transactions of at most 32, and wait for earlier ones to be applied:
+    /// only 64 may be unfinished before a prefix purge becomes a purge of everything.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`, `busy`.
     @concurrent
@@ -37,13 +37,13 @@ extension CacheManager: StoreOperations {
         return result
     }
 
-    /// How often a purge waits until earlier ones are applied.
+    /// How often a purge waits for earlier ones to be applied.
     private static let waits = 8
 
-    /// Waits until the store can compare that many prefixes more.
+    /// Waits until the store can compare this many more prefixes.
     ///
-    /// Another purge may take the places that a wait made free, so each wait ends with a check.
-    /// Beyond ``waits`` the purge becomes one of everything, and says so.
+    /// Another purge may take the capacity that a wait freed, so each wait ends with a check. After
+    /// ``waits`` attempts, the purge becomes one of everything, and reports that.
     private func waitForPermits(_ count: Int) async throws {
         for _ in 0..<Self.waits {
             if try unfinishedPrefixes() + count <= PendingInvalidation.limit { return }
@@ -60,7 +60,7 @@ extension CacheManager: StoreOperations {
 
     /// Counts the responses that the scopes cover, in short reads.
     ///
-    /// Responses that are stored or removed meanwhile may or may not be counted.
+    /// Responses that are stored or removed in the meantime may or may not be counted.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `CancellationError` if the task was
     ///   cancelled.
@@ -70,7 +70,7 @@ extension CacheManager: StoreOperations {
         return try counting.count(scopes)
     }
 
-    /// Reads one row of the store, and says whether that worked and whether the store accepts
+    /// Reads one row of the store. Reports whether that worked and whether the store accepts
     /// writes.
     @concurrent
     public func storeCondition() async -> StoreCondition {

@@ -1,17 +1,17 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The places of entries in an order. The store has an index for each of them but the size.
+/// The positions of entries in an order. The store has an index for every order except by size.
 extension CacheManager {
-    /// An entry's number, and where it stands in an order.
+    /// An entry's number, and its position in an order.
     struct ListPosition {
         var id: Int64
         var cursor: ResponseCursor
     }
 
-    /// The next places of an order.
+    /// The next positions in an order.
     ///
-    /// - Parameter count: the most places. If there are fewer, no more follow.
+    /// - Parameter count: the most positions. If there are fewer, no more follow.
     func places(after cursor: ResponseCursor?, in order: ResponseOrder, count: Int) throws -> [ListPosition] {
         guard let listing = OrderedListing(order) else {
             let listing = try SizeListing(after: cursor, isDescending: order.isDescending)
@@ -19,7 +19,7 @@ extension CacheManager {
         }
         let start = try listing.start(cursor)
         return try core.read { connection, _ in
-            // Each part is in order; together they are merged.
+            // Each part is in order; the parts are merged.
             let parts = try listing.parts.map { part in
                 let statement = try connection.prepare(part)
                 defer { statement.reset() }
@@ -37,8 +37,8 @@ extension CacheManager {
         }
     }
 
-    /// The entries at some places, in their order; those that are gone, lack the tag, or are not
-    /// wanted, are left out.
+    /// The entries at some positions, in order. Entries that no longer exist, lack the tag, or are
+    /// not wanted are left out.
     ///
     /// - Parameter isWanted: decides before an entry's head is decoded.
     func entries(
@@ -104,9 +104,9 @@ private struct OrderedListing {
         }
     }
 
-    /// The values behind which the listing continues.
+    /// The values after which the listing continues.
     ///
-    /// - Throws: ``ResponseCursor/Invalid`` if the cursor is one of another order.
+    /// - Throws: ``ResponseCursor/Invalid`` if the cursor belongs to another order.
     func start(_ cursor: ResponseCursor?) throws -> [Int64] {
         guard let cursor else { return Array(repeating: isDescending ? .max : .min, count: width) }
         guard cursor.values.count == width else { throw ResponseCursor.Invalid() }

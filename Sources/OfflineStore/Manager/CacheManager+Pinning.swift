@@ -1,24 +1,24 @@
 public import HTTPCache
 
-/// Pinning responses for operators.
+/// Pins responses for operators.
 extension CacheManager {
-    /// The rows of one transaction, so that other writes wait for milliseconds only.
+    /// The rows per transaction, so that other writes only wait for milliseconds.
     static let pinStep = 1024
 
-    /// Pins or unpins the responses of the scopes, in transactions that look at 1,024 rows each.
+    /// Pins or unpins the responses of the scopes, in transactions that examine 1,024 rows each.
     ///
-    /// A response whose storing was acknowledged before is included. One that is stored for the
-    /// first time meanwhile may not be.
+    /// A response whose storing was acknowledged before the call is included. A response that is
+    /// stored for the first time during the call may not be.
     ///
-    /// Pins take turns, so that the space they need is still free when they are set: two requests
-    /// that fit alone do not exceed the limit together.
+    /// Pin requests run one at a time, so that the space they need is still free when they take
+    /// effect. Two requests that would each fit cannot exceed the limit together.
     ///
     /// - Throws: `PinsExceedBudget`; ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         _ = now()
         if isReadOnly { throw core.readOnlyError }
-        // Responses that were stored a moment ago wait to be written.
+        // Responses that were just stored are waiting to be written.
         try await core.write { _ in }
         guard isPinned else { return try await setPins(false, scopes) }
         try await core.pinTurns.enter()
@@ -43,12 +43,11 @@ extension CacheManager {
         return changed
     }
 
-    /// The most stored responses to look at before they are pinned. Beyond it the numbers are
-    /// estimates.
+    /// The most stored responses to examine before pinning. Beyond it, the numbers are estimates.
     private static let pinExamination = 100_000
 
-    /// Pins may take half of the budget: a store that is full of them stores nothing, and in a
-    /// small store the write-ahead log takes more than a fifth.
+    /// Pins may use half of the budget. A store full of pins cannot store anything, and in a small
+    /// store the write-ahead log takes more than a fifth.
     private func checkBudget(for scopes: [InvalidationScope]) async throws {
         let count = try await count(scopes, examining: Self.pinExamination)
         let additional = count.bytes - count.pinnedBytes
@@ -57,7 +56,7 @@ extension CacheManager {
         throw PinsExceedBudget(use: use, additional: additional)
     }
 
-    /// Counts pinned entries, objects too, through an index.
+    /// Counts pinned entries, including objects, through an index.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

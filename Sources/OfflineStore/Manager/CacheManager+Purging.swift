@@ -1,14 +1,14 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Purging stored responses by key, target URI, prefix or tag, or all of them, in all partitions.
+/// Purges stored responses by key, target URI, prefix or tag, or all of them, in all partitions.
 ///
-/// *Invalidating* marks responses: the store serves them only if the origin is unreachable, and
-/// they have to be validated otherwise. *Removing* deletes offline copies too. Each call takes an
-/// invalidation number of its own. It is in force when the call returns, for every reader of the
-/// store, and outlasts a power failure. Responses that are being fetched meanwhile are not stored.
-/// A call takes the same time for any number of responses: their rows are marked or deleted
-/// afterwards, in short transactions.
+/// *Invalidating* marks responses: the store serves them only if the origin is unreachable;
+/// otherwise they must be validated. *Removing* also deletes offline copies. Each call takes its
+/// own invalidation number. It is in effect when the call returns, for every reader of the store,
+/// and survives a power failure. Responses that are being fetched at the time are not stored. A
+/// call takes the same time for any number of responses: their rows are marked or deleted
+/// afterward, in short transactions.
 ///
 /// Objects are not affected, see ``removeObject(forKey:)``. ``removeAll()`` removes both.
 extension CacheManager {
@@ -16,7 +16,7 @@ extension CacheManager {
 
     /// Removes all variants of a key's responses.
     ///
-    /// This is an invalidation: a response that is being fetched for the key now is not stored
+    /// This is an invalidation: a response currently being fetched for the key is not stored
     /// either. The removal is durable when this returns.
     ///
     /// - Returns: whether there were any responses.
@@ -38,23 +38,23 @@ extension CacheManager {
     /// Marks everything stored for a target URI as invalidated: all partitions, methods and
     /// variants.
     ///
-    /// The store then serves it only if the origin is unreachable. A response that is being fetched
-    /// for the target now is not stored. The invalidation is in force and durable when this
+    /// The store then serves it only if the origin is unreachable. A response currently being
+    /// fetched for the target is not stored. The invalidation is in effect and durable when this
     /// returns.
     ///
-    /// - Parameter target: compared byte by byte, query included. A target without stored responses
-    ///   is no error.
+    /// - Parameter target: compared byte by byte, including the query. A target without stored
+    ///   responses is not an error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     public func invalidateResponses(for target: TargetURI) async throws {
         try await responses.invalidate(.target(target), keepingForOffline: true, at: now())
     }
 
-    /// Removes everything stored for a target URI, offline copies too: all partitions, methods and
-    /// variants.
+    /// Removes everything stored for a target URI, including offline copies: all partitions,
+    /// methods and variants.
     ///
-    /// A response that is being fetched for the target now is not stored. The removal is durable
-    /// when this returns, and the space is free, except for bodies that are still being read.
+    /// A response currently being fetched for the target is not stored. The removal is durable when
+    /// this returns, and the space is free, except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -68,9 +68,9 @@ extension CacheManager {
     /// Marks everything stored for the target URIs with a prefix as invalidated: all partitions,
     /// methods and variants.
     ///
-    /// The store then serves it only if the origin is unreachable. Responses that are being fetched
-    /// now under the prefix are not stored. Fetches of other URIs of the same origin may not be
-    /// stored either. This takes one short transaction for any number of responses. It is in force
+    /// The store then serves it only if the origin is unreachable. Responses currently being
+    /// fetched under the prefix are not stored. Fetches of other URIs of the same origin may not be
+    /// stored either. This takes one short transaction for any number of responses. It is in effect
     /// and durable when this returns.
     ///
     /// ```swift
@@ -78,7 +78,7 @@ extension CacheManager {
     /// try await store.invalidateResponses(withPrefix: prefix)
     /// ```
     ///
-    /// Rows are marked afterwards; until then each read compares with the unfinished prefixes. If
+    /// Rows are marked afterward; until then each read is compared with the unfinished prefixes. If
     /// 64 prefixes that do not include each other are unfinished, the next one invalidates every
     /// response instead.
     ///
@@ -88,12 +88,12 @@ extension CacheManager {
         try await responses.invalidate(.prefix(prefix), keepingForOffline: true, at: now())
     }
 
-    /// Removes everything stored for the target URIs with a prefix, offline copies too: all
+    /// Removes everything stored for the target URIs with a prefix, including offline copies: all
     /// partitions, methods and variants.
     ///
-    /// Responses that are being fetched now under the prefix are not stored. Fetches of other URIs
-    /// of the same origin may not be stored either. The removal is durable when this returns, and
-    /// the space is free, except for bodies that are still being read.
+    /// Responses currently being fetched under the prefix are not stored. Fetches of other URIs of
+    /// the same origin may not be stored either. The removal is durable when this returns, and the
+    /// space is free, except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`; `busy` if 64 such removals are
     ///   unfinished and do not finish.
@@ -108,20 +108,21 @@ extension CacheManager {
     /// Marks everything stored under a tag as invalidated, in all partitions.
     ///
     /// The store then serves it only if the origin is unreachable. Responses with the tag that are
-    /// being fetched now are not stored. This takes one short transaction for any number of
-    /// responses. It is in force and durable when this returns.
+    /// currently being fetched are not stored. This takes one short transaction for any number of
+    /// responses. It is in effect and durable when this returns.
     ///
-    /// - Parameter tag: compared byte by byte. A tag that no response carries is no error.
+    /// - Parameter tag: compared byte by byte. A tag without responses is not an error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     public func invalidateResponses(tagged tag: String) async throws {
         try await responses.invalidate(.tag(tag), keepingForOffline: true, at: now())
     }
 
-    /// Removes everything stored under a tag, in all partitions, offline copies too.
+    /// Removes everything stored under a tag, in all partitions, including offline copies.
     ///
-    /// Responses with the tag that are being fetched now are not stored. The removal is durable
-    /// when this returns, and the space is free, except for bodies that are still being read.
+    /// Responses with the tag that are currently being fetched are not stored. The removal is
+    /// durable when this returns, and the space is free, except for bodies that are still being
+    /// read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -134,9 +135,9 @@ extension CacheManager {
 
     /// Marks every stored response as invalidated.
     ///
-    /// The store then serves them only if the origin is unreachable. Responses that are being
-    /// fetched now are not stored. This takes one short transaction. It is in force and durable
-    /// when this returns.
+    /// The store then serves them only if the origin is unreachable. Responses currently being
+    /// fetched are not stored. This takes one short transaction. It is in effect and durable when
+    /// this returns.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -144,10 +145,10 @@ extension CacheManager {
         try await responses.invalidate(.all, keepingForOffline: true, at: now())
     }
 
-    /// Removes every stored response, pinned ones and offline copies too; objects stay.
+    /// Removes every stored response, including pinned ones and offline copies; objects stay.
     ///
-    /// Responses that are being fetched now are not stored. The removal is durable when this
-    /// returns, and the space is free, except for bodies that are still being read.
+    /// Responses currently being fetched are not stored. The removal is durable when this returns,
+    /// and the space is free, except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent

@@ -1,10 +1,10 @@
 package import HTTPCacheSemantics
 
 extension CacheManager {
-    /// Reads the responses of some keys into memory, in one read transaction, as far as there is
+    /// Reads the responses of some keys into memory, in one read transaction, up to the available
     /// space.
     ///
-    /// A caller that will look up many keys does this first.
+    /// Call this before looking up many keys.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

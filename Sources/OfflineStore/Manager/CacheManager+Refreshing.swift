@@ -1,13 +1,13 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// Reading purged responses, whose requests an engine makes again.
+/// Reads purged responses, whose requests an engine then repeats.
 extension CacheManager {
-    /// The rows of one page. A page is read in one go.
+    /// The rows per page. A page is read at once.
     static let refreshPage: Int64 = 256
 
-    /// Reads a page of the invalidated responses of the scopes. A page may have none, and still
-    /// have a next one.
+    /// Reads a page of the invalidated responses of the scopes. A page may be empty even if another
+    /// one follows.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

@@ -2,22 +2,23 @@ package import HTTPCache
 import HTTPCacheSemantics
 package import NIOCore
 
-/// Replacing a stored response's body as one atomic step.
+/// Replaces a stored response's body in one atomic step.
 extension CacheManager {
     /// Replaces the body of a stored response, unless another body replaced it since it was read.
     ///
-    /// So reading, changing and writing back act as one atomic step. Key, variant, tags, pin and
-    /// invalidation mark stay. The change is committed when this returns.
+    /// So reading, changing and writing back act as one atomic step. The key, variant, tags, pin
+    /// and invalidation mark stay. The change is committed when this returns.
     ///
     /// - Parameters:
     ///   - stored: the response as it was read.
     ///   - body: the new body, in memory, smaller than one transaction of the store (4 MiB).
-    ///   - excludesFetches: whether responses to the key that are being fetched meanwhile are not
-    ///     stored, as after an invalidation.
-    ///   - replacement: makes the new head from the present one, which may have been freshened
+    ///   - excludesFetches: whether responses for the key that are being fetched at the time are
+    ///     not stored, as after an invalidation.
+    ///   - replacement: creates the new head from the current one, which may have been freshened
     ///     since it was read. It runs on the writer's queue, and runs again if a transaction is
     ///     rolled back.
-    /// - Returns: `nil` if nothing was changed, because the response was replaced or is gone.
+    /// - Returns: `nil` if nothing was changed, because the response was replaced or no longer
+    ///   exists.
     /// - Throws: ``StoreError``: `tooLarge`, `readOnly`, `closed`, `full`, `io`.
     @concurrent
     package func replaceBody(

@@ -3,7 +3,7 @@ public import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Storing and reading raw responses directly. The engine uses ``responses`` instead.
+/// Stores and reads raw responses directly. The engine uses ``responses`` instead.
 extension CacheManager {
     /// Stores a response under a key. It replaces the one with the same `Vary` and selecting
     /// fields.
@@ -76,7 +76,7 @@ extension CacheManager {
                     + "Send fewer or shorter tags."
             )
         }
-        // The caller's body is in memory: the sum cannot overflow.
+        // The caller's body is in memory, so the sum cannot overflow.
         let bytes = length + head.storedBytes + draft.tagBytes
         guard bytes <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
@@ -137,15 +137,15 @@ extension CacheManager {
     /// Returns a stream of changes to the stored responses of a key, a target URI, a prefix, a tag,
     /// or all.
     ///
-    /// Each change follows its commit: this process stored, freshened or invalidated a response, so
-    /// that another look-up is worthwhile. Evictions and removals of expired responses are not
-    /// reported. A slow watcher gets the newest 64 changes. The stream ends when the store is
+    /// Each change follows a commit in which this process stored, freshened or invalidated a
+    /// response, so another lookup is worthwhile. Evictions and removals of expired responses are
+    /// not reported. A slow watcher gets the newest 64 changes. The stream ends when the store is
     /// closed, or when the task that reads it is cancelled.
     ///
     /// In a process that only reads, the stream reports commits of the writing process. All commits
     /// within ``Configuration/changeInterval`` become one change with the scope `.all`, for any
     /// interest. Its kind is `invalidated` if they include an invalidation, and `stored` otherwise.
-    /// It may concern an object, or a response outside of the interest.
+    /// It may be about an object, or about a response outside the interest.
     ///
     /// ```swift
     /// for await _ in store.changes(of: .tag("feed")) { await reload() }
@@ -164,7 +164,7 @@ extension CacheManager {
         }
     }
 
-    /// Returns the response with its body; `nil` if the body is gone.
+    /// Returns the response with its body; `nil` if the body no longer exists.
     func raw(_ stored: StoredResponse) async throws -> RawResponse? {
         var body = stored.content?.body
         if body == nil, let stream = try await responses.openBody(of: stored) {
@@ -175,7 +175,7 @@ extension CacheManager {
 }
 
 extension StoredResponse {
-    /// The first instant at which it is no longer live; every look-up fills this in.
+    /// The first instant at which it is no longer live. Every lookup sets it.
     var freshUntil: Timestamp { content?.freshUntil ?? .distantFuture }
 
     /// Whether it is neither expired nor invalidated.
@@ -202,8 +202,8 @@ struct RawResponseDraft: Sendable {
 }
 
 extension ByteBuffer {
-    /// The buffer itself, or a copy if it is a small part of a larger one. Memory would keep the
-    /// larger one too.
+    /// The buffer itself, or a copy if it is a small part of a larger one, which memory would
+    /// otherwise keep too.
     fileprivate var kept: ByteBuffer {
         storageCapacity <= 2 * readableBytes + 64 ? self : ByteBuffer(bytes: readableBytesView)
     }

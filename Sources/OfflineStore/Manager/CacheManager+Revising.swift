@@ -2,23 +2,23 @@ package import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Moving stored responses to other keys, without copying their bodies.
+/// Moves stored responses to other keys, without copying their bodies.
 extension CacheManager {
-    /// Returns the key and index values that a stored response gets; `nil` leaves it as it is.
+    /// Returns the new key and index values of a stored response; `nil` leaves it unchanged.
     ///
     /// It runs on the writer's queue, and runs again if a transaction is rolled back. It must
-    /// decide from its argument alone and must not block. It must return the same for the same
+    /// depend only on its argument, and must not block. It must return the same result for the same
     /// response, so that another call can finish an interrupted revision.
     package typealias Revising = @Sendable (StoredResponse) -> ResponseRevision?
 
     /// Revises one response.
     ///
-    /// A look-up under the former key then finds nothing, and one under the new key finds this
-    /// response. A body that is being read is read to its end. If the new key has the same variant
-    /// already, the one received last stays. An invalidated response stays invalidated, also by an
-    /// unfinished invalidation. The change is durable when this returns.
+    /// A lookup of the former key then finds nothing, and a lookup of the new key finds this
+    /// response. Readers of its body can finish. If the new key already has the same variant, the
+    /// one received last stays. An invalidated response stays invalidated, even if the invalidation
+    /// is unfinished. The change is durable when this returns.
     ///
-    /// - Returns: the summary; nothing is examined if the entry is an object or gone.
+    /// - Returns: the summary; nothing is examined if the entry is an object or no longer exists.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Then nothing has changed.
     @concurrent
     @discardableResult
@@ -34,7 +34,7 @@ extension CacheManager {
     /// bounded transactions.
     ///
     /// Each transaction is durable and leaves a consistent store; if the process is killed, the
-    /// next call continues. When this returns, freed space has been given back. If
+    /// next call continues. When this returns, freed space has been returned. If
     /// ``Configuration/securelyDeletes`` is set, former keys have been erased.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Responses that were revised
@@ -43,8 +43,8 @@ extension CacheManager {
     package func reviseResponses(_ revising: @escaping Revising) async throws -> RevisionSummary {
         _ = now()
         if isReadOnly { throw core.readOnlyError }
-        // Entries that were removed or marked by tag or prefix a moment ago have to show it in
-        // their rows first.
+        // Entries that were just removed or marked by tag or prefix must first show it in their
+        // rows.
         try await settle()
         let database = try core.database()
         let last = try core.read(database) { try $0.integer("SELECT max(id) FROM entry") ?? .min }
@@ -107,7 +107,7 @@ extension CacheManager {
 }
 
 extension StoreLimits {
-    /// The bytes that revising a response adds to the log beside its row, about: the pages of the
-    /// indexes that it leaves and enters.
+    /// The approximate bytes that revising a response adds to the log in addition to its row: the
+    /// pages of the indexes that it leaves and enters.
     fileprivate static let revisionBytes = 4 * Int(pageSize)
 }

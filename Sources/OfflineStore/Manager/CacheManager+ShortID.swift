@@ -1,7 +1,7 @@
 package import HTTPCacheSemantics
 
 extension CacheManager {
-    /// Returns the short name (``StoreEntry/shortID``) of entries with a key; `nil` after the store
+    /// Returns the short ID (``StoreEntry/shortID``) of entries with a key; `nil` after the store
     /// is closed.
     package func shortID(of key: CacheKey) -> String? { core.shortID(of: key) }
 }

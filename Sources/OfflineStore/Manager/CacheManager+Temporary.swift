@@ -10,12 +10,12 @@ public import HTTPCache
 #endif
 
 extension CacheManager: TemporaryStore {
-    /// The most bytes of the file that keeps a value.
+    /// The most bytes in the file of a value.
     private static let maximumSettingLength = 64 << 10
 
-    /// The value that is kept in the folder's file of the setting's name; `nil` if there is none.
+    /// The value in the folder's file for the setting; `nil` if there is none.
     ///
-    /// - Throws: ``StoreError``: `damaged` if the file holds no such value, `io`.
+    /// - Throws: ``StoreError``: `damaged` if the file contains no such value, `io`.
     public func temporary<Value>(_ type: Value.Type) throws -> Temporary<Value>? {
         let path = core.folder.path(ofSetting: Value.settingName)
         let bytes: [UInt8]
@@ -38,7 +38,7 @@ extension CacheManager: TemporaryStore {
         }
     }
 
-    /// Keeps a value in the folder's file of the setting's name.
+    /// Keeps a value in the folder's file for the setting.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `full`, `unwritable`, `io`.
     public func keep<Value>(_ temporary: Temporary<Value>) throws {
@@ -50,7 +50,7 @@ extension CacheManager: TemporaryStore {
         }
     }
 
-    /// Removes the file of the setting's name.
+    /// Removes the folder's file for the setting.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `unwritable`, `io`.
     public func forget<Value: TemporaryValue>(_ type: Value.Type) throws {

@@ -6,9 +6,9 @@ public import Logging
 ///
 /// One process writes a store; any number of others read it at the same time
 /// (``openReadOnly(at:configuration:clock:logger:)``). Expired entries stay until they are removed
-/// or their space is needed, because they may be all there is when the network is unreachable.
-/// ``object(_:forKey:coder:)`` returns live values only, and ``storedObject(_:forKey:coder:)``
-/// returns values of any age.
+/// or their space is needed, because they may be the only data available when the network is
+/// unreachable. ``object(_:forKey:coder:)`` returns live values only, and
+/// ``storedObject(_:forKey:coder:)`` returns values of any age.
 ///
 /// ```swift
 /// let store = try await CacheManager.open(at: "/var/lib/moments/cache")
@@ -21,7 +21,7 @@ public import Logging
 /// **Where the data is**: everything stored is in one SQLite database in the folder.
 ///
 /// - `0001.sqlite` is the database. SQLite keeps its write-ahead log (`-wal`) and the log's index
-///   (`-shm`) beside it. A database that was found to be damaged keeps its file, and the store
+///   (`-shm`) next to it. A database that was found to be damaged keeps its file, and the store
 ///   continues with the next number.
 /// - `CURRENT` names the database in use.
 /// - `lock` is locked by the writing process, and holds its process ID and name.
@@ -34,21 +34,22 @@ public import Logging
 /// A body of 4 MiB or more (less with a small budget) takes several, and readers see it after the
 /// last one. The content is not encrypted.
 ///
-/// A commit is appended to the log, which is copied into the database later. It outlasts the
-/// process, but a power failure may lose the last commits. Invalidations, and removals other than
-/// ``removeExpired(includingOfflineUsable:)``, outlast both once their call returns.
+/// A commit is appended to the log, which is copied into the database later. It survives the end of
+/// the process, but a power failure may lose the last commits. Invalidations, and removals other
+/// than ``removeExpired(includingOfflineUsable:)``, survive both once their call returns.
 ///
 /// Entries that are read often are in memory too. The memory is never older than the disk: see
 /// ``Configuration/memoryBudget``.
 ///
-/// Every call that fails throws ``StoreError``. Beside the codes that a call lists, any call may
-/// throw `damaged`: the database was found to be damaged and was set aside, and the next call uses
-/// a new one. Any call that writes may throw `unwritable`. In a process that opened the store for
-/// reading alone, reading a body may throw `gone`: the writing process removed it meanwhile.
+/// Every call that fails throws ``StoreError``. In addition to the codes that a call lists, any
+/// call may throw `damaged`: the database was found to be damaged and was set aside, and the next
+/// call uses a new one. Any call that writes may throw `unwritable`. In a process that opened the
+/// store only for reading, reading a body may throw `gone`: the writing process removed it in the
+/// meantime.
 public final class CacheManager: Sendable {
     /// The response store that the engine uses, on the same data.
     ///
-    /// It reads no clock: its calls have the instants as arguments.
+    /// It does not read a clock: its calls take the time as an argument.
     public let responses: any ResponseStore
 
     let core: StoreCore
@@ -70,8 +71,8 @@ public final class CacheManager: Sendable {
     /// reject it with `newerSchema`. Work that a crash interrupted is finished or removed, some of
     /// it after this returns.
     ///
-    /// **Read-only file systems**: an existing store is opened for reading alone (``isReadOnly``),
-    /// so that its responses can be served. Nothing is written. Invalidations hold as long as this
+    /// **Read-only file systems**: an existing store is opened only for reading (``isReadOnly``),
+    /// so that its responses can be served. Nothing is written. Invalidations hold while this
     /// process has the store open. If invalidations may have been lost, every entry is treated as
     /// invalidated.
     ///
@@ -81,13 +82,13 @@ public final class CacheManager: Sendable {
     ///     that others may access is restricted to its owner.
     ///   - configuration: budget and limits.
     ///   - clock: read once at the beginning of each call.
-    ///   - logger: gets warnings about damage, about a file system that is known to break locks,
-    ///     and about another process's reader that keeps the log from shrinking. Normal use logs
-    ///     nothing above `debug`.
+    ///   - logger: receives warnings about damage, about a file system that is known to break
+    ///     locks, and about another process's reader that keeps the log from shrinking. Normal use
+    ///     logs nothing above `debug`.
     /// - Throws: ``StoreError``: `inUse` (with the process that has the store open), `notAStore`,
     ///   `foreignDatabase`, `newerSchema`, `unwritable`, `invalidConfiguration`, `full`, `io`. None
-    ///   of them changes stored data. A damaged database is no error: it keeps its file name, the
-    ///   store starts a new one, and ``statistics()`` lists it.
+    ///   of them changes stored data. A damaged database is not an error: it keeps its file name,
+    ///   the store starts a new one, and ``statistics()`` lists it.
     @concurrent
     public static func open(
         at folder: String,
@@ -100,15 +101,15 @@ public final class CacheManager: Sendable {
         return CacheManager(core: core, clock: clock, coder: configuration.coder)
     }
 
-    /// Opens a store for reading alone, also while another process writes it. New entries are
+    /// Opens a store only for reading, even while another process writes to it. New entries are
     /// visible once they are committed.
     ///
-    /// It takes no lock, makes no checkpoint, and leaves the database and its log as they are.
-    /// SQLite needs the log's index (`-shm`), or the right to create it. Without either, the store
-    /// can be read if its log is empty, or if the file system is mounted read-only.
+    /// It takes no lock, makes no checkpoint, and leaves the database and its log unchanged. SQLite
+    /// needs the log's index (`-shm`), or the right to create it. Without either, the store can be
+    /// read if its log is empty, or if the file system is mounted read-only.
     ///
-    /// Of the configuration, only the reader count, the coder and the change interval have an
-    /// effect. Nothing is kept in memory.
+    /// Only the configuration's reader count, coder and change interval have an effect. Nothing is
+    /// kept in memory.
     ///
     /// - Throws: ``StoreError``: `notAStore` (also if there is no store yet), `foreignDatabase`,
     ///   `newerSchema`, `damaged` (opening it for writing sets the database aside), `unwritable`,
@@ -145,8 +146,8 @@ public final class CacheManager: Sendable {
     /// the database, and releases the folder. Later calls except `close` throw ``StoreError`` with
     /// `closed`, and so do bodies that are still being read.
     ///
-    /// - Throws: ``StoreError``: `full`, `io`. Committed data is on disk all the same, and the
-    ///   folder is released.
+    /// - Throws: ``StoreError``: `full`, `io`. Committed data is still on disk, and the folder is
+    ///   released.
     @concurrent
     public func close() async throws {
         try core.close()

@@ -6,13 +6,13 @@ extension CacheManager {
         /// The smallest ``budget``: 4 MiB.
         public static let minimumBudget: Int64 = 4 << 20
 
-        /// The most bytes that the store's folder may take, the write-ahead log included; 1 GiB by
+        /// The most bytes that the store's folder may use, including the write-ahead log; 1 GiB by
         /// default.
         ///
-        /// From 95 % on, entries are removed in the order of ``evictionOrder``, down to 90 %.
-        /// Pinned entries stay. One entry takes at most an eighth of the budget, and at most 4 GiB.
-        /// Databases that were set aside because of damage are not included: they are yours to
-        /// examine or remove.
+        /// At 95 %, entries are evicted in the order of ``evictionOrder``, down to 90 %. Pinned
+        /// entries stay. One entry uses at most an eighth of the budget, and at most 4 GiB.
+        /// Databases that were set aside because of damage are not included: you can examine or
+        /// remove them.
         public var budget: Int64 = 1 << 30
 
         /// Which entries are evicted first when space is needed; by default the least recently used
@@ -29,9 +29,9 @@ extension CacheManager {
         /// 64 MiB by default. 0 turns this memory off; other values are at least 64 KiB. The budget
         /// includes the bookkeeping, and an estimate for decoded values. Up to an eighth of it
         /// remembers keys that have no entry; with a budget of 0, up to 256 KiB do. SQLite's page
-        /// caches come on top: at most 36 MiB for eight readers, and 16 MiB for the writer. A
-        /// process that opened the store for reading alone keeps only page caches in memory, so
-        /// that it sees the writer's changes at once.
+        /// caches are additional: at most 36 MiB for eight readers, and 16 MiB for the writer. A
+        /// process that opened the store only for reading keeps only page caches in memory, so that
+        /// it sees the writer's changes immediately.
         public var memoryBudget = 64 << 20
 
         /// Bytes of the largest body that is kept in memory; 256 KiB by default.
@@ -44,15 +44,14 @@ extension CacheManager {
 
         /// The number of read-only connections, 1 to 64; 8 by default.
         ///
-        /// More than the processor has cores is of no use. Other numbers are rejected with
+        /// More connections than processor cores do not help. Other numbers are rejected with
         /// `invalidConfiguration`.
         public var readerCount = 8
 
-        /// The longest time until a process that reads alone notices the writer's commits.
+        /// The longest time until a process that only reads notices the writer's commits.
         ///
         /// 250 ms by default, and at least 10 ms. The process polls only while a task reads
         /// ``CacheManager/changes(of:)``. Each poll reads a number from the log's index.
-        /// log's index.
         public var changeInterval = Duration.milliseconds(250)
 
         /// Bytes written to the write-ahead log before it is copied into the database.
@@ -60,14 +59,14 @@ extension CacheManager {
         /// `nil`, the default, is a sixteenth of the budget, at least 256 KiB and at most 32 MiB.
         /// Smaller values are raised to 256 KiB. The log stays below twice this plus 8 MiB, even
         /// under constant reading. Only a reader in another program that does not end its
-        /// transaction makes it grow further. Then passing responses are not stored, and at twice
-        /// that size explicit calls fail with `busy`, until the transaction ends.
+        /// transaction makes it grow further. Then responses that pass through are not stored, and
+        /// at twice that size explicit calls fail with `busy`, until the transaction ends.
         public var checkpointThreshold: Int64?
 
         /// Bytes that may wait for the disk; 64 MiB by default.
         ///
-        /// Beyond that, new responses are not stored, so that a slow disk slows no exchange.
-        /// Explicit calls wait for their turn.
+        /// Beyond that, new responses are not stored, so that a slow disk does not slow down
+        /// exchanges. Explicit calls wait their turn.
         public var maximumPendingBytes = 64 << 20
 
         /// The most variants (by selecting fields) that one key may have; 32 by default, at least
@@ -76,7 +75,7 @@ extension CacheManager {
         /// The least recently used variant is removed.
         public var maximumVariantsPerKey = 32
 
-        /// The number of invalidations that are remembered one by one; 4,096 by default, at least
+        /// The number of invalidations that are remembered individually; 4,096 by default, at least
         /// 16.
         ///
         /// A response whose request was sent before the oldest of them is not stored, whatever the
@@ -86,11 +85,11 @@ extension CacheManager {
         /// Whether removed content is overwritten with zeros in the database.
         ///
         /// The log that may still hold it is emptied when the writer is idle. Off by default: it
-        /// doubles the writes of a removal and syncs the disk each time. It does not reach copies
-        /// that a file system or a disk keeps by itself.
+        /// doubles the writes of a removal and syncs the disk each time. It does not affect copies
+        /// that a file system or a disk keeps internally.
         public var securelyDeletes = false
 
-        /// Encodes and decodes objects if a call names no other coder; by default JSON with sorted
+        /// Encodes and decodes objects if a call specifies no coder; by default JSON with sorted
         /// keys.
         public var coder: any ObjectCoder = JSONObjectCoder()
 
@@ -101,10 +100,10 @@ extension CacheManager {
         /// Replaces the key hash; tests use one that collides.
         package var keyHash: (@Sendable ([UInt8]) -> UInt64)?
 
-        /// The defaults.
+        /// Creates the default settings.
         public init() {}
 
-        /// The defaults with another budget, in bytes.
+        /// Creates the default settings with another budget, in bytes.
         public init(budget: Int64) {
             self.budget = budget
         }

@@ -3,12 +3,11 @@ extension CacheManager {
     public enum EvictionOrder: Sendable, Hashable {
         /// The entries that have not been used for the longest time come first.
         case leastRecentlyUsed
-        /// Responses that forbid stale use come first, however recently they were used, in the
-        /// order of their expiry.
+        /// Responses that forbid stale use come first, in the order of their expiry, however
+        /// recently they were used.
         ///
-        /// All other entries follow, the least recently used first. So an expired response that may
-        /// be used offline outlives a fresh one that may not. Objects are treated as useful
-        /// offline.
+        /// All other entries follow, least recently used first. So an expired response that may be
+        /// used offline outlives a fresh one that may not. Objects count as useful offline.
         case keepingOfflineCopies
     }
 }

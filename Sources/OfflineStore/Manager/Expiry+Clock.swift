@@ -5,7 +5,7 @@ extension Timestamp {
     ///
     /// A value that was stored or renewed further ahead of the clock than
     /// ``Timestamp/clockTolerance`` is not live either: the clock was wrong then, and the value's
-    /// age is unknown. It is live again when the clock comes near that instant. A value that never
+    /// age is unknown. It is live again when the clock approaches that time. A value that never
     /// expires does not depend on the clock.
     func isOver(at now: Timestamp, storedAt: Timestamp) -> Bool {
         self <= now || (storedAt.isAhead(of: now) && self < .distantFuture)

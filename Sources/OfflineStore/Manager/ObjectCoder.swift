@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// Turns Codable values into bytes and back.
+/// Converts Codable values to bytes and back.
 ///
-/// Equal values should have equal bytes, so that the store can recognise an unchanged value: sort
+/// Equal values should have equal bytes, so that the store can recognize an unchanged value: sort
 /// keys.
 public protocol ObjectCoder: Sendable {
     /// The media type of the encoded bytes, kept with each object; `cache-dump` shows it.
@@ -29,7 +29,7 @@ public protocol ObjectCoder: Sendable {
 ///
 /// Equal values have equal bytes, in every process.
 public struct JSONObjectCoder: ObjectCoder {
-    /// Makes a coder.
+    /// Creates a coder.
     public init() {}
 
     /// The media type of JSON, `application/json`.

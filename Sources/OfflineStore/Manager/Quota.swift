@@ -13,12 +13,12 @@ extension CacheManager {
     /// ]
     /// ```
     ///
-    /// A quota includes the bytes of bodies, heads and keys, and about the size of their rows. It
-    /// does not include the space lost to whole pages.
+    /// A quota includes the bytes of bodies, heads and keys, and the approximate size of their
+    /// rows. It does not include the space lost to whole pages.
     ///
     /// A store does not open (``StoreError`` with `invalidConfiguration`) if a quota is less than 1
-    /// byte, or if two quotas have the same subject. The same holds for an invalid origin, and for
-    /// a tag that is empty or longer than 1,024 bytes.
+    /// byte, if two quotas have the same subject, if an origin is invalid, or if a tag is empty or
+    /// longer than 1,024 bytes.
     public struct Quota: Sendable, Hashable {
         enum Subject: Sendable, Hashable {
             case tag(String)

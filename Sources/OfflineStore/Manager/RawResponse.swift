@@ -16,10 +16,10 @@ public struct RawResponse: Sendable, Hashable {
     }
     /// The body.
     public var body: ByteBuffer
-    /// The fields, as they were read from the store.
+    /// The fields, as read from the store.
     private(set) var headFields: HeadFields
 
-    /// Makes a response.
+    /// Creates a response.
     public init(status: HTTPResponse.Status, fields: HTTPFields = [:], body: ByteBuffer = ByteBuffer()) {
         self.init(status: status, headFields: HeadFields(fields), body: body)
     }

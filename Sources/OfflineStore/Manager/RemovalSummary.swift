@@ -4,10 +4,10 @@ public struct RemovalSummary: Sendable, Hashable {
     public var responses: Int
     /// The number of objects removed.
     public var objects: Int
-    /// The bytes they took: bodies, heads and keys, and about the size of their rows.
+    /// The bytes they used: bodies, heads and keys, and the approximate size of their rows.
     public var bytes: Int64
 
-    /// Makes a summary.
+    /// Creates a summary.
     public init(responses: Int = 0, objects: Int = 0, bytes: Int64 = 0) {
         self.responses = responses
         self.objects = objects

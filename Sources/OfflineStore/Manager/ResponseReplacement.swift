@@ -3,7 +3,7 @@ package import HTTPCacheSemantics
 
 /// The new head and index values of a stored response whose body is replaced.
 package struct ResponseReplacement: Sendable {
-    /// The new head. Its `Vary` and selecting fields must be those of the replaced response. Its
+    /// The new head. Its `Vary` and selecting fields must equal those of the replaced response. Its
     /// invalidation mark is ignored: the replaced response's mark stays.
     package var head: StoredResponseHead
     /// The first instant at which the response is stale.
@@ -11,7 +11,7 @@ package struct ResponseReplacement: Sendable {
     /// Whether it may be served stale when the origin is unreachable.
     package var isUsableStale: Bool
 
-    /// Makes a replacement.
+    /// Creates a replacement.
     package init(head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool) {
         self.head = head
         self.freshUntil = freshUntil

@@ -3,21 +3,21 @@ package import HTTPTypes
 
 /// The new key and index values of a stored response.
 ///
-/// They change when their reasons changed since it was stored: an operator's rules, for example.
-/// Its fields, times and body stay.
+/// They change when their basis has changed since the response was stored, such as an operator's
+/// rules. Its fields, times and body stay.
 package struct ResponseRevision: Sendable, Hashable {
-    /// The key under which it is stored from now on.
+    /// The new key.
     package var key: CacheKey
-    /// The request fields that select its variant; `nil` keeps the present ones. Other fields are
+    /// The request fields that select its variant; `nil` keeps the current ones. Other fields are
     /// removed from the store.
     package var selectingFields: HTTPFields?
-    /// The first instant at which it is stale, for the expiry index; `nil` keeps the present one.
+    /// The first instant at which it is stale, for the expiry index; `nil` keeps the current value.
     package var freshUntil: Timestamp?
     /// Whether it may be served stale when the origin is unreachable, for the expiry index; `nil`
-    /// keeps the present value.
+    /// keeps the current value.
     package var isUsableStale: Bool?
 
-    /// Makes a revision; with a key alone, it changes the key alone.
+    /// Creates a revision. With only a key, it changes only the key.
     package init(
         key: CacheKey,
         selectingFields: HTTPFields? = nil,
@@ -45,7 +45,7 @@ package struct RevisionSummary: Sendable, Hashable {
     /// served, and the old content of their keys would have stayed.
     package var damaged = 0
 
-    /// Makes an empty summary.
+    /// Creates an empty summary.
     package init() {}
 
     /// Whether nothing was changed.

@@ -3,13 +3,13 @@ import HTTPCacheSemantics
 import Synchronization
 
 /// Counts the responses that some scopes cover. It reads rows in pages, so that no reader and no
-/// checkpoint waits for it, and it never reads bodies.
+/// checkpoint has to wait for it, and it never reads bodies.
 struct ScopeCounting {
     let core: StoreCore
     let now: Timestamp
     /// The most rows to examine.
     let limit: Int
-    /// The most rows to count through an index alone, which is some ten times as fast.
+    /// The most rows to count using only an index, which is about ten times as fast.
     let indexLimit: Int
 
     /// The rows that may still be examined.
@@ -22,8 +22,8 @@ struct ScopeCounting {
     private var total = ScopeCount()
 
     private static let pageLength = 2048
-    /// The rows that are examined for each tag in any case, so that there is something to estimate
-    /// by. A purge has at most 1,000 of them.
+    /// The minimum number of rows to examine for each tag, as a basis for an estimate. A purge has
+    /// at most 1,000 tags.
     private static let leastRows = 64
 
     init(core: StoreCore, now: Timestamp, limit: Int, indexLimit: Int = 1_000_000) {
@@ -35,7 +35,7 @@ struct ScopeCounting {
         leftInIndex = indexLimit
     }
 
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile; the store's errors.
+    /// - Throws: `CancellationError` if the task is cancelled; the store's errors.
     mutating func count(_ scopes: [InvalidationScope]) throws -> ScopeCount {
         var compared: [[UInt8]] = []
         for scope in scopes {
@@ -62,10 +62,10 @@ struct ScopeCounting {
 
     // MARK: Everything
 
-    /// Counts through an index that has all that is needed.
+    /// Counts through an index that contains everything needed.
     ///
-    /// - Returns: `nil` if there are too many rows: the first ones of an index by expiry say
-    ///   nothing about the others.
+    /// - Returns: `nil` if there are too many rows, because the first ones of an index by expiry
+    ///   are not representative.
     private func countAll() throws -> ScopeCount? {
         try core.read { connection, database in
             let state = database.state
@@ -74,7 +74,7 @@ struct ScopeCounting {
             // The index does not have this column. It is needed only if the clock was ahead.
             let isClockBehind = horizon(state) != .max
             let storedAt = isClockBehind ? "stored_at" : "0"
-            // Without the index, heads lie between the rows.
+            // Without the index, heads are stored between the rows.
             let isIndexed = !hasPending && !isClockBehind
             let most = isIndexed ? indexLimit : indexLimit / 10
             let statement = try connection.prepare(
@@ -114,7 +114,7 @@ struct ScopeCounting {
         }
     }
 
-    /// Nothing can have been stored after this instant while the clock was right.
+    /// Nothing can have been stored after this time while the clock was right.
     private func horizon(_ state: DatabaseState) -> Int64 { state.horizon(at: now) ?? .max }
 
     // MARK: Rows
@@ -122,7 +122,8 @@ struct ScopeCounting {
     private static let columns =
         "entry.id, size, sequence, is_invalidated, is_usable_stale, expires_at, stored_at, is_pinned"
 
-    /// The SQL of a page of rows: the columns above, what is pending, the key, and the cursor.
+    /// The SQL for a page of rows: the columns above, pending invalidations, the key, and the
+    /// cursor.
     private static func page(_ state: DatabaseState, from tables: String = "entry", where condition: String) -> String {
         "SELECT \(columns), \(PendingInvalidation.state(state)), key FROM \(tables) WHERE kind = 0 AND \(condition)"
     }
@@ -150,8 +151,8 @@ struct ScopeCounting {
         }
     }
 
-    /// Counts the rows that an index finds and that have the right key: few, unless a target has
-    /// very many variants and partitions.
+    /// Counts the rows that an index finds and that have the right key. They are few, unless a
+    /// target has very many variants and partitions.
     private mutating func countRows(
         of condition: String,
         _ hash: (DatabaseState) -> Int64,
@@ -167,7 +168,7 @@ struct ScopeCounting {
             while try statement.step() {
                 rows += 1
                 guard rows <= most else {
-                    // There are more, and their number is not known.
+                    // There are more, but their number is unknown.
                     total.isExact = false
                     break
                 }
@@ -201,7 +202,7 @@ struct ScopeCounting {
 
     // MARK: Prefixes and hosts
 
-    /// Looks at all entries in the order in which they were stored, and compares their keys.
+    /// Examines all entries in storage order, and compares their keys.
     private mutating func countCompared(_ encodings: [[UInt8]]) throws {
         try countEntries { key in
             encodings.contains { encoding in
@@ -215,7 +216,7 @@ struct ScopeCounting {
     private mutating func countEntries(_ covers: (UnsafeRawBufferPointer) -> Bool) throws {
         let before = total
         let condition = "entry.id > ?1 AND ?3 = 0 ORDER BY entry.id"
-        // Tags may have used up the limit, and few rows say nothing about rare prefixes.
+        // Tags may have used up the limit, and a few rows are not representative for rare prefixes.
         let least = max(Self.leastRows, limit / 2)
         let examined = try examine(from: "entry", where: condition, 0, atLeast: least, covers)
         guard !examined.isWhole else { return }
@@ -225,7 +226,7 @@ struct ScopeCounting {
                 last: try connection.integer("SELECT max(id) FROM entry") ?? 0
             )
         }
-        // Rows may be removed meanwhile, also all that were looked at.
+        // Rows may be removed in the meantime, even all that were examined.
         let share = Double(examined.cursor - span.first + 1) / Double(max(1, span.last - span.first + 1))
         let factor = share > 0 ? max(1, 1 / share) : 1
         let most = Double(max(span.last - span.first + 1, 1)) / Double(max(1, examined.rows))
@@ -236,9 +237,9 @@ struct ScopeCounting {
     ///
     /// - Parameters:
     ///   - condition: `?1` is the cursor, `?3` is `value`.
-    ///   - least: how many rows to examine even if none are left of the limit.
+    ///   - least: how many rows to examine even if the limit is used up.
     ///   - covers: whether a row with this key is counted.
-    /// - Returns: whether every row was examined, how many were, and the number of the last.
+    /// - Returns: whether every row was examined, how many were, and the number of the last one.
     private mutating func examine(
         from tables: String,
         where condition: String,
@@ -285,7 +286,7 @@ struct ScopeCounting {
 }
 
 extension ScopeCount {
-    /// Multiplies what was counted since an earlier state. The numbers are estimates from then on.
+    /// Scales the count since an earlier state. The numbers are then estimates.
     fileprivate mutating func extrapolate(since earlier: ScopeCount, by factor: Double) {
         func estimate(_ now: Double, _ before: Double) -> Double { before + ((now - before) * factor).rounded() }
         responses = Int(estimate(Double(responses), Double(earlier.responses)))

@@ -1,8 +1,8 @@
 import HTTPCache
 
-/// The order by size. No index begins with the size, and one has it, so a page is one pass over
-/// that. Of one size, the smaller number comes first in both directions: such entries come in about
-/// this order, and need no sorting.
+/// Lists entries by size. No index begins with the size, but one contains it, so a page takes one
+/// pass over that index. Among entries of the same size, the smaller number comes first in both
+/// directions, because the pass finds them in about this order, so they need no sorting.
 struct SizeListing {
     private struct Position {
         var size: Int64
@@ -10,10 +10,10 @@ struct SizeListing {
     }
 
     private let isDescending: Bool
-    /// The position behind which the listing continues.
+    /// The position after which the listing continues.
     private let start: Position
 
-    /// - Throws: ``ResponseCursor/Invalid`` if the cursor is one of another order.
+    /// - Throws: ``ResponseCursor/Invalid`` if the cursor belongs to another order.
     init(after cursor: ResponseCursor?, isDescending: Bool) throws {
         self.isDescending = isDescending
         guard let values = cursor?.values else {
@@ -24,12 +24,12 @@ struct SizeListing {
         start = Position(size: values[0], id: values[1])
     }
 
-    /// The next places.
+    /// The next positions.
     ///
-    /// - Parameter count: the most places. If there are fewer, no more follow.
+    /// - Parameter count: the most positions. If there are fewer, no more follow.
     func positions(_ connection: Connection, count: Int) throws -> [CacheManager.ListPosition] {
-        // One comparison leaves most entries out. Without it each that comes before the last of
-        // those found so far would be sorted in, which takes several times as long as the pass.
+        // One comparison rules out most entries. Otherwise each entry that comes before the last
+        // one found so far would be sorted in, which takes several times as long as the pass.
         if let bound = try bound(connection, count) {
             let positions = try positions(connection, within: bound, count)
             if positions.count == count { return positions }
@@ -73,8 +73,8 @@ struct SizeListing {
     private static let sampleCount: Int64 = 512
     private static let sample = "SELECT size, id FROM entry NOT INDEXED WHERE id >= ?1 ORDER BY id LIMIT 1"
 
-    /// A place up to which the wanted entries will be found, by a sample; `nil` if that says
-    /// nothing.
+    /// A position up to which the wanted entries will be found, estimated from a sample; `nil` if
+    /// the sample is not conclusive.
     private func bound(_ connection: Connection, _ count: Int) throws -> Position? {
         guard let first = try connection.integer("SELECT min(id) FROM entry"),
             let last = try connection.integer("SELECT max(id) FROM entry"),
@@ -90,7 +90,7 @@ struct SizeListing {
             let position = Position(size: statement.integer(0), id: statement.integer(1))
             if isOrdered(start, position) { positions.append(position) }
         }
-        // Among a million entries, the bound leaves some thousands more than are wanted.
+        // Among a million entries, the bound leaves a few thousand more than are wanted.
         let rank = 4 + count / Int(Self.sampleCount)
         guard positions.count > rank else { return nil }
         positions.sort(by: isOrdered)

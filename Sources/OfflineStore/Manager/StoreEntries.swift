@@ -1,7 +1,7 @@
 /// The entries of a store, in the order in which they were stored, read page by page.
 ///
 /// Each page is one short read, and nothing is locked between pages. Entries that are added or
-/// removed meanwhile may or may not be seen. It reads heads, never bodies.
+/// removed in the meantime may or may not be seen. It reads heads, never bodies.
 public struct StoreEntries: AsyncSequence, Sendable {
     /// The type of its elements.
     public typealias Element = StoreEntry
@@ -36,7 +36,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
         }
     }
 
-    /// Makes an iterator that begins at the first entry.
+    /// Creates an iterator that begins at the first entry.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(self)
     }

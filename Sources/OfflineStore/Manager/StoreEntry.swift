@@ -14,7 +14,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
 
     /// The key of an entry. Objects' keys are compared by their bytes.
     public enum Key: Sendable {
-        /// A response's key. Its query may hold secrets: show ``StoreEntry/redactedURI`` instead.
+        /// A response's key. Its query may contain secrets: show ``StoreEntry/redactedURI``
+        /// instead.
         case response(CacheKey)
         /// An object's key.
         case object(String)
@@ -30,15 +31,15 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         case credentials
     }
 
-    /// The store's number for the entry; no store uses a number twice.
+    /// The store's number for the entry. A store never reuses a number.
     public let id: Int64
-    /// 16 hexadecimal digits that stay the same as long as the store exists.
+    /// 16 hexadecimal digits that stay the same while the store exists.
     ///
     /// All variants of a key have the same digits.
     public let shortID: String
     /// Whether it is a response or an object.
     public let kind: Kind
-    /// Its key; `nil` if that is damaged.
+    /// Its key; `nil` if the key is damaged.
     public let key: Key?
     /// The request's method; `nil` for objects.
     public let method: HTTPRequest.Method?
@@ -56,7 +57,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let storedAt: Timestamp
     /// The first instant at which it is stale, or no longer live; `nil` if it never expires.
     public let expiresAt: Timestamp?
-    /// The instant at which it was stored or last renewed, which its expiry is checked against.
+    /// The time at which it was stored or last renewed, which its expiry is checked against.
     private let receivedAt: Timestamp
     /// Whether it may be served stale when the origin is unreachable.
     ///
@@ -73,15 +74,15 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     /// Uses are recorded in memory, and written when the store is closed or when eviction passes
     /// the entry over.
     public let lastUsedAt: Timestamp
-    /// The names of the request fields that `Vary` selects by, in lower case and sorted.
+    /// The names of the request fields that `Vary` selects by, in lowercase and sorted.
     public let selectingNames: [String]
-    /// Whether a part of it was found to be damaged, so that it is not served any more.
+    /// Whether part of it was found to be damaged, so that it is no longer served.
     public let isDamaged: Bool
 
-    /// Returns whether it is stale, or no longer live, at an instant.
+    /// Whether it is stale, or no longer live, at an instant.
     ///
-    /// An entry that was stored while the clock was ahead of that instant is expired, unless it
-    /// never expires.
+    /// An entry stored while the clock was ahead of that instant is expired, unless it never
+    /// expires.
     public func isExpired(at now: Timestamp) -> Bool {
         isInvalidated || expiresAt.map { $0.isOver(at: now, storedAt: receivedAt) } ?? false
     }
@@ -154,7 +155,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
 }
 
 extension StoreEntry.Key: Hashable {
-    /// Returns whether both are the same key.
+    /// Whether both are the same key.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.response(let one), .response(let another)): one == another

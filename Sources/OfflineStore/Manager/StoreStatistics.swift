@@ -16,10 +16,10 @@ public struct StoreStatistics: Sendable, Hashable {
     public var responses = 0
     /// The number of stored objects.
     public var objects = 0
-    /// The bytes of bodies, heads and keys, and about the size of their rows.
+    /// The bytes of bodies, heads and keys, and the approximate size of their rows.
     public var storedBytes: Int64 = 0
     /// The number of entries that are stale, or no longer live. This includes invalidated entries,
-    /// and entries that were stored while the clock was ahead.
+    /// and entries stored while the clock was ahead.
     public var expired = 0
     /// The number of expired entries that may be used when the network is unreachable.
     public var usableStale = 0
@@ -39,9 +39,9 @@ public struct StoreStatistics: Sendable, Hashable {
     public var databaseBytes: Int64 = 0
     /// Bytes of the write-ahead log.
     public var logBytes: Int64 = 0
-    /// Free bytes inside the database file.
+    /// The most bytes that the folder may use, as configured in this process.
     public var freeBytes: Int64 = 0
-    /// The most bytes that the folder may take, as this process configured it.
+    /// The most bytes that the folder may use, as configured in this process.
     public var budget: Int64 = 0
     /// The number of the last invalidation.
     public var invalidationSequence: Int64 = 0
@@ -54,13 +54,13 @@ public struct StoreStatistics: Sendable, Hashable {
     /// The number of entries evicted because of the budget or a quota, since this process opened
     /// the store.
     public var evictedEntries = 0
-    /// The bytes of the evicted entries, measured as ``storedBytes`` is.
+    /// The bytes of the evicted entries, measured like ``storedBytes``.
     public var evictedBytes: Int64 = 0
     /// The number of keys whose responses or object are in memory.
     public var residentKeys = 0
-    /// About the bytes they take there, with the bookkeeping.
+    /// The approximate bytes they use in memory, including bookkeeping.
     public var residentBytes: Int64 = 0
-    /// The most bytes that they may take there, as this process configured it.
+    /// The most bytes that they may use in memory, as configured in this process.
     public var memoryBudget: Int64 = 0
     /// The use of the configured quotas: the first 64 in alphabetical order.
     public var quotas: [StoreMeasures.QuotaUse] = []
@@ -72,14 +72,14 @@ public struct StoreStatistics: Sendable, Hashable {
     public var schemaVersion = 0
     /// The version of the system's SQLite.
     public var sqliteVersion = ""
-    /// Whether the store was opened for reading alone.
+    /// Whether the store was opened only for reading.
     public var isReadOnly = false
 }
 
 extension CacheManager {
     /// Returns numbers about the store, as of now.
     ///
-    /// It counts through an index and reads neither heads nor bodies. It reads rows while an
+    /// It counts through an index, and reads neither heads nor bodies. It reads rows only while an
     /// invalidation by tag or prefix is being applied, or if entries were stored while the clock
     /// was ahead.
     ///
@@ -87,7 +87,7 @@ extension CacheManager {
     @concurrent
     public func statistics() async throws -> StoreStatistics {
         let now = now()
-        // Read before the snapshot, so that damage recorded meanwhile is in this count or in
+        // Read before the snapshot, so that damage recorded in the meantime is in this count or in
         // neither.
         let unmarked = try core.database().state.damage.unwritten
         var (statistics, database) = try core.read { connection, database in

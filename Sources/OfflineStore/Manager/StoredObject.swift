@@ -20,7 +20,7 @@ public struct StoredObject<Value> {
     /// back.
     public var age: Duration
 
-    /// Makes a stored value.
+    /// Creates a stored value.
     ///
     /// - Parameters:
     ///   - isDistrusted: whether it is expired regardless of `expiresAt`.

@@ -3,10 +3,10 @@ import Synchronization
 /// A filter that knows, for most keys without an entry, that they have none, without reading
 /// SQLite.
 ///
-/// It is a Bloom filter of 64-bit words with four bits in one word for each key. It errs only
-/// towards "maybe". A key is added before its entry is committed. A removed key stays until the
-/// filter is rebuilt. After opening it returns "maybe" for every key, until every stored key has
-/// been read once.
+/// It is a Bloom filter of 64-bit words, with four bits in one word per key. It can only err toward
+/// "maybe". A key is added before its entry is committed. A removed key stays until the filter is
+/// rebuilt. After opening it returns "maybe" for every key, until every stored key has been read
+/// once.
 final class KeyFilter: Sendable {
     private final class Words: @unchecked Sendable {
         // `@unchecked Sendable`: the words are atomics, and the pointer is set once.
@@ -44,7 +44,7 @@ final class KeyFilter: Sendable {
 
     private struct State {
         var words: Words
-        /// The words of a filter that is being built; they will replace `words`.
+        /// The words of a filter being built, which will replace `words`.
         var next: Words?
         var isWhole = false
         /// The number of keys removed since it was built.
@@ -79,9 +79,9 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Records that a key may be gone.
+    /// Records that a key may no longer exist.
     ///
-    /// - Returns: whether so many are gone that the filter should be rebuilt.
+    /// - Returns: whether so many keys may have been removed that the filter should be rebuilt.
     func noteRemoval() -> Bool {
         state.withLock { state in
             state.removed += 1
@@ -89,7 +89,7 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Begins a rebuild: the caller adds every stored key with ``add(_:)``, then calls
+    /// Begins a rebuild. The caller adds every stored key with ``add(_:)``, then calls
     /// ``endBuilding()``.
     func beginBuilding() {
         state.withLock { state in

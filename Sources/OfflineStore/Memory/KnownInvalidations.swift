@@ -8,10 +8,10 @@ struct CommittedInvalidation: Sendable {
     var hash: Int64
 }
 
-/// The last invalidation of each scope. An invalidation does not search the memory tier: each entry
-/// checks at its next use which invalidations came after its last check.
+/// The last invalidation of each scope. An invalidation does not search the memory tier. Instead,
+/// each entry checks on its next use which invalidations came after its last check.
 ///
-/// A check asks for the scopes of one entry, so it costs the same after one invalidation and after
+/// A check looks up the scopes of one entry, so it costs the same after one invalidation as after
 /// thousands.
 final class KnownInvalidations: Sendable {
     private struct Key: Hashable {
@@ -21,16 +21,16 @@ final class KnownInvalidations: Sendable {
 
     private struct State {
         var last: [Key: Int64] = [:]
-        /// The last one of everything.
+        /// The last invalidation of everything.
         var lastOfAll: Int64 = 0
-        /// The last one of any prefix.
+        /// The last invalidation of any prefix.
         var lastOfPrefixes: Int64 = 0
         /// The last number that is no longer remembered.
         var lowWaterMark: Int64
     }
 
-    /// The number of scopes that are remembered. An entry that was checked before the oldest of
-    /// them is read from disk again. About 1 MiB
+    /// The number of scopes to remember. An entry that was checked before the oldest of them is
+    /// read from disk again. About 1 MiB
     static let capacity = 16_384
 
     private let state: Mutex<State>
@@ -57,7 +57,7 @@ final class KnownInvalidations: Sendable {
         }
     }
 
-    /// Forgets the older half, so that it is seldom necessary.
+    /// Drops the older half, so that this is rarely necessary.
     private static func forget(_ state: inout State) {
         let numbers = state.last.values.sorted()
         let lowWaterMark = numbers[numbers.count / 2]
@@ -65,10 +65,10 @@ final class KnownInvalidations: Sendable {
         state.lowWaterMark = max(state.lowWaterMark, lowWaterMark)
     }
 
-    /// Returns whether an invalidation after `number` may concern a response.
+    /// Whether an invalidation after `number` may affect a response.
     ///
     /// - Parameter originHash: computed only for removals by prefix; with `nil`, such a removal may
-    ///   concern the response whatever its origin.
+    ///   affect the response whatever its origin.
     func concerns(
         _ subject: InvalidationSubject,
         after number: Int64,
@@ -92,7 +92,7 @@ final class KnownInvalidations: Sendable {
     }
 }
 
-/// The hashes by which an invalidation is matched to a response.
+/// The hashes that match an invalidation to a response.
 struct InvalidationSubject: Sendable {
     var keyHash: Int64
     var targetHash: Int64

@@ -1,12 +1,12 @@
 import HTTPCache
 
-/// A part of the memory tier: an S3-FIFO cache of the entries whose hashes belong to it.
+/// A shard of the memory tier: an S3-FIFO cache of the entries whose hashes belong to it.
 ///
 /// New entries enter a small queue (a tenth of the budget). An entry that is used again there moves
-/// to the main queue; others leave. So reading many entries once does not push out entries that are
-/// read often. The hash of an entry that left the small queue is remembered for a while. If the
-/// entry comes back, it enters the main queue directly. A hit increments a counter up to three and
-/// moves nothing.
+/// to the main queue; others are evicted. So reading many entries once does not evict entries that
+/// are read often. The hash of an entry evicted from the small queue is remembered for a while. If
+/// the entry comes back, it enters the main queue directly. A hit increments a counter up to three
+/// and moves nothing.
 ///
 /// When the memory is full, an entry read from disk does not enter the small queue. Its hash is
 /// remembered, and the entry is admitted when it is read again (``admits(_:cost:)``).
@@ -17,7 +17,7 @@ struct MemoryShard {
         var entry: MemoryEntry?
         var hash: Int64 = 0
         var cost = 0
-        /// Distinguishes the entry from former entries in the same place.
+        /// Distinguishes the entry from former entries in the same slot.
         var generation: UInt32 = 0
         var frequency: UInt8 = 0
         var isMain = false
@@ -33,7 +33,7 @@ struct MemoryShard {
         var cost = 0
     }
 
-    /// The bytes of a node and its place in the index, with their share of spare capacity.
+    /// The bytes of a node and its slot in the index, with their share of spare capacity.
     static let entryOverhead = 2 * MemoryLayout<Node>.stride + 64
     private static let ghostOverhead = 48
     private static let highestFrequency: UInt8 = 3
@@ -44,7 +44,7 @@ struct MemoryShard {
     private var index: [Int64: Int32] = [:]
     private var small = Queue()
     private var main = Queue()
-    /// A ring of the hashes of entries that left the small queue.
+    /// A ring of the hashes of entries evicted from the small queue.
     private var ghosts: [Int64] = []
     private var ghostSet: Set<Int64> = []
     private var nextGhost = 0
@@ -65,7 +65,7 @@ struct MemoryShard {
 
     // MARK: Reading
 
-    /// Returns the place of an entry.
+    /// Returns the slot of an entry.
     func find(_ hash: Int64, _ key: [UInt8]) -> Int32? {
         guard let place = index[hash], nodes[Int(place)].entry?.key == key else { return nil }
         return place
@@ -93,22 +93,21 @@ struct MemoryShard {
 
     // MARK: Changing
 
-    /// Returns whether an entry read from disk should be inserted.
+    /// Whether to insert an entry read from disk.
     ///
-    /// It should if there is space, or if it was read before within a while. Building an entry only
-    /// to push out another costs more than reading it once more.
+    /// It should be inserted if there is space, or if it was already read a short while ago.
+    /// Creating an entry only to evict another costs more than reading it once more.
     ///
-    /// - Parameter cost: its bytes, about.
+    /// - Parameter cost: its approximate size in bytes.
     mutating func admits(_ hash: Int64, cost: Int) -> Bool {
         if self.cost + cost <= budget || ghostSet.contains(hash) || index[hash] != nil { return true }
         remember(hash)
         return false
     }
 
-    /// Inserts an entry, in place of the one with its hash.
+    /// Inserts an entry, replacing the one with its hash.
     ///
-    /// - Parameter gone: receives the entries that left, which the caller releases outside the
-    ///   lock.
+    /// - Parameter gone: receives the evicted entries, which the caller releases outside the lock.
     /// - Returns: the generation to pass to ``grow(_:generation:by:gone:)``, or `nil` if it is too
     ///   large.
     mutating func insert(_ hash: Int64, _ entry: MemoryEntry, cost: Int, gone: inout [MemoryEntry]) -> UInt32? {
@@ -125,7 +124,7 @@ struct MemoryShard {
             if node.isMain { main.cost += cost - node.cost } else { small.cost += cost - node.cost }
         } else {
             // Space is made before the entry is linked. If all others were used recently, the new
-            // entry would be evicted first.
+            // entry would otherwise be evicted first.
             evict(toFit: cost, gone: &gone)
             place = freed.popLast() ?? Int32(nodes.count)
             if Int(place) == nodes.count { nodes.append(Node()) }
@@ -150,8 +149,8 @@ struct MemoryShard {
         evict(gone: &gone)
     }
 
-    /// Removes an entry because its stored entry changed. Reads that are under way cannot bring the
-    /// old one back.
+    /// Removes an entry because its stored entry changed. Reads in progress cannot bring the old
+    /// one back.
     mutating func removeChanged(_ hash: Int64, gone: inout [MemoryEntry]) {
         version &+= 1
         remove(hash, gone: &gone)
@@ -178,7 +177,7 @@ struct MemoryShard {
 
     // MARK: The queues
 
-    /// - Parameter room: the bytes that must be free afterwards.
+    /// - Parameter room: the bytes that must be free afterward.
     private mutating func evict(toFit room: Int = 0, gone: inout [MemoryEntry]) {
         while cost + room > budget {
             if small.tail >= 0, small.cost > budget / 10 || main.tail < 0 {

@@ -5,12 +5,12 @@ import Synchronization
 /// The memory tier: entries that are read often, as whole lists of variants with small bodies, and
 /// objects.
 ///
-/// It holds only what is on disk. A change on disk removes the changed entries here after its
-/// commit, and before it is reported (``apply(_:)``). An entry that was read before the change is
-/// not inserted after it (``Found/ticket``). An invalidation removes nothing: every entry holds the
-/// number of the invalidation it was last checked against, and a hit compares one number.
+/// It only contains data that is on disk. A change on disk removes the changed entries here after
+/// its commit, and before it is reported (``apply(_:)``). An entry that was read before the change
+/// is not inserted after it (``Found/ticket``). An invalidation removes nothing: every entry has
+/// the number of the invalidation it was last checked against, and a hit compares one number.
 ///
-/// The budget includes everything that an entry holds, and its bookkeeping.
+/// The budget includes everything in an entry, and its bookkeeping.
 final class MemoryTier: Sendable {
     private final class Shard: Sendable {
         let state: Mutex<MemoryShard>
@@ -19,9 +19,9 @@ final class MemoryTier: Sendable {
 
     /// A change on disk to the entries of a key.
     enum Change: Sendable {
-        /// The entry changed; it has to be read again.
+        /// The entry changed, and must be read again.
         case changed(Int64)
-        /// The whole value that is stored now.
+        /// The whole value that is now stored.
         case stored(Int64, MemoryEntry)
         case everything
     }
@@ -29,7 +29,7 @@ final class MemoryTier: Sendable {
     private let shards: [Shard]
     private let mask: Int
     private let known: KnownInvalidations
-    /// The largest body that is kept in memory, in bytes; larger ones stay on disk.
+    /// The largest body to keep in memory, in bytes; larger ones stay on disk.
     let bodyLimit: Int
 
     /// - Parameters:
@@ -63,7 +63,7 @@ final class MemoryTier: Sendable {
         var ticket: UInt64
     }
 
-    /// Returns the responses of a key, all of them, if they are in memory.
+    /// Returns the responses of a key, if all of them are in memory.
     ///
     /// - Parameters:
     ///   - sequence: the number of the last invalidation, read before this call.
@@ -90,8 +90,8 @@ final class MemoryTier: Sendable {
             guard let place = state.find(hash, key), let found = state.use(place, period: period) else {
                 return Found(value: nil, ticket: ticket)
             }
-            // An invalidation came since the last check and may concern this entry. (If another
-            // thread knew a later number, the entry was already checked.)
+            // An invalidation since the last check may affect this entry. (If another thread knew a
+            // later number, the entry has already been checked.)
             if found.sequence < sequence {
                 guard let subject = state.subject(place), !known.concerns(subject, after: found.sequence) else {
                     state.remove(hash, gone: &gone)
@@ -147,8 +147,7 @@ final class MemoryTier: Sendable {
                     state.removeChanged(hash, gone: &gone)
                     return state.insert(hash, entry, cost: cost, gone: &gone)
                 }
-                // In this order, because a freshened head may take over the values of the one
-                // before.
+                // In this order, because a freshened head may take over the previous head's values.
                 release(gone)
                 if let generation { trackGrowth(entry, hash, generation) }
             case .everything: removeAll()
@@ -167,7 +166,7 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Adds the bytes of values that are derived from an entry later to its cost.
+    /// Adds the bytes of values that are later derived from an entry to the entry's cost.
     private func trackGrowth(_ entry: MemoryEntry, _ hash: Int64, _ generation: UInt32) {
         for derived in entry.derived {
             let grow: @Sendable (Int) -> Void = { [weak self] bytes in
@@ -183,8 +182,8 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Releases entries that left, outside every lock: releasing a derived value may run the
-    /// caller's code.
+    /// Releases evicted entries, outside every lock: releasing a derived value may run the caller's
+    /// code.
     private func release(_ gone: [MemoryEntry]) {
         for entry in gone {
             for derived in entry.derived { _ = derived.countGrowth(nil) }

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The value in memory of one key.
+/// A key's value in memory.
 enum MemoryValue: Sendable {
     /// All variants of a key.
     case responses([StoredResponse])
@@ -44,11 +44,11 @@ struct MemoryEntry: Sendable {
     var key: [UInt8]
     var value: MemoryValue
     var subject: InvalidationSubject
-    /// The number of the last invalidation that is known not to concern the value.
+    /// The number of the last invalidation that is known not to affect the value.
     var sequence: Int64
 
-    /// The bytes it takes in memory, about. Values derived from it are not included; they are added
-    /// as they come.
+    /// Its approximate size in memory, in bytes. Values derived from it are not included; they are
+    /// added when they are created.
     var cost: Int {
         var bytes = MemoryShard.entryOverhead + key.count + 32 + subject.tagHashes.count * 8
         switch value {
@@ -70,7 +70,7 @@ struct MemoryEntry: Sendable {
 }
 
 extension StoredResponse {
-    /// The bytes it takes in memory, about: its head, content and bookkeeping.
+    /// Its approximate size in memory, in bytes: its head, content and bookkeeping.
     fileprivate var residentBytes: Int {
         // The variant in its array, its key's array, and the heap blocks of content, body and field
         // lists.

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Values that are being written: readers in this process see them before they are committed.
 ///
-/// A value is here from the moment its operation is in the writer's queue until its transaction
-/// ends, with or without success. So values are here in the order in which they are written, and an
-/// earlier one leaves no later than one written after it. A value that an invalidation after its
-/// fencing number may concern is hidden, because it will not be stored.
+/// A value is here from the moment its operation enters the writer's queue until its transaction
+/// ends, successfully or not. So values are in the order in which they are written, and an earlier
+/// one leaves no later than one written after it. A value that an invalidation after its fencing
+/// number may affect is hidden, because it will not be stored.
 final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
@@ -47,7 +47,7 @@ final class PendingWrites: Sendable {
     ///   - sequence: the number of the last invalidation.
     ///   - known: the last invalidations.
     ///   - originHash: computed only for removals by prefix. It must be as exact as the writer's
-    ///     own check. A value that is hidden here and stored all the same would appear, vanish and
+    ///     own check. A value that is hidden here but stored anyway would appear, disappear and
     ///     appear again.
     func values(
         _ key: [UInt8],
@@ -64,7 +64,8 @@ final class PendingWrites: Sendable {
         }.map(\.entry.value)
     }
 
-    /// Returns the responses of a key with those being written; each replaces its own variant.
+    /// Returns the responses of a key combined with those being written; each replaces its own
+    /// variant.
     func merged(_ responses: [StoredResponse], with values: [MemoryValue]) -> [StoredResponse] {
         var merged = responses
         for case .responses(let written) in values {
@@ -84,8 +85,8 @@ struct PendingWrite: Sendable {
     var entry: MemoryEntry
     var hash: Int64
     var token: Int64
-    /// The number of the last invalidation when the value was requested. A later one that concerns
-    /// the value keeps it from being stored; with `nil`, none does.
+    /// The number of the last invalidation when the value was requested. A later invalidation that
+    /// affects the value prevents storing it; with `nil`, none does.
     var fencingNumber: Int64?
 
     func begin() { writes.add(entry, hash: hash, token: token, fencingNumber: fencingNumber) }

@@ -2,33 +2,33 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Invalidations that are in force but not in the database: nothing can be written to it, or its
+/// Invalidations that are in effect but not in the database, because it cannot be written or its
 /// disk is full.
 ///
-/// Every entry that is read from disk is compared with them. The writer writes them before anything
-/// else as soon as the disk has room; in a store that is open for reading only, they hold until it
-/// is closed. After a crash the sidecar shows that invalidations are missing from the database.
+/// Every entry that is read from disk is compared with them. The writer writes them first as soon
+/// as the disk has room. In a store that is open only for reading, they hold until it is closed.
+/// After a crash, the sidecar shows that invalidations are missing from the database.
 final class UnwrittenInvalidations: Sendable {
     struct Record: Sendable {
         var scope: InvalidationScope
         var effect: InvalidationEffect
         /// The hash of a tag; `nil` for other scopes.
         var tagHash: Int64?
-        /// The number under which it is published, and later written.
+        /// The number with which it is published, and later written.
         var number: Int64
         var instant: Timestamp
     }
 
-    /// The invalidations at one moment. Take it before reading an entry: afterwards some may have
-    /// been written, while the entry is as it was before.
+    /// The invalidations at one moment. Take it before reading an entry; otherwise some may have
+    /// been written in the meantime, while the entry is in its earlier state.
     struct Snapshot: Sendable {
-        /// Those of one key or target, which are found without a search.
+        /// Invalidations of one key or target, which are found without a search.
         fileprivate(set) var narrow: [InvalidationScope: Record] = [:]
         fileprivate(set) var broad: [InvalidationScope: Record] = [:]
 
         var isEmpty: Bool { narrow.isEmpty && broad.isEmpty }
 
-        /// All of them, in the order in which they came into force.
+        /// All of them, in the order in which they took effect.
         var inOrder: [Record] { (Array(narrow.values) + Array(broad.values)).sorted { $0.number < $1.number } }
 
         /// Returns the responses that remain, with their marks, after these invalidations.
@@ -60,21 +60,21 @@ final class UnwrittenInvalidations: Sendable {
 
     /// The most invalidations of keys and targets, about 4 MiB.
     static let narrowLimit = 16_384
-    /// The most other ones. Each entry that is read is compared with every one of them.
+    /// The most other invalidations. Each entry that is read is compared with all of them.
     static let broadLimit = 512
 
     private let state = Mutex(Snapshot())
-    /// While it is 0, no lookup takes the lock or reads tags.
+    /// While it is 0, lookups neither take the lock nor read tags.
     private let count = Atomic(0)
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     var snapshot: Snapshot? { isEmpty ? nil : state.withLock { $0 } }
 
-    /// Adds an invalidation. The later number of one scope counts, and the stronger effect.
+    /// Adds an invalidation. For each scope, the later number and the stronger effect count.
     ///
-    /// - Returns: `false` if there are too many removals already. Too many marks become one of
-    ///   everything; removals cannot, because they would remove other responses.
+    /// - Returns: `false` if there are too many removals. Too many marks become one of everything;
+    ///   removals cannot, because they would remove other responses.
     func add(_ record: Record) -> Bool {
         state.withLock { state in
             defer { count.store(state.narrow.count + state.broad.count, ordering: .releasing) }
@@ -96,7 +96,7 @@ final class UnwrittenInvalidations: Sendable {
         }
     }
 
-    /// Removes those that were written, unless the same scope was invalidated again since.
+    /// Removes invalidations that were written, unless the same scope was invalidated again since.
     func remove(_ written: [Record]) {
         state.withLock { state in
             for record in written {
@@ -118,7 +118,7 @@ extension [InvalidationScope: UnwrittenInvalidations.Record] {
         self[record.scope] = record
     }
 
-    /// Removes those that mark, and returns one of everything with the same effect.
+    /// Removes those that mark, and returns one invalidation of everything with the same effect.
     fileprivate mutating func takeMarks() -> UnwrittenInvalidations.Record? {
         var everything: Self = [:]
         for var record in values where record.effect != .remove {
@@ -141,7 +141,7 @@ extension InvalidationEffect {
 }
 
 extension InvalidationScope {
-    /// Returns whether it covers everything stored under a key, regardless of tags.
+    /// Whether it covers everything stored under a key, regardless of tags.
     fileprivate func covers(_ key: CacheKey) -> Bool {
         switch self {
         case .all: true

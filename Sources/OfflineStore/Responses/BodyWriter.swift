@@ -8,13 +8,13 @@ import Synchronization
 /// One task appends; any number of tasks may read back at the same time.
 final class BodyWriter: Sendable {
     private struct State {
-        /// Bytes on disk; a whole number of chunks until the body is finished.
+        /// Bytes on disk: a whole number of chunks until the body is finished.
         var written: Int64 = 0
         /// The bytes that follow them.
         var tail = ByteBuffer()
         var body: (id: Int64, lease: Lease)?
         var failure: StoreError?
-        /// Space reserved for bytes on disk that no entry names yet.
+        /// Space reserved for bytes on disk without an entry.
         var reserved: Int64
     }
 
@@ -25,7 +25,7 @@ final class BodyWriter: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - reserved: bytes of space that the caller reserved already; this writer releases them.
+    ///   - reserved: bytes of space that the caller already reserved; this writer releases them.
     ///   - describe: describes the body, for messages.
     init(core: StoreCore, database: StoreDatabase, reserved: Int64, describe: @escaping @Sendable () -> String) {
         self.core = core
@@ -77,7 +77,7 @@ final class BodyWriter: Sendable {
         if isDue { try await flush() }
     }
 
-    /// Writes the gathered bytes in whole chunks, one full transaction at a time.
+    /// Writes the collected bytes in whole chunks, one full transaction at a time.
     private func flush() async throws {
         let limit = database.state.limits.transaction
         while true {
@@ -120,7 +120,7 @@ final class BodyWriter: Sendable {
         case committed
         /// While it is being written.
         case pending
-        /// While it is being written, unless an invalidation after this one concerns it.
+        /// While it is being written, unless an invalidation after this one affects it.
         case fenced(Int64)
     }
 
@@ -133,13 +133,13 @@ final class BodyWriter: Sendable {
         var isAllowed: @Sendable (WriteContext) throws -> Bool
     }
 
-    /// Writes the rest, and in the same commit the entry that makes the body visible.
+    /// Writes the rest and, in the same commit, the entry that makes the body visible.
     ///
     /// - Parameters:
-    ///   - overhead: bytes that are written beside the body.
+    ///   - overhead: bytes that are written in addition to the body.
     ///   - mayRunHere: whether to run on the calling thread if the writer is idle.
-    ///   - ending: makes the entry from the body's number and length, and from the body if it is in
-    ///     memory as a whole.
+    ///   - ending: creates the entry from the body's number and length, and from the body if all of
+    ///     it is in memory.
     /// - Returns: the ending's value, or `nil` if it was not allowed.
     func finish<Value: Sendable>(
         carrying overhead: Int = 0,
@@ -167,7 +167,7 @@ final class BodyWriter: Sendable {
                 try context.insert(ending.draft)
                 try context.insert(chunks)
                 if begun != nil { try context.endUnfinished(bodyID) }
-                // The writer keeps reading from the body, even if it is replaced at once.
+                // The writer keeps reading from the body, even if the body is replaced immediately.
                 return Finished(lease: begun == nil && length > 0 ? leases.acquire(bodyID) : nil)
             }
             guard let finished else { return nil }
@@ -209,7 +209,7 @@ final class BodyWriter: Sendable {
         var lease: Lease?
     }
 
-    /// Returns bytes beginning at `offset`, from memory or else from one chunk on disk.
+    /// Returns bytes starting at `offset`, from memory or from one chunk on disk.
     func readBack(from offset: Int64) throws -> ByteBuffer {
         let (fromMemory, written, bodyID) = state.withLock { state -> (ByteBuffer?, Int64, Int64?) in
             let position = offset - state.written

@@ -3,7 +3,7 @@ import NIOCore
 /// A body's bytes as chunk rows of 64 KiB each. The checksums are computed here, outside the
 /// writer's transaction.
 struct ChunkRows: Sendable {
-    /// The bytes as they arrived; copying them would take as long as writing some rows.
+    /// The bytes as received; copying them would take as long as writing some rows.
     enum Bytes: Sendable {
         case buffer(ByteBuffer)
         case array([UInt8])

@@ -15,16 +15,16 @@ struct EntryReading {
 
     // MARK: Responses
 
-    /// The largest total of the bodies that are read with their heads, in bytes.
+    /// The largest total of bodies to read together with their heads, in bytes.
     private var inlineBodyLimit: Int64 {
         max(Int64(state.memory?.bodyLimit ?? 0), Int64(StoreLimits.chunkLength))
     }
 
-    /// Returns the responses of a key whose heads are intact, and whose bodies, if they are read
-    /// too, are intact.
+    /// Returns the responses of a key whose heads are intact, and whose bodies, if they are read,
+    /// are also intact.
     func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
         var responses: [StoredResponse] = []
-        // If there are many variants, most are not needed: beyond the limit, no body is read here.
+        // If there are many variants, most are not needed. Beyond the limit, no body is read here.
         let limit = inlineBodyLimit
         var length: Int64 = 0
         let statement = try connection.prepare(ResponseRow.query.sql(state))
@@ -38,7 +38,7 @@ struct EntryReading {
                 core.noteDamage("head", entryID: row.id, in: database)
                 continue
             }
-            // A damaged row may hold any number.
+            // A damaged row may contain any number.
             let (sum, overflow) = length.addingReportingOverflow(row.body.length)
             length = overflow ? .max : sum
             var body: ByteBuffer?
@@ -106,11 +106,11 @@ struct EntryReading {
     enum FoundObject {
         case none
         case object(LoadedObject)
-        /// An object that is too large to be read at once.
+        /// An object that is too large to read at once.
         case large(EntryRecord)
     }
 
-    /// The largest object that is read at once, in bytes.
+    /// The largest object to read at once, in bytes.
     private static let objectLimit: Int64 = 1 << 20
 
     func object(of key: [UInt8], hash: Int64) throws -> FoundObject {

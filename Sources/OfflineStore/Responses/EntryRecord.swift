@@ -2,7 +2,7 @@ import HTTPCache
 package import HTTPCacheSemantics
 import Synchronization
 
-/// One entry as it was read. Its head is still encoded.
+/// An entry as read. Its head is still encoded.
 struct EntryRecord: Sendable {
     var id: Int64
     var kind: EntryKind
@@ -17,7 +17,7 @@ struct EntryRecord: Sendable {
     var bodyID: Int64
     var bodyLength: Int64
     var head: [UInt8]
-    /// Whether a part of it was found to be damaged, so that it is not served any more.
+    /// Whether part of it was found to be damaged, so that it is no longer served.
     var isDamaged: Bool
 
     var binding: HeadBinding {
@@ -45,7 +45,7 @@ struct EntryRecord: Sendable {
 
         /// - Parameters:
         ///   - condition: the SQL after `WHERE`.
-        ///   - columns: the columns of the entry to read, with a trailing comma.
+        ///   - columns: the entry's columns to read, with a trailing comma.
         ///   - readsFirstChunk: whether to read the body's first chunk in the same step, because a
         ///     second statement takes longer. SQLite loads its bytes only when they are read.
         init(_ condition: String, columns: String = EntryRecord.columns, readsFirstChunk: Bool = false) {
@@ -62,7 +62,7 @@ struct EntryRecord: Sendable {
             oldestText = select("0, 0, 0")
         }
 
-        /// Returns the SQL for the schema of a database and its unfinished invalidations.
+        /// Returns the SQL for a database's schema and its unfinished invalidations.
         func sql(_ state: DatabaseState) -> String {
             guard state.has(DatabaseState.sweepSchemaVersion) else {
                 return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : oldestText
@@ -73,8 +73,8 @@ struct EntryRecord: Sendable {
         }
     }
 
-    /// Makes a record from a row of a ``Query``; `nil` if the kind is unknown, or if the entry was
-    /// removed and is not swept yet.
+    /// Creates a record from a row of a ``Query``; `nil` if the kind is unknown, or if the entry
+    /// was removed but not swept yet.
     ///
     /// - Parameter readsBytes: `false` leaves key and head empty, for callers that read them in
     ///   place.
@@ -131,7 +131,7 @@ struct EntryRecord: Sendable {
 }
 
 extension StoredResponseHead {
-    /// Adds what other columns of its row state.
+    /// Adds facts from other columns of its row.
     ///
     /// A response in the partition of a principal is served to that principal alone, whether or not
     /// the program that stored it recorded that.

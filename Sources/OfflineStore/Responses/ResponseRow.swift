@@ -2,15 +2,15 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// The part of a response's row that a look-up reads. It is small because each column costs time,
-/// and a look-up takes microseconds.
+/// The part of a response's row that a lookup reads. It is small because each column costs time,
+/// and a lookup takes microseconds.
 struct ResponseRow {
     let id: Int64
     let invalidation: InvalidationCause?
     let storedAt: Timestamp
     let expiresAt: Timestamp
     let body: BodyColumns
-    /// Whether a part of it was found to be damaged, so that it is not served any more.
+    /// Whether part of it was found to be damaged, so that it is no longer served.
     let isDamaged: Bool
 
     /// The query for the rows of a key hash.
@@ -26,7 +26,7 @@ struct ResponseRow {
     private static let causeColumn: Int32 = 11
     private static let chunkColumn: Int32 = 12
 
-    /// - Returns: `nil` if the entry was removed and is not swept yet.
+    /// - Returns: `nil` if the entry was removed but not swept yet.
     init?(_ statement: SQLStatement, _ state: DatabaseState) {
         let sequence = statement.integer(1)
         let pending = PendingInvalidation(statement.integer(Self.stateColumn))
@@ -50,7 +50,7 @@ struct ResponseRow {
     }
 }
 
-/// A body whose first chunk is part of a row that is being read.
+/// A body whose first chunk is part of a row being read.
 struct BodyColumns {
     let id: Int64
     let length: Int64

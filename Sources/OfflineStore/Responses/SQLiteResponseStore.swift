@@ -35,7 +35,7 @@ final class SQLiteResponseStore: ResponseStore {
 
     func shortID(of key: CacheKey) -> String? { core.shortID(of: key) }
 
-    /// The writer has a thread of its own.
+    /// The writer has its own thread.
     var suspendsWhileWriting: Bool { true }
 
     func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
@@ -92,16 +92,16 @@ final class SQLiteResponseStore: ResponseStore {
         return found
     }
 
-    /// A key that is not in memory, with the state that was read before the disk is.
+    /// A key that is not in memory, with the state that was read before the disk.
     private struct Missing<Key> {
         var key: Key
         var hash: Int64
         /// The number of the last invalidation.
         var sequence: Int64
-        /// The values that were being written. They stay valid if their writing ended meanwhile,
-        /// because the disk then has the same.
+        /// The values being written. They stay valid if their writing ends in the meantime, because
+        /// the disk then has the same values.
         var written: [MemoryValue] = []
-        /// The invalidations that the disk does not have.
+        /// The invalidations that are not on disk.
         var unwritten: UnwrittenInvalidations.Snapshot?
         var ticket: UInt64
     }
@@ -113,9 +113,10 @@ final class SQLiteResponseStore: ResponseStore {
 
     private func searchMemory(for key: CacheKey, _ state: DatabaseState) -> MemorySearch<CacheKey, [StoredResponse]> {
         let hash = state.hash(key.bytes, .responseKey)
-        // This is read first: a response that is invalidated later may still be returned.
+        // Read first. A response that is invalidated later may still be returned.
         let sequence = core.sequence.load(ordering: .acquiring)
-        // This is read before memory and disk: a value whose writing ends meanwhile is found there.
+        // Read before memory and disk. If a value's writing ends in the meantime, the value is
+        // found there.
         let written = state.pending.values(
             key.bytes,
             hash: hash,
@@ -141,7 +142,7 @@ final class SQLiteResponseStore: ResponseStore {
         )
     }
 
-    /// Reads the responses of a key from disk, and inserts them into memory.
+    /// Reads a key's responses from disk, and inserts them into memory.
     ///
     /// - Parameter noteUse: called with each entry that was read.
     private func readResponses(
@@ -294,12 +295,12 @@ final class SQLiteResponseStore: ResponseStore {
     private func begin(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) throws -> (any ResponseWriter)? {
         if core.isReadOnly { return nil }
         let database = try core.database()
-        // A store that was opened for reading alone stores nothing, which is no failure.
+        // A store that was opened only for reading stores nothing. That is not an error.
         guard let writer = database.writer else { return nil }
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
         if !draft.hasAcceptableTags { return nil }
-        // The origin stated it: it is compared with the limit before anything is added.
+        // The origin stated it, so it is compared with the limit before anything is added.
         let stated = draft.expectedLength?.bytes(upTo: limits.maximumObject)
         if draft.expectedLength != nil, stated == nil { return nil }
         let length = stated ?? 0
@@ -307,12 +308,12 @@ final class SQLiteResponseStore: ResponseStore {
         if bytes > limits.maximumObject { return nil }
         if let quota = limits.quotas.tightest(for: draft), bytes > quota.bytes { return nil }
         if writer.logIsHeld.load(ordering: .relaxed) {
-            // The reader that held the log may be gone. Only this sweep finds out while all
-            // responses are declined.
+            // The reader that held the log may have finished. Only this sweep can find out while
+            // all responses are declined.
             writer.requestSweep()
             return nil
         }
-        // If the disk is full, a response is declined now, not after its head was stored.
+        // If the disk is full, a response is declined now instead of after its head was stored.
         if !writer.admits(stated, at: draft.storedAt) { return nil }
         // If the disk is slow, the exchange continues without the store. Explicit calls wait
         // instead.
@@ -391,7 +392,7 @@ final class SQLiteResponseStore: ResponseStore {
 }
 
 extension BodyStream {
-    /// Makes a stream of a part of a body in memory; `nil` if the range is not within it.
+    /// Creates a stream of part of a body in memory; `nil` if the range is not within it.
     init?(_ body: ByteBuffer, _ range: Range<Int64>?) {
         guard let range else {
             self.init(body)
@@ -405,12 +406,12 @@ extension BodyStream {
 }
 
 extension StoredResponse {
-    /// The bytes of the body, if it is small enough to be kept in memory.
+    /// The number of bytes of the body, if it is small enough to be kept in memory.
     fileprivate func bytes(upTo limit: Int) -> Int {
         content?.body.map { $0.readableBytes > limit ? 0 : $0.readableBytes } ?? 0
     }
 
-    /// Returns the response without its body in memory if that is too large to be kept.
+    /// Returns the response without its body in memory if the body is too large to keep.
     fileprivate func keepingBody(upTo limit: Int) -> StoredResponse {
         guard let content, let body = content.body, body.readableBytes > limit else { return self }
         var response = self
@@ -420,7 +421,7 @@ extension StoredResponse {
 }
 
 extension StoredResponseHead {
-    /// The bytes that the head takes on disk, about, including its row.
+    /// The approximate bytes that the head uses on disk, including its row.
     var storedBytes: Int64 {
         var bytes = 512
         for field in fields { bytes += field.name.rawName.utf8.count + field.value.utf8.count + 8 }

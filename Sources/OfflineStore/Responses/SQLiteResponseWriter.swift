@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// Stores one response as its body arrives.
+/// Stores one response while its body arrives.
 final class SQLiteResponseWriter: ResponseWriter {
     private enum Phase {
         case writing
@@ -113,7 +113,7 @@ final class SQLiteResponseWriter: ResponseWriter {
     }
 }
 
-/// A response's row, except for the values that are known only at its end.
+/// A response's row, except for values that are only known at its end.
 ///
 /// All expensive work is done here, outside the writer's transaction.
 struct ResponseEntry: Sendable {
@@ -160,8 +160,8 @@ struct ResponseEntry: Sendable {
     /// Returns the response for readers, and its row.
     ///
     /// - Parameters:
-    ///   - whole: the body, if it is in memory as a whole.
-    ///   - residentLimit: the largest body that is kept in memory, in bytes.
+    ///   - whole: the body, if all of it is in memory.
+    ///   - residentLimit: the largest body to keep in memory, in bytes.
     func stored(id: Int64, length: Int64, whole: ByteBuffer?, residentLimit: Int) -> (StoredResponse, EntryDraft) {
         var response = StoredResponse(
             id: id,
@@ -183,7 +183,7 @@ struct ResponseEntry: Sendable {
     /// - Parameters:
     ///   - body: a body that fits in one transaction.
     ///   - isVisibleBeforeCommit: whether readers see it before its commit. If not, and without a
-    ///     memory tier, no copy for memory is made.
+    ///     memory tier, no copy for memory is created.
     func whole(_ body: ByteBuffer, isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry {
         let limit = state.limits.residentBody
         let id = state.newID()
@@ -195,7 +195,7 @@ struct ResponseEntry: Sendable {
         return WholeEntry(row, body: .buffer(body), residentLimit: limit)
     }
 
-    /// Returns the response for memory, as the only one of its key.
+    /// Returns the response for memory, as the only one for its key.
     func memoryEntry(_ response: StoredResponse, sequence: Int64) -> MemoryEntry {
         MemoryEntry(
             key: response.key.bytes,
@@ -207,7 +207,7 @@ struct ResponseEntry: Sendable {
 }
 
 extension WriteContext {
-    /// Returns whether an invalidation after `fencingNumber` concerned a response.
+    /// Whether an invalidation after `fencingNumber` affected a response.
     ///
     /// - Parameter entryID: the entry that the response freshens, whose tags are included.
     func isInvalidated(

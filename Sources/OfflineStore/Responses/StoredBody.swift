@@ -59,10 +59,11 @@ struct StoredBody: Sendable {
         case damaged
     }
 
-    /// Opens a body or a part of it. The first chunk has been verified when this returns.
+    /// Opens a body or part of it. The first chunk is verified when this returns.
     ///
     /// - Parameter range: `nil` for the whole body.
-    /// - Returns: `nil` if that chunk is gone or damaged, or if the range is not within the body.
+    /// - Returns: `nil` if that chunk is missing or damaged, or if the range is not within the
+    ///   body.
     static func open(
         _ core: StoreCore,
         _ database: StoreDatabase,
@@ -108,8 +109,7 @@ struct StoredBody: Sendable {
     private func stream(_ range: Range<Int64>, first: ByteBuffer) -> BodyStream {
         let size = Int64(StoreLimits.chunkLength)
         let indices = range.lowerBound / size...(range.upperBound - 1) / size
-        // The first iterator takes it over, so that it does not stay in memory while the body is
-        // read.
+        // The first iterator takes it, so that it does not stay in memory while the body is read.
         let unused = Mutex<ByteBuffer?>(first)
         return BodyStream(length: StatedLength(clamping: range.count)) {
             var index = indices.lowerBound
@@ -128,7 +128,7 @@ struct StoredBody: Sendable {
         let bytes = range.clamped(to: start..<start + Int64(chunk.readableBytes))
         let place = chunk.readerIndex + Int(bytes.lowerBound - start)
         guard let part = chunk.getSlice(at: place, length: bytes.count) else { return chunk }
-        // A copy of a short one: the chunk would stay in memory for its sake.
+        // Short parts are copied; otherwise they would keep the whole chunk in memory.
         return bytes.count <= chunk.readableBytes / 4 ? ByteBuffer(bytes: part.readableBytesView) : part
     }
 

@@ -12,7 +12,7 @@ public struct StoreTelemetry: Sendable {
     private let writes: Timer
     private let checkpoints: Timer
 
-    /// - Parameter factory: makes the series. Without one it is that of `MetricsSystem`.
+    /// - Parameter factory: creates the series. The default is the factory of `MetricsSystem`.
     public init(factory: any MetricsFactory = MetricsSystem.factory) {
         reads = Timer(label: "holdfast_store_read_duration_seconds", factory: factory)
         writes = Timer(label: "holdfast_store_write_duration_seconds", factory: factory)

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The map of a cluster, requested from any known node.
+/// Provides the map of a cluster, and requests it from any known node.
 final class ClusterDirectory: Sendable {
     private typealias Outcome = Result<ClusterMap, RedisTierError>
 
@@ -11,7 +11,7 @@ final class ClusterDirectory: Sendable {
         var last: (outcome: Outcome, at: NIODeadline)?
     }
 
-    /// The shortest time between two requests.
+    /// The minimum time between two requests.
     static let pause = TimeAmount.milliseconds(100)
 
     private let seeds: [RedisEndpoint]
@@ -20,8 +20,8 @@ final class ClusterDirectory: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - seeds: the nodes that the address names.
-    ///   - ask: asks a node for its map.
+    ///   - seeds: the nodes listed in the address.
+    ///   - ask: requests the map from a node.
     init(
         seeds: [RedisEndpoint],
         now: @escaping @Sendable () -> NIODeadline = { .now() },
@@ -39,7 +39,7 @@ final class ClusterDirectory: Sendable {
             settings.limits.replyLength = 4 << 20
             let (connection, _) = try await RedisConnection.connect(settings, on: group.next())
             defer { connection.close() }
-            // A node that is cut off from the others has an old map.
+            // A node that is cut off from the others has an outdated map.
             let information = try await connection.execute(
                 RedisCommand("CLUSTER", "INFO"),
                 within: settings.connectTimeout
@@ -52,11 +52,11 @@ final class ClusterDirectory: Sendable {
         }
     }
 
-    /// The last map; `nil` if none has been read yet.
+    /// The most recent map; `nil` if none has been read yet.
     var map: ClusterMap? { state.withLock { $0.map } }
 
-    /// Asks one node after another, once for all callers. Within ``pause`` of the last time,
-    /// returns the last result.
+    /// Requests the map from one node after another. Concurrent callers share one request. Within
+    /// ``pause`` of the last request, returns its result.
     func refresh() async throws(RedisTierError) -> ClusterMap {
         let reading: Task<Outcome, Never> = state.withLock { state in
             if let reading = state.reading { return reading }
@@ -73,7 +73,7 @@ final class ClusterDirectory: Sendable {
         var failure = RedisTierError(.unreachable, "No node of the cluster is known.")
         var outcome: Outcome?
         var asked: Set<RedisEndpoint> = []
-        // In random order, so that a node with an old map is not asked every time.
+        // In random order, so that a node with an outdated map is not always asked first.
         for endpoint in known.shuffled() + seeds.shuffled() where asked.insert(endpoint).inserted {
             do throws(RedisTierError) {
                 outcome = .success(try await ask(endpoint))

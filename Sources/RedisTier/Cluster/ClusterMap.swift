@@ -1,22 +1,22 @@
-/// Which primary owns which slots, according to one node of a cluster.
+/// The slots that each primary owns, as reported by one node of a cluster.
 struct ClusterMap: Sendable, Hashable {
     static let mostPrimaries = 64
     static let mostReplicas = 64
-    /// Each slot may be its own range.
+    /// The maximum number of ranges: each slot may be its own range.
     static let mostRanges = HashSlot.count
     private static let none = UInt8.max
 
-    /// Each primary once, in the order of their first slots.
+    /// The primaries without duplicates, in the order of their first slots.
     let primaries: [RedisEndpoint]
-    /// The replicas, which may know of a new primary.
+    /// The replicas, which may know a new primary.
     let replicas: [RedisEndpoint]
-    /// The index in ``primaries``, by slot.
+    /// The index into ``primaries`` for each slot.
     private let owners: [UInt8]
 
-    /// Reads the reply of `CLUSTER SLOTS`: ranges with their primary and its replicas.
+    /// Reads the reply to `CLUSTER SLOTS`: ranges, each with its primary and replicas.
     ///
-    /// - Parameter source: the node that replied. Its host replaces an unknown host.
-    /// - Throws: an error of ``RedisTierError/Code/unreachable``.
+    /// - Parameter source: the node that replied. Its host replaces a missing host.
+    /// - Throws: ``RedisTierError/Code/unreachable``.
     init(_ reply: RESPValue, from source: RedisEndpoint) throws(RedisTierError) {
         guard case .array(let ranges) = reply, ranges.count <= Self.mostRanges else {
             throw .map("it has an unknown form")
@@ -33,7 +33,7 @@ struct ClusterMap: Sendable, Hashable {
                 guard let endpoint = Self.endpoint(replica, source), !replicas.contains(endpoint) else { continue }
                 replicas.append(endpoint)
             }
-            // If its address is unknown, its slots have no owner.
+            // If the primary's address is unknown, its slots have no owner.
             guard let primary = Self.endpoint(parts[2], source) else { continue }
             if places[primary] == nil {
                 guard primaries.count < Self.mostPrimaries else {
@@ -50,13 +50,13 @@ struct ClusterMap: Sendable, Hashable {
         (self.primaries, self.replicas, self.owners) = (primaries, replicas, owners)
     }
 
-    /// The primary of a slot; `nil` if no node owns it.
+    /// Returns the primary of a slot; `nil` if no node owns the slot.
     func owner(of slot: HashSlot) -> RedisEndpoint? {
         let place = owners[slot.number]
         return place == Self.none ? nil : primaries[Int(place)]
     }
 
-    /// A node: host, port, and fields that are not needed here.
+    /// Reads a node: its host and port, followed by fields that are not needed here.
     private static func endpoint(_ node: RESPValue, _ source: RedisEndpoint) -> RedisEndpoint? {
         guard case .array(let parts) = node, parts.count >= 2, case .integer(let port) = parts[1] else { return nil }
         let host: String
@@ -71,8 +71,8 @@ struct ClusterMap: Sendable, Hashable {
 }
 
 extension RedisEndpoint {
-    /// A node as another node names it: an empty host means the other node's host, and `?` means
-    /// unknown.
+    /// Returns the endpoint of a node as another node reports it. An empty host means the reporting
+    /// node's host, and `?` means an unknown host.
     static func inCluster(_ host: String, _ port: Int, from source: RedisEndpoint) -> RedisEndpoint? {
         var host = host
         if host.isEmpty, case .tcp(let same, _) = source { host = same }

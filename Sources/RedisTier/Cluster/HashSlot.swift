@@ -12,8 +12,8 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The slot of a key, or of its hash tag if it has one. The hash tag is the first text in
-    /// braces.
+    /// Computes the slot of a key, or of its hash tag if it has one. The hash tag is the first text
+    /// in braces.
     init(of key: String) {
         var bytes = Array(key.utf8)[...]
         if let open = bytes.firstIndex(of: UInt8(ascii: "{")) {
@@ -25,7 +25,7 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
 
     var description: String { "\(number)" }
 
-    /// CRC-16/XMODEM.
+    /// Returns the CRC-16/XMODEM checksum.
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         var sum: UInt16 = 0
         for byte in bytes {

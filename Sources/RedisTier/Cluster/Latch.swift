@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets tasks wait until something has happened once.
+/// Lets tasks wait for a one-time event.
 final class Latch: Sendable {
     private struct State {
         var isOpen = false
@@ -29,7 +29,7 @@ final class Latch: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
-                    // Under the lock, because the cancellation handler takes it too.
+                    // Check under the lock, because the cancellation handler also takes it.
                     if state.isOpen || Task.isCancelled { return true }
                     state.waiting[number] = continuation
                     return false

@@ -1,11 +1,11 @@
-/// A node's reply that a command belongs to another node, or must be retried. The command was not
-/// performed.
+/// A node's reply that a command belongs to another node or must be retried. The command was not
+/// executed.
 enum Redirection: Sendable, Hashable {
     /// Another node owns the slot.
     case moved(RedisEndpoint)
-    /// The slot is being moved, and its new node has the key.
+    /// The slot is migrating, and the target node has the key.
     case ask(RedisEndpoint)
-    /// The slot is being moved, and only some of the keys have arrived.
+    /// The slot is migrating, and only some of the keys have arrived.
     case tryAgain
 
     /// - Parameter source: the node that replied.
@@ -15,7 +15,7 @@ enum Redirection: Sendable, Hashable {
         switch words[0] {
         case "TRYAGAIN": self = .tryAgain
         case "MOVED", "ASK":
-            // An IPv6 address has no brackets here.
+            // The endpoint has no brackets around an IPv6 address.
             guard words.count == 3, let colon = words[2].lastIndex(of: ":"),
                 let port = Int(words[2][words[2].index(after: colon)...]),
                 let place = RedisEndpoint.inCluster(String(words[2][..<colon]), port, from: source)
@@ -26,7 +26,8 @@ enum Redirection: Sendable, Hashable {
     }
 }
 
-/// Decides where a call goes next. Each kind of redirection is followed once. Pure.
+/// Decides which node receives a call next. Each kind of redirection is followed once. A pure
+/// value.
 struct ClusterRoute: Sendable {
     private(set) var place: RedisEndpoint
     /// Whether `ASKING` precedes each command.
@@ -37,7 +38,7 @@ struct ClusterRoute: Sendable {
 
     init(_ place: RedisEndpoint) { self.place = place }
 
-    /// - Returns: whether to try again.
+    /// - Returns: whether to retry.
     mutating func follow(_ redirection: Redirection) -> Bool {
         switch redirection {
         case .moved(let place):

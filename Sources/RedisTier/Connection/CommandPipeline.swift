@@ -1,38 +1,39 @@
 import NIOCore
 
-/// The commands of one connection that have no reply yet, in the order in which they were sent.
-/// Pure: events go in, actions come out.
+/// The commands of one connection that have no reply yet, in the order in which they were sent. A
+/// pure value: events go in, actions come out.
 ///
-/// A command whose deadline has passed stays in the queue, because its reply still arrives and must
-/// be dropped. The connection counts as stalled if no reply came for ``stallLimit`` and the first
-/// command is late by as much.
+/// A command stays in the queue after its deadline, because its reply will still arrive and must be
+/// dropped. The connection counts as stalled when both of these are true:
+/// - no reply arrived for ``stallLimit``
+/// - the first command's deadline passed at least ``stallLimit`` ago
 struct CommandPipeline<Completion> {
     private struct Pending {
-        /// `nil` after the deadline.
+        /// The completion to call; `nil` after the deadline.
         var completion: Completion?
         let byteCount: Int
         let deadline: NIODeadline
     }
 
-    /// The action after a reply.
+    /// The action for a reply.
     enum ReplyAction {
         case complete(Completion, byteCount: Int)
-        /// The command's deadline has passed.
+        /// Drop it, because the command's deadline has passed.
         case drop(byteCount: Int)
-        /// No command waits for a reply.
+        /// Close the connection, because no command is waiting for a reply.
         case reject
     }
 
-    /// The actions due at a point in time.
+    /// The actions that are due at a point in time.
     struct Expiry {
         /// The commands whose deadline has passed since the last check.
         var late: [Completion] = []
         var isStalled = false
-        /// When to check again.
+        /// The time of the next check.
         var next: NIODeadline?
     }
 
-    /// The actions at the end of the connection.
+    /// The actions when the connection ends.
     struct Ending {
         var waiting: [Completion]
         var byteCount: Int
@@ -51,7 +52,7 @@ struct CommandPipeline<Completion> {
         pending.append(Pending(completion: completion, byteCount: byteCount, deadline: deadline))
     }
 
-    /// Receives a reply for the first command.
+    /// Matches a reply to the first command.
     mutating func receive(at now: NIODeadline) -> ReplyAction {
         guard let command = pending.popFirst() else { return .reject }
         lastReply = now

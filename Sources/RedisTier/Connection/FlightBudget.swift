@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the commands of a connection from submission to reply. Any thread may use it.
+/// Counts the commands of a connection from submission to reply. It is thread-safe.
 final class FlightBudget: Sendable {
     private let mostCommands: Int
     private let mostBytes: Int
@@ -15,7 +15,7 @@ final class FlightBudget: Sendable {
     var usedCommands: Int { commands.load(ordering: .relaxed) }
     var usedBytes: Int { bytes.load(ordering: .relaxed) }
 
-    /// - Throws: an error of ``RedisTierError/Code/busy``.
+    /// - Throws: ``RedisTierError/Code/busy``.
     func reserve(_ byteCount: Int) throws(RedisTierError) {
         let commands = commands.add(1, ordering: .relaxed).newValue
         let bytes = bytes.add(byteCount, ordering: .relaxed).newValue

@@ -1,9 +1,10 @@
-/// The first commands of a connection: `HELLO 3` with credentials and name, in one round trip. A
-/// server without `HELLO` (Redis before 6) gets `AUTH` and `CLIENT SETNAME`, and RESP2 is used.
+/// The first commands of a connection: `HELLO 3` with credentials and name, in one round trip. For
+/// a server without `HELLO` (Redis before version 6), it sends `AUTH` and `CLIENT SETNAME`, and
+/// uses RESP2.
 ///
 /// <https://redis.io/docs/latest/commands/hello/>
 struct Handshake {
-    /// The action after a reply.
+    /// The action for a reply.
     enum Action {
         case send(RedisCommand)
         case finish(ServerGreeting)
@@ -67,11 +68,11 @@ struct Handshake {
 
 /// The server's description of itself.
 package struct ServerGreeting: Sendable, Hashable {
-    /// 3, or 2 without `HELLO`.
+    /// The protocol version: 3, or 2 if the server has no `HELLO`.
     package var protocolVersion: Int
-    /// Such as `7.0.15`; `nil` without `HELLO`.
+    /// The server's version, such as `7.0.15`; `nil` if the server has no `HELLO`.
     package var version: String?
-    /// `master` or `replica`; `nil` without `HELLO`.
+    /// The role, `master` or `replica`; `nil` if the server has no `HELLO`.
     package var role: String?
 
     static let withoutHello = ServerGreeting(protocolVersion: 2)

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The commands and replies of one connection, on its event loop.
+/// Handles the commands and replies of one connection, on its event loop.
 ///
-/// Commands go into one buffer, which is flushed once per turn of the loop. The flush comes after
-/// the replies that were read in that turn, because their callbacks may submit more commands.
+/// Commands go into one buffer, which is flushed once per event loop tick. The flush follows the
+/// replies that were read in the same tick, because their callbacks may submit more commands.
 final class RedisChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -32,19 +32,19 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     // MARK: Commands
 
-    /// Takes the commands submitted by other threads and flushes them together.
+    /// Accepts the commands that other threads submitted, and flushes them together.
     func takeSubmissions() {
         for submission in list.take() { enqueue(submission) }
         flush()
     }
 
-    /// Takes a command that was submitted on the event loop.
+    /// Accepts a command that was submitted on the event loop.
     ///
     /// - Throws: the error that ended the connection.
     func submit(_ submission: Submission) throws(RedisTierError) {
         if let endingError { throw endingError }
         enqueue(submission)
-        // During a read, the flush comes after the replies.
+        // During a read, the flush follows the replies.
         guard !isReading, !willFlush, let context else { return }
         willFlush = true
         context.eventLoop.assumeIsolated().execute {
@@ -131,13 +131,13 @@ final class RedisChannelHandler: ChannelInboundHandler {
         if let next = expiry.next { setAlarm(next) }
     }
 
-    // MARK: Begin and end
+    // MARK: Start and end
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
     }
 
-    /// Completes a promise when the connection has ended.
+    /// Completes a promise when the connection ends.
     func whenEnded(_ promise: EventLoopPromise<RedisTierError>) { ending = promise }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -150,12 +150,13 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        // A channel that was never connected does not report its end.
+        // A channel that never connected does not report its end.
         self.context = nil
         end(.connectionClosed)
     }
 
-    /// Ends the connection and every waiting command, once. Later bytes are not read.
+    /// Ends the connection and fails every waiting command, once. Bytes that arrive later are
+    /// ignored.
     func end(_ error: RedisTierError) {
         guard endingError == nil else { return }
         endingError = error

@@ -1,22 +1,22 @@
 package import NIOCore
 import NIOPosix
 
-/// A pipelined connection to a server: commands are sent without waiting for replies, and replies
+/// A pipelined connection to a server. It sends commands without waiting for replies, and replies
 /// arrive in the same order.
 ///
-/// Any thread may use it. It does not reconnect: see ``ConnectionSupervisor``. Close it when you
-/// are done.
+/// It is thread-safe and does not reconnect: see ``ConnectionSupervisor``. Close it when you no
+/// longer need it.
 package final class RedisConnection: RedisLink {
-    /// The event loop on which completions are called.
+    /// The event loop that runs the completions.
     package let eventLoop: any EventLoop
     private let handler: NIOLoopBound<RedisChannelHandler>
     private let list: SubmissionList
     private let budget: FlightBudget
     private let ending: EventLoopFuture<RedisTierError>
 
-    /// Adds the handlers of a connection to a channel. Must be called on the channel's event loop.
+    /// Adds a connection's handlers to a channel. Must be called on the channel's event loop.
     ///
-    /// - Throws: an error of NIOSSL.
+    /// - Throws: an NIOSSL error.
     init(_ settings: RedisConnectionSettings, on channel: any Channel) throws {
         eventLoop = channel.eventLoop
         list = SubmissionList()
@@ -37,11 +37,11 @@ package final class RedisConnection: RedisLink {
         }
     }
 
-    /// Connects, with TLS if it is set, and performs the handshake.
+    /// Connects, with TLS if it is configured, and performs the handshake.
     ///
-    /// - Returns: the connection, and the server's greeting.
-    /// - Throws: an error of ``RedisTierError/Code/unreachable`` or
-    ///   ``RedisTierError/Code/rejected``, or an error about the server's bytes.
+    /// - Returns: the connection and the server's greeting.
+    /// - Throws: ``RedisTierError/Code/unreachable`` or ``RedisTierError/Code/rejected``, or a
+    ///   parsing error.
     package static func connect(
         _ settings: RedisConnectionSettings,
         on eventLoop: any EventLoop
@@ -63,7 +63,7 @@ package final class RedisConnection: RedisLink {
         }
     }
 
-    /// The most bytes that are parsed at a time.
+    /// The maximum number of bytes that are parsed at a time.
     static let longestRead = 32_768
 
     private static func open(
@@ -71,7 +71,7 @@ package final class RedisConnection: RedisLink {
         on eventLoop: any EventLoop
     ) async throws -> RedisConnection {
         let bootstrap = ClientBootstrap(group: eventLoop).connectTimeout(settings.connectTimeout)
-            // A reply of many short values must not hold the event loop for long.
+            // A reply with many short values must not block the event loop for long.
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(
                 .recvAllocator,
@@ -100,7 +100,7 @@ package final class RedisConnection: RedisLink {
         }
     }
 
-    /// The commands in flight, and their bytes.
+    /// The number of commands in flight, and their bytes.
     var inFlight: (commands: Int, bytes: Int) { (budget.usedCommands, budget.usedBytes) }
 
     package func send(

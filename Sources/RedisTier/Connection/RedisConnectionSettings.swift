@@ -3,7 +3,7 @@ package import NIOSSL
 
 /// The address of a server.
 package enum RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
-    /// A name or an IP address, and a port.
+    /// A host name or an IP address, and a port.
     case tcp(host: String, port: Int)
     /// The path of a Unix socket.
     case unix(path: String)
@@ -16,9 +16,9 @@ package enum RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A user of the server's access control list. The description omits the password.
+/// A user in the server's access control list. The description omits the password.
 package struct RedisCredentials: Sendable, CustomStringConvertible, CustomReflectable {
-    /// `nil`: the server's user `default`.
+    /// The user name; `nil` means the server's `default` user.
     package var user: String?
     package var password: String
 
@@ -37,21 +37,22 @@ package struct RedisTLS: Sendable {
     let serverName: String?
 
     /// - Parameters:
-    ///   - serverName: the name that the certificate must have, and that is sent (SNI); `nil`: the
-    ///     host of the endpoint. A certificate with the server's IP address is also accepted.
-    ///   - context: expensive to create. Share one among all connections.
+    ///   - serverName: the name that the certificate must have, which is also sent as SNI; `nil`
+    ///     uses the endpoint's host. A certificate for the server's IP address is also accepted.
+    ///   - context: the TLS context. It is expensive to create, so share one among all connections.
     package init(context: NIOSSLContext, serverName: String? = nil) {
         self.context = context
         self.serverName = serverName
     }
 
-    /// Reads PEM files; this blocks.
+    /// Loads PEM files. This call blocks.
     ///
     /// - Parameters:
-    ///   - trustRootsFile: the trusted certificates; `nil`: the system's.
-    ///   - certificateFile: the client's certificate chain, for a server that requests one.
-    ///   - keyFile: its key.
-    /// - Throws: an error of NIOSSL.
+    ///   - trustRootsFile: the trusted certificates; `nil` uses the system's trust store.
+    ///   - certificateFile: the client's certificate chain, for a server that requires a client
+    ///     certificate.
+    ///   - keyFile: the private key of the client's certificate.
+    /// - Throws: an NIOSSL error.
     package init(
         trustRootsFile: String?,
         certificateFile: String? = nil,
@@ -69,37 +70,37 @@ package struct RedisTLS: Sendable {
         self.init(context: try NIOSSLContext(configuration: configuration), serverName: serverName)
     }
 
-    /// The handler of one connection.
+    /// Returns a TLS handler for one connection.
     func handler(for endpoint: RedisEndpoint) throws -> NIOSSLClientHandler {
         var name = serverName
         if name == nil, case .tcp(let host, _) = endpoint { name = host }
-        // An IP address is compared with the certificate, but never sent as SNI.
+        // An IP address is compared with the certificate but never sent as SNI.
         let isAddress = name.map { (try? SocketAddress(ipAddress: $0, port: 0)) != nil } ?? true
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
     }
 }
 
-/// The settings of a connection, with its limits.
+/// The settings and limits of a connection.
 package struct RedisConnectionSettings: Sendable {
     package var endpoint: RedisEndpoint
-    /// `nil`: the connection stays unauthenticated.
+    /// The credentials; `nil` leaves the connection unauthenticated.
     package var credentials: RedisCredentials?
-    /// The name in the server's `CLIENT LIST`, without spaces; `nil`: no name.
+    /// The name in the server's `CLIENT LIST`, without spaces; `nil` sets no name.
     package var clientName: String?
-    /// `nil`: plain text.
+    /// The TLS settings; `nil` uses plain text.
     package var tls: RedisTLS?
     /// The limits on the server's replies.
     package var limits = RESPLimits()
-    /// The time limit to connect, and again for TLS and the handshake.
+    /// The time limit for connecting, and separately for TLS and the handshake.
     package var connectTimeout = TimeAmount.seconds(1)
-    /// The connection is closed if the first command's reply is late by this much and no reply has
-    /// arrived for this long.
+    /// The connection is closed if the first command's reply is late by this time and no reply has
+    /// arrived for the same time.
     package var stallLimit = TimeAmount.seconds(1)
     /// The maximum number of commands in flight.
     package var commandCount = 1024
-    /// The maximum number of encoded bytes of commands in flight.
+    /// The maximum encoded size of the commands in flight, in bytes.
     package var commandBytes = 32 << 20
-    /// Called on the event loop with each push; it must not block.
+    /// A callback that runs on the event loop for each push message. It must not block.
     package var onPush: @Sendable ([RESPValue]) -> Void = { _ in }
 
     package init(endpoint: RedisEndpoint) { self.endpoint = endpoint }

@@ -1,15 +1,16 @@
 package import NIOCore
 import Synchronization
 
-/// A link to a server that accepts commands and may end: a connection, or a test's replacement.
+/// A link to a server that accepts commands and may end: a connection, or its test double.
 package protocol RedisLink: Sendable {
-    /// Submits a command, from any thread.
+    /// Submits a command from any thread.
     ///
     /// - Parameters:
-    ///   - time: the time limit for the reply. For a command that blocks on purpose, allow longer
-    ///     than the blocking time, because a late server counts as failing.
-    ///   - completion: called once, on the event loop, unless this throws. It must not block.
-    /// - Throws: an error of ``RedisTierError/Code/busy`` or ``RedisTierError/Code/closed``; then
+    ///   - time: the time limit for the reply. For a command that blocks on purpose, it must exceed
+    ///     the blocking time, because a late reply counts as a server failure.
+    ///   - completion: called exactly once, on the event loop, unless this method throws. It must
+    ///     not block.
+    /// - Throws: ``RedisTierError/Code/busy`` or ``RedisTierError/Code/closed``; in both cases
     ///   nothing was sent.
     func send(
         _ command: RedisCommand,
@@ -17,8 +18,8 @@ package protocol RedisLink: Sendable {
         completion: @escaping ReplyCallback
     ) throws(RedisTierError)
 
-    /// Runs an action once when the link ends, with the reason; immediately if it has already
-    /// ended.
+    /// Runs an action with the error when the link ends, or immediately if it has already ended.
+    /// The action runs once.
     func whenClosed(_ action: @escaping @Sendable (RedisTierError) -> Void)
 
     /// Ends the link. Commands without a reply fail.
@@ -26,12 +27,11 @@ package protocol RedisLink: Sendable {
 }
 
 extension RedisLink {
-    /// Performs a command and waits for its reply. An error reply is returned as a value, not
+    /// Executes a command and waits for its reply. An error reply is returned as a value, not
     /// thrown.
     ///
-    /// - Throws: an error of ``RedisTierError/Code/busy``, ``RedisTierError/Code/closed``,
-    ///   ``RedisTierError/Code/timedOut`` or ``RedisTierError/Code/cancelled``, or an error about
-    ///   the server's bytes.
+    /// - Throws: ``RedisTierError/Code/busy``, ``RedisTierError/Code/closed``,
+    ///   ``RedisTierError/Code/timedOut`` or ``RedisTierError/Code/cancelled``, or a parsing error.
     package func execute(_ command: RedisCommand, within time: TimeAmount) async throws(RedisTierError) -> RESPValue {
         try await PendingReply.wait { completion throws(RedisTierError) in
             try send(command, within: time, completion: completion)
@@ -39,7 +39,7 @@ extension RedisLink {
     }
 }
 
-/// The reply that a task waits for: the server's reply, or none because the task was cancelled.
+/// The reply that a task waits for. There is no reply if the task is cancelled.
 final class PendingReply: Sendable {
     typealias Reply = Result<RESPValue, RedisTierError>
 
@@ -50,7 +50,7 @@ final class PendingReply: Sendable {
 
     private let state = Mutex(State.waiting(nil))
 
-    /// Waits for the reply to the command that `submit` submits.
+    /// Calls `submit`, which submits a command, and waits for the command's reply.
     static func wait(
         for submit: (@escaping ReplyCallback) throws(RedisTierError) -> Void
     ) async throws(RedisTierError) -> RESPValue {

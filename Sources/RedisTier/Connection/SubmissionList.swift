@@ -12,8 +12,8 @@ struct Submission: Sendable {
     let completion: ReplyCallback
 }
 
-/// Commands submitted by other threads that the event loop has not taken yet. Only the first one
-/// wakes the loop.
+/// Commands that other threads have submitted and the event loop has not yet accepted. Only the
+/// first command wakes the loop.
 final class SubmissionList: Sendable {
     private struct State {
         var waiting: [Submission] = []
@@ -22,7 +22,7 @@ final class SubmissionList: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: whether the event loop must be woken.
+    /// - Returns: whether the caller must wake the event loop.
     /// - Throws: the error that ended the connection.
     func append(_ submission: Submission) throws(RedisTierError) -> Bool {
         let result = state.withLock { state -> Result<Bool, RedisTierError> in
@@ -39,7 +39,7 @@ final class SubmissionList: Sendable {
 
     /// Rejects all later submissions.
     ///
-    /// - Returns: the submissions that were not taken.
+    /// - Returns: the submissions that the event loop did not accept.
     func end(_ error: RedisTierError) -> [Submission] {
         state.withLock { state in
             state.ending = error

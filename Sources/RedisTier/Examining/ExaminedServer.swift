@@ -3,7 +3,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-/// Queries one server. All replies together may take four times the limit for one.
+/// Examines one server. All of its replies together may take up to four times the limit for one
+/// reply.
 struct ExaminedServer: Sendable {
     let connection: RedisConnection
     let replyLimit: TimeAmount
@@ -68,15 +69,15 @@ struct ExaminedServer: Sendable {
         _ = try await attempt(.remove(key), &facts)
     }
 
-    /// - Returns: whether it was performed.
+    /// - Returns: whether the command was executed.
     private func attempt(_ probed: ProbedCommand, _ facts: inout ServerFacts) async throws(RedisTierError) -> Bool {
         guard case .error(let error) = try await perform(probed.command) else { return true }
         switch error.code {
-        // The error may quote the key; only whether it does matters.
+        // The error may quote the key. Only the presence of a key matters.
         case "NOPERM" where error.text.contains(" key"): facts.deniesKeys = true
         case "NOPERM": facts.denied.append(probed.name)
         case "OOM", "MISCONF", "NOREPLICAS", "READONLY": facts.rejectedWrite = facts.rejectedWrite ?? String(error.code)
-        // A command that was renamed or removed in the server's configuration.
+        // The server's configuration renames or disables this command.
         case "ERR" where error.text.lowercased().hasPrefix("err unknown"): facts.denied.append(probed.name)
         default: break
         }
@@ -97,7 +98,7 @@ struct ExaminedServer: Sendable {
         let last = try await perform(
             RedisCommand("XREVRANGE", keys.log, "+", "-", "COUNT", .integer(RedisExaminer.openedCount))
         )
-        // Without the rights, this is unknown.
+        // Without the necessary rights, the state of the log is unknown.
         guard case .array(let meta) = epoch, meta.count == 2 else { return }
         facts.hasLookedAtLog = true
         var log = ServerFacts.LogFacts()

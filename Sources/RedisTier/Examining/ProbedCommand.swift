@@ -1,9 +1,9 @@
-/// The commands of this adapter, each in a form that changes only the probe's key.
+/// The commands that this adapter uses, each in a form that changes only the probe's key.
 ///
-/// The server checks the user's rights before it checks the key. So a command for another type of
-/// key is permitted if the error is about the type.
+/// The server checks the user's rights before it checks the key's type. So if the error is about
+/// the type, the command is allowed.
 struct ProbedCommand: Sendable {
-    /// Its name in an access control list, such as `xinfo|stream`.
+    /// The command's name in an access control list, such as `xinfo|stream`.
     let name: String
     let arguments: [RedisCommand.Argument]
 
@@ -17,7 +17,7 @@ struct ProbedCommand: Sendable {
         return RedisCommand(words[0], words.dropFirst().map { .text($0) } + arguments)
     }
 
-    /// Commands for any server.
+    /// Returns the commands for any server.
     static func common(_ key: RedisCommand.Argument) -> [ProbedCommand] {
         [
             ProbedCommand("ping"), ProbedCommand("time"), ProbedCommand("info", "server"),
@@ -27,17 +27,17 @@ struct ProbedCommand: Sendable {
         ]
     }
 
-    /// Creates the key for a short time.
+    /// Returns a command that creates the key for a short time.
     static func make(_ key: RedisCommand.Argument) -> ProbedCommand {
         ProbedCommand("set", key, "probe", "PX", 10_000)
     }
-    /// Removes the key.
+    /// Returns a command that removes the key.
     static func remove(_ key: RedisCommand.Argument) -> ProbedCommand { ProbedCommand("del", key) }
 
-    /// Commands for the log. The key is a string, or does not exist.
+    /// Returns the commands for the log. The key is a string or does not exist.
     ///
-    /// - Parameter isText: whether the key is a string. If not, commands that would create a key of
-    ///   another type are omitted.
+    /// - Parameter isText: whether the key is a string. If it is not, commands that would create a
+    ///   key of another type are omitted.
     static func log(_ key: RedisCommand.Argument, isText: Bool) -> [ProbedCommand] {
         [
             ProbedCommand("exists", key), ProbedCommand("hmget", key, "a"), ProbedCommand("hgetall", key),
@@ -49,15 +49,15 @@ struct ProbedCommand: Sendable {
         ] + (isText ? [ProbedCommand("hset", key, "a", "b")] : [])
     }
 
-    /// Commands for responses and leases.
+    /// Returns the commands for responses and leases.
     static func values(_ key: RedisCommand.Argument) -> [ProbedCommand] {
         [ProbedCommand("mget", key), ProbedCommand("getrange", key, 0, 0), ProbedCommand("pexpire", key, 10_000)]
     }
 
-    /// Commands for the nodes of a cluster.
+    /// The commands for the nodes of a cluster.
     static let cluster = [ProbedCommand("cluster|info"), ProbedCommand("cluster|slots"), ProbedCommand("asking")]
 
-    /// The access control rule that permits exactly the required commands.
+    /// Returns the access control rule that allows exactly the required commands.
     static func rule(user: String?, namespace: String, sharesResponses: Bool, isCluster: Bool) -> String {
         var all = [make(""), remove("")] + common("") + log("", isText: true)
         if sharesResponses { all += values("") }

@@ -4,7 +4,7 @@ package import HTTPCacheSemantics
 package import NIOCore
 
 /// Examines a server, or the primaries of a cluster, before a fleet relies on it or when something
-/// fails. It leaves nothing on the server.
+/// fails. It leaves no data on the server.
 package struct RedisExaminer: Sendable {
     /// The settings of the fleet that a server is checked against.
     package struct Expectations: Sendable {
@@ -20,7 +20,7 @@ package struct RedisExaminer: Sendable {
 
     static let pingCount = 200
     static let pingLimit = Duration.seconds(3)
-    /// How many of the latest entries are opened.
+    /// The number of latest log entries that the examination tries to decrypt.
     static let openedCount = 16
 
     private let connector: RedisConnector
@@ -31,9 +31,10 @@ package struct RedisExaminer: Sendable {
     private let replyLimit: TimeAmount
 
     /// - Parameters:
-    ///   - opens: whether a sealed purge can be opened.
-    ///   - now: the node's time.
-    ///   - replyLimit: for one reply. All replies of a server together may take four times as long.
+    ///   - opens: returns whether a sealed purge can be decrypted.
+    ///   - now: returns the node's time.
+    ///   - replyLimit: the time limit for one reply. All replies of one server together may take
+    ///     four times as long.
     package init(
         _ connector: RedisConnector,
         _ address: RedisAddress,
@@ -89,7 +90,7 @@ package struct RedisExaminer: Sendable {
         return findings
     }
 
-    /// A hash tag whose slot a given primary owns.
+    /// Returns a hash tag whose slot a given primary owns.
     private func tag(at place: RedisEndpoint, _ map: ClusterMap) -> String {
         let tags = (0..<HashSlot.count * 4).lazy.map { "check-\($0)" }
         return tags.first { map.owner(of: HashSlot(of: "{\($0)}")) == place } ?? "log"
@@ -119,14 +120,14 @@ package struct RedisExaminer: Sendable {
         return ServerJudgement(facts: facts, address: address, expected: expected, hasLog: hasLog).findings(failure)
     }
 
-    /// A key for the probe, which no fleet uses.
+    /// Returns a key for the probe, which no fleet uses.
     private func key(_ tag: String) -> RedisCommand.Argument {
         .text("hf1:\(expected.namespace):{\(tag)}:check:\(PurgeID.random())")
     }
 }
 
 extension EngineFinding {
-    /// The finding about a connection that failed.
+    /// Returns the finding about a failed connection.
     static func connection(_ error: RedisTierError) -> EngineFinding {
         let remedy: String
         switch error.code {

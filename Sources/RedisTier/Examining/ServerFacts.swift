@@ -1,27 +1,27 @@
 import FleetTier
 
-/// The state of a server, as far as the server reports it. Parts that it did not report are `nil`.
+/// The state of a server, as far as the server reports it. A part that it did not report is `nil`.
 struct ServerFacts: Sendable {
     var endpoint: RedisEndpoint
     var usesTLS = false
-    /// The lines of `INFO`; `nil` if the user may not see them.
+    /// The lines of `INFO`; `nil` if the user has no access to them.
     var information: [String: String]?
-    /// The reply of `CONFIG GET`; `nil` if the user may not see it, which is common with hosted
-    /// servers.
+    /// The reply to `CONFIG GET`; `nil` if the user has no access to it, which is common with
+    /// hosted servers.
     var settings: [String: String]?
-    /// From the greeting.
+    /// The version in the server's greeting.
     var greetedVersion: String?
     /// The response times of `PING`.
     var pings: [Duration] = []
     /// The server's clock minus the node's, in milliseconds.
     var clockOffset: Int64?
-    /// Commands that the user may not run, as the access control list names them.
+    /// Commands that the user is not allowed to run, by their names in the access control list.
     var denied: [String] = []
-    /// Whether the user is denied the fleet's keys.
+    /// Whether the user has no access to the fleet's keys.
     var deniesKeys = false
     /// The error code with which the server rejected a write, such as `OOM`.
     var rejectedWrite: String?
-    /// The log, if this server has it; `nil` if there is none or the user may not see it.
+    /// The state of the log; `nil` if the server has no log or the user has no access to it.
     var log: LogFacts?
     /// Whether the log was checked.
     var hasLookedAtLog = false
@@ -31,28 +31,29 @@ struct ServerFacts: Sendable {
         var count = 0
         var firstAt: EngineTime?
         var now: EngineTime?
-        /// Whether earlier entries were removed.
+        /// Whether entries have been removed from its beginning.
         var isTrimmed = false
-        /// The epoch that its meta key names; `nil` if it has none.
+        /// The epoch named by the log's meta key; `nil` if there is none.
         var epoch: String?
         /// Whether this server began that epoch.
         var isOfThisServer = false
-        /// How many of the latest entries were tried, and how many of those could not be opened.
+        /// The number of latest entries that were tried, and the number of those that could not be
+        /// decrypted.
         var openedCount = 0
         var unreadableCount = 0
-        /// The rows of nodes that have not ended.
+        /// The rows of nodes that are still running.
         var rows: [NodeRow] = []
     }
 
     func number(_ name: String) -> Int64? { information?[name].flatMap { Int64($0) } }
 
-    /// Such as `7.0.15`.
+    /// The server's version, such as `7.0.15`.
     var version: String? {
         information?["valkey_version"] ?? information?["redis_version"] ?? greetedVersion
     }
     var product: String { information?["valkey_version"] == nil ? "Redis" : "Valkey" }
 
-    /// Parses the lines `name:value` of `INFO`.
+    /// Parses the `name:value` lines of `INFO`.
     static func lines(_ text: String) -> [String: String] {
         var lines: [String: String] = [:]
         for line in text.split(whereSeparator: \.isNewline) {
@@ -62,7 +63,7 @@ struct ServerFacts: Sendable {
         return lines
     }
 
-    /// Parses the pairs of `CONFIG GET`.
+    /// Parses the name-value pairs of `CONFIG GET`.
     static func pairs(_ reply: RESPValue) -> [String: String]? {
         guard let entries = reply.entries else { return nil }
         var pairs: [String: String] = [:]

@@ -38,7 +38,8 @@ extension ServerJudgement {
         )
     }
 
-    /// Responses older than the log cannot be checked against it and are not used.
+    /// Returns the finding about the log's age. Responses older than the log cannot be checked
+    /// against it and are not used.
     private func reach(_ log: ServerFacts.LogFacts) -> EngineFinding? {
         guard let first = log.firstAt, let now = log.now else { return nil }
         let seconds = max(0, now.elapsedMilliseconds(since: first) / 1000)
@@ -77,7 +78,7 @@ extension ServerJudgement {
         "Set the same 'fleet.secret' on all nodes, the old secret as 'fleet.previous-secret', and the next one as "
         + "'fleet.next-secret'."
 
-    /// Nodes with different identities that have the same name for the operator.
+    /// Returns the findings about nodes with different identities and the same name.
     private func names(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
         Dictionary(grouping: log.rows, by: \.report.name).filter { $0.value.count > 1 }
             .sorted { $0.key < $1.key }
@@ -111,7 +112,7 @@ extension ServerJudgement {
             }
     }
 
-    /// Such as `3 h 20 min`.
+    /// Formats a duration such as `3 h 20 min`.
     private static func written(_ seconds: Int64) -> String {
         if seconds < 60 { return "\(seconds) s" }
         let minutes = seconds / 60

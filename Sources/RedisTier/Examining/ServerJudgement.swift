@@ -1,6 +1,6 @@
 import FleetTier
 
-/// Checks the state of a server against the settings of a fleet. Pure.
+/// Checks the state of a server against the settings of a fleet. A pure value.
 struct ServerJudgement: Sendable {
     let facts: ServerFacts
     let address: RedisAddress
@@ -9,7 +9,8 @@ struct ServerJudgement: Sendable {
 
     private typealias Level = EngineFinding.Level
 
-    /// - Parameter failure: the error that ended the examination; `nil` if it is complete.
+    /// - Parameter failure: the error that ended the examination; `nil` if the examination is
+    ///   complete.
     func findings(_ failure: RedisTierError?) -> [EngineFinding] {
         var findings = [version, topology, encryption, memory, persistence].compactMap { $0 }
         findings += [replicas, rights, writing, clock, latency].compactMap { $0 }
@@ -66,7 +67,7 @@ struct ServerJudgement: Sendable {
                 "topology",
                 "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)', according to \(places.count) sentinels."
             )
-        // The finding about the map covers all nodes.
+        // The finding about the cluster's map covers all nodes.
         case .cluster: return nil
         }
     }
@@ -266,7 +267,7 @@ struct ServerJudgement: Sendable {
         return finding(.ok, "latency", "\(words).")
     }
 
-    /// Such as `0.31 ms`.
+    /// Formats a duration such as `0.31 ms`.
     private static func written(_ duration: Duration) -> String {
         let hundredths = Int((duration / .milliseconds(1) * 100).rounded())
         return hundredths % 100 == 0

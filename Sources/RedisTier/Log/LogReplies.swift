@@ -2,16 +2,16 @@ import FleetTier
 import HTTPCache
 import NIOCore
 
-/// Parses a server's replies about entries, epochs and rows. Anything that this program would not
-/// write is unreadable or malformed, because other programs may write to the same server.
+/// Parses a server's replies about entries, epochs and rows. Data that this program would not have
+/// written is unreadable or malformed, because other programs may write to the same server.
 enum LogReplies {
-    /// The entries of `XREAD` for one stream; empty after a timeout.
+    /// Parses the entries of `XREAD` for one stream; empty after a timeout.
     static func read(_ reply: RESPValue) throws(FleetLogError) -> [LogEntry] {
         let entries: RESPValue
         switch reply {
         case .null: return []
         case .map(let streams) where streams.count == 1: entries = streams[0].value
-        // RESP2.
+        // The format of RESP2.
         case .array(let streams):
             guard streams.count == 1, case .array(let pair) = streams[0], pair.count == 2 else {
                 throw .malformed("entries")
@@ -22,7 +22,7 @@ enum LogReplies {
         return try range(entries)
     }
 
-    /// The entries of `XRANGE`.
+    /// Parses the entries of `XRANGE`.
     static func range(_ reply: RESPValue) throws(FleetLogError) -> [LogEntry] {
         guard case .array(let elements) = reply else { throw .malformed("entries") }
         var entries: [LogEntry] = []
@@ -60,7 +60,7 @@ enum LogReplies {
         return .marker(EpochMarker(name: name, inherited: position))
     }
 
-    /// The reply of ``RedisScript/peek``.
+    /// Parses the reply to ``RedisScript/peek``.
     static func peek(_ reply: RESPValue) throws(FleetLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
         guard case .array(let parts) = reply, parts.count == 3, let number = parts[0].text, let name = parts[1].text
         else { throw .malformed("the epoch") }
@@ -75,7 +75,7 @@ enum LogReplies {
         return LogEpoch(number: number, name: name)
     }
 
-    /// The reply of ``RedisScript/begin``.
+    /// Parses the reply to ``RedisScript/begin``.
     static func begin(_ reply: RESPValue) throws(FleetLogError) -> LogEpoch {
         let words = try words(reply)
         if words.count == 2, words[0] == "LOW", let highest = LogPosition.number(words[1].utf8) {
@@ -85,7 +85,7 @@ enum LogReplies {
         return try epoch(words[1], words[2])
     }
 
-    /// The reply of a script that writes in an epoch: the words after `OK`.
+    /// Parses the reply of a script that writes in an epoch, and returns the words after `OK`.
     static func written(_ reply: RESPValue) throws(FleetLogError) -> [String] {
         let words = try words(reply)
         switch words.first {
@@ -102,7 +102,7 @@ enum LogReplies {
         return words
     }
 
-    /// The reply of `TIME`.
+    /// Parses the reply to `TIME`.
     static func time(_ reply: RESPValue) throws(FleetLogError) -> EngineTime {
         guard case .array(let parts) = reply, parts.count == 2, let seconds = parts[0].text.flatMap({ Int64($0) }),
             let microseconds = parts[1].text.flatMap({ Int64($0) }), (0...1 << 40).contains(seconds),
@@ -111,7 +111,7 @@ enum LogReplies {
         return EngineTime(milliseconds: seconds * 1000 + microseconds / 1000)
     }
 
-    /// The rows of `HGETALL`.
+    /// Parses the rows of `HGETALL`.
     static func rows(_ reply: RESPValue) throws(FleetLogError) -> [NodeRow] {
         guard let entries = reply.entries else { throw .malformed("the rows") }
         return entries.compactMap { row($0) }.inOrder

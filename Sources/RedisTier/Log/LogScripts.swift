@@ -1,7 +1,7 @@
 extension RedisScript {
-    /// The server's identity, which a replica does not inherit, and its time. A primary that became
-    /// a replica has no identity. The scripts compare the identity themselves, because a connection
-    /// may lead to a different server than before.
+    /// Returns the server's identity, which a replica does not inherit, and its time. A primary
+    /// that became a replica has no identity. The scripts compare the identity themselves, because
+    /// a new connection may reach a different server.
     private static let common = """
         local function run()
           local info = redis.call('INFO', 'server', 'replication')
@@ -20,7 +20,7 @@ extension RedisScript {
 
     /// Epoch numbers are compared as text, because Lua's numbers are exact only up to 2^53.
     ///
-    /// KEYS: log, epoch. ARGV: candidate, its name, the highest known.
+    /// KEYS: log, epoch. ARGV: candidate, its name, the highest known epoch.
     static let begin = RedisScript(
         common + """
             local function less(a, b) if #a ~= #b then return #a < #b end return a < b end
@@ -45,7 +45,7 @@ extension RedisScript {
             """
     )
 
-    /// The epoch, and the entry at a cursor.
+    /// Returns the epoch and the entry at a cursor.
     ///
     /// KEYS: log, epoch. ARGV: cursor.
     static let peek = RedisScript(
@@ -55,7 +55,7 @@ extension RedisScript {
             """
     )
 
-    /// If the server stops accepting entries, the accepted ones count.
+    /// If the server stops accepting entries midway, the accepted entries stay in the log.
     ///
     /// KEYS: log, epoch, names of the purges. ARGV: epoch, seconds for which the names are kept,
     /// entries.
@@ -93,7 +93,7 @@ extension RedisScript {
     )
 
     /// KEYS: log, epoch, nodes. ARGV: epoch; then for each row: identity, the expected row, the new
-    /// one.
+    /// row.
     static let amend = RedisScript(
         common + """
             if present() ~= ARGV[1] then return {'EPOCH'} end
@@ -105,7 +105,7 @@ extension RedisScript {
             """
     )
 
-    /// A write to wait for: a replica that has it also has everything the server wrote before.
+    /// A write to wait for. A replica that has it also has everything that the server wrote before.
     ///
     /// KEYS: log, epoch. ARGV: epoch.
     static let touch = RedisScript(
@@ -116,9 +116,9 @@ extension RedisScript {
             """
     )
 
-    /// Times do not go back within an epoch, so a binary search finds the first entry to keep.
+    /// Times never decrease within an epoch, so a binary search finds the first entry to keep.
     ///
-    /// KEYS: log, epoch, nodes. ARGV: time, count, time of rows; empty for none.
+    /// KEYS: log, epoch, nodes. ARGV: time, count, time of rows; an empty value sets no limit.
     static let trim = RedisScript(
         common + """
             local function time(entry)

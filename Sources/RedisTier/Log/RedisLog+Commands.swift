@@ -7,7 +7,7 @@ extension RedisCommand.Argument {
     static func position(_ position: LogPosition) -> RedisCommand.Argument { .text("\(position)") }
 }
 
-/// Running commands and scripts, and handling their errors.
+/// Runs commands and scripts, and handles their errors.
 extension RedisLog {
     func perform(_ command: RedisCommand, within limit: Duration) async throws(FleetLogError) -> RESPValue {
         try await perform([command], on: commands, within: TimeAmount(limit))[0]
@@ -25,9 +25,9 @@ extension RedisLog {
         }
     }
 
-    /// Performs commands in order on one connection.
+    /// Executes commands in order on one connection.
     ///
-    /// - Throws: also for an error reply to any of them.
+    /// - Throws: an error for an error reply to any command.
     func perform(
         _ commands: [RedisCommand],
         on supervisor: ConnectionSupervisor,
@@ -43,7 +43,8 @@ extension RedisLog {
         do throws(FleetLogError) {
             try FleetLogError.check(replies, isInCluster: connector.cluster != nil)
         } catch {
-            // While the slot moves, its owner stays the same. The log is written nowhere else.
+            // While the slot is migrating, its owner stays the same, and the log is not written
+            // anywhere else.
             if error == .unreachable, !replies.contains(where: \.isOfMovingSlot) { reconnect() }
             throw error
         }

@@ -3,8 +3,8 @@ package import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Calls that block their connection on purpose. They always send the source of their script,
-/// because retrying a blocking call for an unknown digest would take twice the time.
+/// Calls that block their connection on purpose. They always send the source of their script:
+/// retrying a blocking call after an unknown digest would take twice the time.
 extension RedisLog {
     package func follow(
         after cursor: LogPosition,
@@ -14,7 +14,7 @@ extension RedisLog {
     ) async throws(FleetLogError) -> LogBatch {
         guard (1...LogBatch.mostEntries).contains(count) else { throw .limit("count") }
         var arguments: [RedisCommand.Argument] = []
-        // Zero would block forever.
+        // Zero would block indefinitely.
         if wait > .zero { arguments += ["BLOCK", .integer(wait.wholeMilliseconds)] }
         let most = readsLittle.load(ordering: .relaxed) ? min(count, Self.fewEntries) : count
         arguments += ["COUNT", .integer(most), "STREAMS", keys.log, .position(cursor)]
@@ -26,10 +26,10 @@ extension RedisLog {
         )
         let replies: [RESPValue]
         do throws(FleetLogError) {
-            // Both go to the same server, the second after the first has ended.
+            // Both commands go to the same server, and the second runs after the first has ended.
             replies = try await perform([read, peek], on: reader, within: TimeAmount(max(wait, .zero) + limit))
         } catch {
-            // The next batch must not wait behind this call.
+            // The next batch must not wait for this call to end.
             if error == .cancelled { reader.reconnect() }
             throw error
         }
@@ -37,7 +37,7 @@ extension RedisLog {
         return LogBatch(entries: try LogReplies.read(replies[0]), epoch: epoch, atCursor: atCursor)
     }
 
-    /// This many entries of maximum length fit within the limits of a connection.
+    /// The number of maximum-length entries that fit within the limits of a connection.
     private static var fewEntries: Int { 32 }
 
     package func confirm(
@@ -47,7 +47,7 @@ extension RedisLog {
         within limit: Duration
     ) async throws(FleetLogError) -> Int {
         guard (0...1024).contains(count) else { throw .limit("replicas") }
-        // `WAIT` covers only the writes of its own connection, so a write precedes it.
+        // `WAIT` covers only the writes of its own connection, so a write must precede it.
         let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))
         let touch = RedisScript.touch.command(
             isLoaded: false,
@@ -66,7 +66,8 @@ extension RedisLog {
 }
 
 extension Duration {
-    /// At least 1 and at most an hour, because zero means forever.
+    /// The duration in milliseconds, at least 1 and at most an hour, because zero would mean no
+    /// time limit.
     fileprivate var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 3600 else { return 3_600_000 }

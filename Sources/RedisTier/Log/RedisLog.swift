@@ -3,10 +3,10 @@ package import HTTPCache
 import NIOCore
 import Synchronization
 
-/// A fleet log in a stream of Redis 7 or Valkey.
+/// A fleet log in a stream on Redis 7 or Valkey.
 ///
-/// It has three connections, because two kinds of commands block their connection: one for `XREAD
-/// BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
+/// It uses three connections, because two kinds of commands block their connection: one for `XREAD
+/// BLOCK`, one for `WAIT`, and one for everything else. It works only while ``run()`` runs.
 package final class RedisLog: FleetLog {
     let keys: LogKeys
     let commands: ConnectionSupervisor
@@ -19,13 +19,15 @@ package final class RedisLog: FleetLog {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - nameLifetime: how long the server remembers the names of purges, in seconds.
-    ///   - pollInterval: how often sentinels, or a cluster, are asked where the primary is.
-    ///   - clock: supplies the time of pauses.
-    ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state of the connection for commands. It must return
+    ///   - nameLifetime: the time that the server remembers the IDs of purges, in seconds.
+    ///   - pollInterval: the interval at which sentinels or cluster nodes are asked for the
+    ///     primary.
+    ///   - clock: the clock for pauses.
+    ///   - random: returns numbers from 0 to 1, for jitter.
+    ///   - onChange: called with each new state of the command connection. It must return
     ///     immediately.
-    ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
+    ///   - onFailure: called when a connection attempt fails, with the reason in words for the
+    ///     operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         namespace: FleetNamespace,
@@ -59,7 +61,7 @@ package final class RedisLog: FleetLog {
         confirmer = supervisor { _ in }
     }
 
-    /// Connects until its task is cancelled. Call it once.
+    /// Maintains the connections until its task is cancelled. Call it once.
     package func run() async {
         await withTaskGroup { group in
             for supervisor in [commands, reader, confirmer] { group.addTask { await supervisor.run() } }

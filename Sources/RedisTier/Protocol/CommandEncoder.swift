@@ -1,11 +1,11 @@
 package import NIOCore
 
 /// Encodes commands as arrays of bulk strings, one after another in one buffer. A long argument is
-/// not copied; it becomes a separate buffer between two others.
+/// not copied; it is passed as a separate buffer.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/#sending-commands-to-a-redis-server>
 package struct CommandEncoder: Sendable {
-    /// Arguments of this length or more, in bytes, are not copied.
+    /// The minimum length of arguments that are not copied, in bytes.
     static let longArgument = 16 << 10
 
     private var buffer = ByteBuffer()
@@ -36,7 +36,7 @@ package struct CommandEncoder: Sendable {
         }
     }
 
-    /// All bytes since the last call, in order.
+    /// Returns all bytes since the last call, in order, and removes them.
     package mutating func take() -> [ByteBuffer] {
         if buffer.readableBytes > 0 { whole.append(buffer) }
         buffer = ByteBuffer()

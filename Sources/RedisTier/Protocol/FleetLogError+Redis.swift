@@ -1,6 +1,6 @@
 import FleetTier
 
-/// Converts errors of a connection and of a server to errors of the fleet.
+/// Converts connection and server errors to fleet errors.
 extension FleetLogError {
     init(_ error: RedisTierError) {
         switch error.code {
@@ -14,10 +14,10 @@ extension FleetLogError {
 
     /// Throws for the first error reply.
     ///
-    /// - Parameter isInCluster: whether redirections are expected. From a single server, they are
-    ///   errors that an operator should see.
-    /// - Throws: ``FleetTier/FleetLogError/unreachable`` for a primary that became a replica, or
-    ///   that is not the same server as before: the caller should reconnect.
+    /// - Parameter isInCluster: whether redirections are expected. A redirection from a single
+    ///   server is an error that the operator should see.
+    /// - Throws: ``FleetTier/FleetLogError/unreachable`` if the primary became a replica or is a
+    ///   different server than before. The caller should reconnect.
     static func check(_ replies: [RESPValue], isInCluster: Bool = false) throws(FleetLogError) {
         for case .error(let error) in replies {
             switch error.code {
@@ -31,7 +31,7 @@ extension FleetLogError {
 }
 
 extension RESPValue {
-    /// Whether a node did not perform a command because its slot is moving away.
+    /// Whether a node did not execute a command because its slot is migrating.
     var isOfMovingSlot: Bool {
         guard case .error(let error) = self else { return false }
         return error.code == "ASK" || error.code == "TRYAGAIN"

@@ -1,7 +1,7 @@
 /// The limits on a server's replies. A reply that exceeds a limit ends the connection before memory
 /// is allocated for it.
 package struct RESPLimits: Sendable, Hashable {
-    /// The limits by name, for errors.
+    /// The names of the limits, for errors.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case bulkLength
         case lineLength
@@ -12,10 +12,11 @@ package struct RESPLimits: Sendable, Hashable {
         case attributeCount
     }
 
-    /// The longest bulk string, in bytes. The tier stores nothing longer than a chunk of 64 KiB and
-    /// its envelope.
+    /// The maximum length of a bulk string, in bytes. The tier stores no value longer than a chunk
+    /// of 64 KiB and its envelope.
     package var bulkLength = 1 << 20
-    /// The longest simple string, error or big number, in bytes without type and line end.
+    /// The maximum length of a simple string, error or big number, in bytes without the type and
+    /// the line end.
     package var lineLength = 4096
     /// The maximum nesting depth of aggregates: 1 is an array of plain values.
     package var depth = 8
@@ -23,12 +24,12 @@ package struct RESPLimits: Sendable, Hashable {
     package var aggregateCount = 65_536
     /// The maximum number of values in one reply, including nested aggregates and attributes.
     package var valueCount = 262_144
-    /// The longest reply, in bytes as sent, including attributes.
+    /// The maximum length of a reply, in bytes as sent, including attributes.
     package var replyLength = 16 << 20
     /// The maximum number of attributes in one reply.
     package var attributeCount = 16
 
-    /// The defaults.
+    /// Creates the default limits.
     package init() {}
 
     subscript(kind: Kind) -> Int {

@@ -19,7 +19,7 @@ extension RESPParser {
         case push = 0x3E  // >
         case attribute = 0x7C  // |
 
-        /// The longest line with a length or a number of bounded size, in bytes.
+        /// The maximum length of a line with a length or a number of bounded size, in bytes.
         static let longestNumber = 64
 
         var isNumber: Bool {
@@ -38,19 +38,19 @@ extension RESPServerError {
 }
 
 extension ByteBuffer {
-    /// A length or a count: only digits, at most 10.
+    /// A length or a count: at most 10 digits and nothing else.
     var count: Int? {
         guard (1...10).contains(readableBytes) else { return nil }
         return integer.flatMap { readableBytesView.first.map(Self.isDigit) == true ? Int(exactly: $0) : nil }
     }
 
-    /// An optional sign, and digits.
+    /// Whether the line is an optional sign followed by digits.
     var isInteger: Bool {
         let digits = readableBytesView.drop(while: Self.isSign)
         return !digits.isEmpty && readableBytes - digits.count <= 1 && digits.allSatisfy(Self.isDigit)
     }
 
-    /// A 64-bit integer.
+    /// The line as a 64-bit integer.
     var integer: Int64? {
         var digits = readableBytesView[...]
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -69,7 +69,8 @@ extension ByteBuffer {
         return value
     }
 
-    /// `[<+|->]<integral>[.<fractional>][<E|e>[sign]<exponent>]`, `inf`, `-inf` or `nan`.
+    /// The line as a number: `[<+|->]<integral>[.<fractional>][<E|e>[sign]<exponent>]`, `inf`,
+    /// `-inf` or `nan`.
     var double: Double? {
         let text = String(decoding: readableBytesView, as: UTF8.self)
         switch text {
@@ -78,7 +79,7 @@ extension ByteBuffer {
         case "nan", "-nan": return .nan
         default: break
         }
-        // Without this, hexadecimal and other names of infinity would pass.
+        // This rejects hexadecimal numbers and other names for infinity.
         let isPlain = text.utf8.allSatisfy { Self.isDigit($0) || Self.isSign($0) || "eE.".utf8.contains($0) }
         guard isPlain, text.utf8.contains(where: Self.isDigit) else { return nil }
         return Double(text)

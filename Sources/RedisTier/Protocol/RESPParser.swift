@@ -1,13 +1,13 @@
 package import NIOCore
 
-/// Parses RESP2 and RESP3 as bytes arrive.
+/// Parses RESP2 and RESP3 incrementally.
 ///
-/// It continues where it stopped: no byte of a line is searched twice, and the bytes of a bulk
-/// string are not read until all have arrived. A long bulk string gets a buffer of its size once;
-/// strings are slices. Attributes (`|`) are read and dropped. Streamed strings and aggregates
-/// (`$?`, `*?`) are rejected: no server sends them.
+/// The parser continues where it stopped: it searches no byte of a line twice, and does not read a
+/// bulk string until all of its bytes have arrived. A long bulk string gets a buffer of its exact
+/// size once; strings are slices. Attributes (`|`) are read and dropped. Streamed strings and
+/// aggregates (`$?`, `*?`) are rejected, because no server sends them.
 ///
-/// After an error it keeps returning the same error.
+/// After an error, it keeps returning the same error.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
 package struct RESPParser: Sendable {
@@ -15,26 +15,26 @@ package struct RESPParser: Sendable {
         case array, set, map, push, attribute
     }
 
-    /// A string whose length is known.
+    /// A string of known length.
     private enum Body: Sendable {
         case bulk, error, verbatim
     }
 
-    /// The parts of messages.
+    /// The parts of a message.
     private enum Item {
         case value(RESPValue)
         case container(Container, count: Int)
     }
 
-    /// An aggregate that is still missing elements.
+    /// An incomplete aggregate.
     private struct Frame: Sendable {
         let container: Container
         var remaining: Int
         var elements: [RESPValue] = []
-        /// How many of the elements no longer reference a socket's buffer.
+        /// The number of elements that no longer reference a socket's buffer.
         var detached = 0
 
-        /// The aggregate; `nil` for an attribute, which is dropped, and for a push.
+        /// The aggregate; `nil` for an attribute, which is dropped, and for a push message.
         var value: RESPValue? {
             switch container {
             case .array: .array(elements)
@@ -47,22 +47,22 @@ package struct RESPParser: Sendable {
 
     private let limits: RESPLimits
     private var buffer = ByteBuffer()
-    /// Whether the buffer's storage may be shared, so that writing would copy all of it.
+    /// Whether the buffer's storage may be shared, so that a write would copy all of it.
     private var isShared = false
-    /// How many unread bytes contain no line end.
+    /// The number of unread bytes that are known to contain no line end.
     private var searched = 0
     private var body: (kind: Body, length: Int)?
     private var frames: [Frame] = []
     private var failure: RedisTierError?
 
-    /// For the current message: bytes read or announced, values, attributes.
+    /// The current message's length (bytes read or announced), values and attributes.
     private var length = 0
     private var values = 0
     private var attributes = 0
 
     package init(limits: RESPLimits = RESPLimits()) { self.limits = limits }
 
-    /// The number of bytes that are not decoded yet.
+    /// The number of bytes that have not been decoded yet.
     package var undecodedCount: Int { buffer.readableBytes }
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -83,10 +83,9 @@ package struct RESPParser: Sendable {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next message; `nil` if more bytes are needed.
+    /// Returns the next message; `nil` if more bytes are needed.
     ///
-    /// - Throws: an error of ``RedisTierError/Code/malformed`` or
-    ///   ``RedisTierError/Code/limit(_:)``.
+    /// - Throws: ``RedisTierError/Code/malformed`` or ``RedisTierError/Code/limit(_:)``.
     package mutating func next() throws(RedisTierError) -> RESPMessage? {
         if let failure { throw failure }
         do throws(RedisTierError) {
@@ -192,7 +191,7 @@ package struct RESPParser: Sendable {
         }
     }
 
-    /// A type with a length or a count.
+    /// Reads a type with a length or a count.
     private mutating func announced(_ kind: Kind, _ line: ByteBuffer) throws(RedisTierError) -> Item? {
         guard let count = line.count else {
             // RESP2 has no separate null type.
@@ -217,7 +216,7 @@ package struct RESPParser: Sendable {
         return try string(kind, count)
     }
 
-    /// A string of a known length, if all of it has arrived.
+    /// Reads a string of known length, if all of it has arrived.
     private mutating func string(_ kind: Body, _ count: Int) throws(RedisTierError) -> Item? {
         guard buffer.readableBytes >= count + 2 else {
             body = (kind, count)
@@ -241,20 +240,20 @@ package struct RESPParser: Sendable {
         }
     }
 
-    /// Counts bytes of the current message.
+    /// Adds bytes to the length of the current message.
     private mutating func take(_ count: Int) throws(RedisTierError) {
         length += count
         guard length <= limits.replyLength else { throw limits.exceeded(.replyLength) }
     }
 
-    /// The content of the next line, if its end has arrived.
+    /// Returns the content of the next line, if its end has arrived.
     private mutating func line(_ kind: Kind) throws(RedisTierError) -> ByteBuffer? {
         let most = kind.isNumber ? min(Kind.longestNumber, limits.lineLength) : limits.lineLength
         let isEnd = { (byte: UInt8) in byte == 0x0D || byte == 0x0A }
         let found = buffer.readableBytesView.dropFirst(max(searched, 1)).firstIndex(where: isEnd)
         let end = found.map { $0 - buffer.readerIndex } ?? buffer.readableBytes
         searched = end
-        // Without the type.
+        // The type's byte does not count.
         guard end - 1 <= most else { throw limits.exceeded(.lineLength) }
         guard let found else { return nil }
         guard buffer.getInteger(at: found, as: UInt8.self) == 0x0D else { throw .malformed("a line without CR") }

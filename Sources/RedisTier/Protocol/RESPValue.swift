@@ -2,38 +2,38 @@ package import NIOCore
 
 /// A value of RESP2 or RESP3.
 ///
-/// Bytes are slices of a buffer that was read from a socket, and keep the whole buffer in memory.
-/// Call ``detach()`` before you keep a value for a long time.
+/// Bytes are slices of a buffer that was read from a socket, and they keep the whole buffer in
+/// memory. Call ``detach()`` before you keep a value for a long time.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
 package enum RESPValue: Sendable, Hashable {
     /// `+`: text without line ends.
     case simpleString(ByteBuffer)
-    /// `$`: any bytes.
+    /// `$`: arbitrary bytes.
     case bulkString(ByteBuffer)
-    /// `=`: bytes with a format of three characters, such as `txt` or `mkd`.
+    /// `=`: bytes with a three-character format, such as `txt` or `mkd`.
     case verbatimString(format: String, ByteBuffer)
     /// `-` and `!`: the server rejected the command.
     case error(RESPServerError)
-    /// `:`
+    /// `:`: an integer.
     case integer(Int64)
-    /// `,`: may be infinite or NaN.
+    /// `,`: a number, which may be infinite or NaN.
     case double(Double)
     /// `(`: an integer of any length, in decimal.
     case bigNumber(ByteBuffer)
-    /// `#`
+    /// `#`: a Boolean.
     case boolean(Bool)
-    /// `_`, and in RESP2 `$-1` and `*-1`.
+    /// `_`, and in RESP2 `$-1` and `*-1`: no value.
     case null
-    /// `*`
+    /// `*`: an array.
     case array([RESPValue])
-    /// `~`. Repeated elements are not removed.
+    /// `~`: a set. Repeated elements are not removed.
     case set([RESPValue])
-    /// `%`. Repeated keys are not removed.
+    /// `%`: a map. Repeated keys are not removed.
     case map([RESPEntry])
 }
 
-/// One entry of a map.
+/// An entry of a map.
 package struct RESPEntry: Sendable, Hashable {
     package var key: RESPValue
     package var value: RESPValue
@@ -44,12 +44,12 @@ package struct RESPEntry: Sendable, Hashable {
     }
 }
 
-/// An error reply. It may quote arguments of the command, so do not log it unchanged.
+/// An error reply. It may quote the command's arguments, so do not log it unchanged.
 package struct RESPServerError: Sendable, Hashable {
-    /// The maximum number of bytes kept of a text.
+    /// The maximum length of the kept text, in bytes.
     static let longestText = 1024
 
-    /// The whole text, such as `WRONGTYPE Operation against a key …`, cut after 1024 bytes.
+    /// The whole text, such as `WRONGTYPE Operation against a key …`, truncated to 1024 bytes.
     package var text: String
 
     package init(_ text: String) { self.text = text }
@@ -60,9 +60,9 @@ package struct RESPServerError: Sendable, Hashable {
 
 /// A message from a server.
 package enum RESPMessage: Sendable, Hashable {
-    /// The reply to the oldest command without a reply.
+    /// The reply to the oldest command that has none yet.
     case reply(RESPValue)
-    /// `>`: sent without a command. The first element names its kind.
+    /// `>`: a push message, which no command requested. The first element names its kind.
     case push([RESPValue])
 }
 
@@ -98,7 +98,7 @@ extension RESPValue {
         case .verbatimString(let format, let bytes):
             if let copy = bytes.detached { self = .verbatimString(format: format, copy) }
         case .array(var elements):
-            // Released, so that the elements can be changed in place.
+            // Releases the value, so that the elements can be changed in place.
             self = .null
             elements.detach()
             self = .array(elements)
@@ -125,9 +125,9 @@ extension [RESPValue] {
 }
 
 extension ByteBuffer {
-    /// A copy, if these bytes are a small part of their storage.
+    /// A copy of these bytes, if they are a small part of their storage.
     fileprivate var detached: ByteBuffer? {
-        // A buffer of the right size may have up to twice the capacity, because capacities are
+        // Even a buffer of the right size may have up to twice the capacity, because capacities are
         // powers of two.
         guard storageCapacity > 2 * readableBytes + 64 else { return nil }
         return ByteBuffer(bytes: readableBytesView)

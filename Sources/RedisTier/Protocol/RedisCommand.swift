@@ -45,7 +45,7 @@ extension RedisCommand.Argument {
 }
 
 extension Int {
-    /// The number of characters of the decimal form.
+    /// The number of characters in the decimal form.
     fileprivate var digitCount: Int {
         var count = self < 0 ? 2 : 1
         var rest = self / 10

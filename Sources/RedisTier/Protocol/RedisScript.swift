@@ -2,7 +2,7 @@ import Crypto
 import FleetTier
 import NIOCore
 
-/// A script that a server runs as one step, called by its digest.
+/// A script that a server runs as one atomic step, called by its digest.
 ///
 /// <https://redis.io/docs/latest/develop/interact/programmability/eval-intro/>
 struct RedisScript: Sendable {
@@ -12,7 +12,7 @@ struct RedisScript: Sendable {
     init(_ source: String) {
         self.source = source
         let digits = Array("0123456789abcdef".utf8)
-        // SHA-1 is the server's choice. No security depends on it.
+        // Redis requires SHA-1. No security depends on it.
         digest = String(
             decoding: Insecure.SHA1.hash(data: Array(source.utf8))
                 .flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
@@ -20,10 +20,10 @@ struct RedisScript: Sendable {
         )
     }
 
-    /// The command that calls it.
+    /// Returns the command that calls the script.
     ///
-    /// - Parameter isLoaded: if `false`, sends the source too, because the server does not know the
-    ///   digest.
+    /// - Parameter isLoaded: whether the server knows the digest. If not, the command includes the
+    ///   script's source.
     func command(
         isLoaded: Bool,
         keys: [RedisCommand.Argument],
@@ -37,7 +37,7 @@ struct RedisScript: Sendable {
 
     /// Calls the script by its digest, or with its source if the server does not know the digest.
     ///
-    /// - Parameter perform: performs a command within a time limit.
+    /// - Parameter perform: executes a command within a time limit.
     func run(
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],

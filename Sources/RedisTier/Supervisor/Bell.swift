@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes one waiting task. A ring without a waiting task is kept for the next task.
+/// Wakes one waiting task. If no task is waiting, the ring is kept for the next task.
 final class Bell: Sendable {
     private struct State {
         var isRung = false
@@ -17,7 +17,7 @@ final class Bell: Sendable {
         waiter?.resume()
     }
 
-    /// Returns after a ring or when the task is cancelled. One task may wait at a time.
+    /// Returns after a ring or when the task is cancelled. Only one task may wait at a time.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -26,7 +26,7 @@ final class Bell: Sendable {
                         state.isRung = false
                         return true
                     }
-                    // Under the lock, because the cancellation handler takes it too.
+                    // Check under the lock, because the cancellation handler also takes it.
                     if Task.isCancelled { return true }
                     state.waiter = continuation
                     return false

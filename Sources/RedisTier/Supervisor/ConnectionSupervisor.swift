@@ -1,19 +1,20 @@
 package import NIOCore
 import Synchronization
 
-/// Keeps one connection to a server: it reconnects after a loss, and sends no commands to a server
+/// Keeps one connection to a server. It reconnects after a loss, and sends no commands to a server
 /// that does not reply.
 ///
-/// It works while ``run()`` runs. ``state`` is a single atomic, so reading it is nearly free.
+/// It works only while ``run()`` runs. ``state`` is a single atomic value, so reading it is nearly
+/// free.
 package final class ConnectionSupervisor: Sendable {
     private struct Shared {
         var machine: SupervisorMachine
-        /// The connection and its number, so that late events of an earlier connection are ignored.
+        /// The connection and its number, so that late events of a previous connection are ignored.
         var link: (any RedisLink)?
         var number = 0
     }
 
-    /// Time and randomness, which tests replace.
+    /// The time and randomness, which tests replace.
     private struct Surroundings: Sendable {
         let now: @Sendable () -> Duration
         let sleep: @Sendable (Duration) async throws -> Void
@@ -26,17 +27,17 @@ package final class ConnectionSupervisor: Sendable {
     private let onChange: @Sendable (SupervisorState) -> Void
     private let shared: Mutex<Shared>
     private let current = Atomic(SupervisorState.unreachable)
-    /// Whether the machine has recorded a reply since the last failure, so that further replies
-    /// need not be recorded.
+    /// Whether the machine has recorded a reply since the last failure. Further replies need not be
+    /// recorded.
     private let isGood = Atomic(false)
     private let bell = Bell()
 
     /// - Parameters:
-    ///   - clock: supplies the time.
-    ///   - random: supplies numbers from 0 to 1, for jitter.
+    ///   - clock: the clock.
+    ///   - random: returns numbers from 0 to 1, for jitter.
     ///   - onChange: called with each new state. It must return immediately and must not call the
     ///     supervisor.
-    ///   - connect: makes a connection.
+    ///   - connect: opens a connection.
     package init<C: Clock>(
         policy: SupervisorPolicy = SupervisorPolicy(),
         clock: C,
@@ -56,7 +57,7 @@ package final class ConnectionSupervisor: Sendable {
         shared = Mutex(Shared(machine: SupervisorMachine(policy)))
     }
 
-    /// Whether commands are sent right now.
+    /// The current state, which says whether commands are sent.
     package var state: SupervisorState { current.load(ordering: .acquiring) }
 
     /// Connects and probes until its task is cancelled. Call it once.
@@ -79,10 +80,10 @@ package final class ConnectionSupervisor: Sendable {
 
     // MARK: Commands
 
-    /// Submits a command, from any thread: see ``RedisLink/send(_:within:completion:)``.
+    /// Submits a command from any thread: see ``RedisLink/send(_:within:completion:)``.
     ///
-    /// - Throws: also an error of ``RedisTierError/Code/unavailable``, immediately, if ``state`` is
-    ///   not ``SupervisorState/ready``.
+    /// - Throws: the errors of that method, and ``RedisTierError/Code/unavailable`` immediately if
+    ///   ``state`` is not ``SupervisorState/ready``.
     package func send(
         _ command: RedisCommand,
         within time: TimeAmount,
@@ -97,7 +98,7 @@ package final class ConnectionSupervisor: Sendable {
         }
     }
 
-    /// Performs a command and waits for its reply. An error reply is returned as a value, not
+    /// Executes a command and waits for its reply. An error reply is returned as a value, not
     /// thrown.
     ///
     /// - Throws: see ``send(_:within:completion:)`` and ``RedisLink/execute(_:within:)``.
@@ -107,8 +108,8 @@ package final class ConnectionSupervisor: Sendable {
         }
     }
 
-    /// Performs commands in order on one connection, and waits for the last reply. Error replies
-    /// are returned as values, and the following commands are still performed.
+    /// Executes commands in order on one connection, and waits for the last reply. An error reply
+    /// is returned as a value, and the commands after it are still executed.
     ///
     /// - Throws: see ``execute(_:within:)``.
     package func execute(
@@ -151,7 +152,7 @@ package final class ConnectionSupervisor: Sendable {
                 machine.timedOut(at: now, jitter: jitter)
             }
             bell.ring()
-        // A lost connection is one failure, no matter how many commands it had.
+        // A lost connection is one failure, no matter how many commands were in flight.
         case .failure: break
         }
     }
@@ -211,7 +212,7 @@ package final class ConnectionSupervisor: Sendable {
 
     // MARK: Changes
 
-    /// Changes the shared state, and publishes it before the next change.
+    /// Changes the shared state, and publishes the new state before the next change.
     @discardableResult
     private func change<Value>(_ body: (inout Shared) -> sending Value) -> sending Value {
         shared.withLock { shared in
@@ -222,7 +223,7 @@ package final class ConnectionSupervisor: Sendable {
         }
     }
 
-    /// Changes the machine, unless the event belongs to an earlier connection.
+    /// Changes the machine, unless the event belongs to a previous connection.
     private func change(_ number: Int, _ body: (inout SupervisorMachine) -> Void) {
         change { shared in
             if shared.number == number { body(&shared.machine) }
@@ -239,7 +240,7 @@ private final class ReplyList: Sendable {
 
     var all: [RESPValue] { state.withLock { $0 } }
 
-    /// - Returns: whether it has all of them.
+    /// - Returns: whether all replies have arrived.
     func append(_ reply: RESPValue) -> Bool {
         state.withLock { state in
             state.append(reply)

@@ -1,14 +1,15 @@
-/// Decides when to reconnect to a server and when to send commands. Pure: events and the time go
-/// in, steps come out.
+/// Decides when to reconnect to a server and when to send commands. A pure value: events and the
+/// time go in, steps come out.
 ///
-/// The breaker opens after ``SupervisorPolicy/failures`` in a row: commands that timed out, lost
-/// connections and failed attempts. Then commands fail immediately until a `PING` succeeds.
+/// The circuit breaker opens after ``SupervisorPolicy/failures`` consecutive failures: commands
+/// that timed out, lost connections and failed attempts. Then commands fail immediately until a
+/// `PING` succeeds.
 struct SupervisorMachine: Sendable {
     /// The next step.
     enum Step: Sendable, Hashable {
         case connect
         case probe
-        /// Nothing to do until then, unless an event occurs.
+        /// Wait until this time, unless an event occurs first.
         case wait(until: Duration)
         case waitForEvent
         case end
@@ -30,7 +31,7 @@ struct SupervisorMachine: Sendable {
     private let policy: SupervisorPolicy
     private var link = Link.none(retryAt: .zero)
     private var breaker = Breaker.closed(failures: 0)
-    /// Attempts since the last connection that worked.
+    /// The number of attempts since the last working connection.
     private var attempts = 0
     private var failedProbes = 0
 
@@ -75,7 +76,8 @@ struct SupervisorMachine: Sendable {
 
     mutating func lostConnection(at now: Duration, jitter: Double) {
         guard case .connected(let since, let hasReplied) = link else { return }
-        // A server that accepts connections and then closes them is not retried without a pause.
+        // If a server accepts connections and then closes them, the supervisor pauses before it
+        // reconnects.
         if hasReplied || now - since >= policy.longestPause { attempts = 0 }
         if case .probing = breaker { breaker = .open(probeAt: now) }
         disconnect(at: now, jitter)
@@ -92,7 +94,8 @@ struct SupervisorMachine: Sendable {
     mutating func replied() {
         guard case .connected(let since, _) = link else { return }
         link = .connected(since: since, hasReplied: true)
-        // A late reply to an earlier command does not close an open breaker. Only the probe does.
+        // A late reply to an earlier command does not close an open breaker. Only a probe closes
+        // it.
         if case .closed = breaker { breaker = .closed(failures: 0) }
     }
 

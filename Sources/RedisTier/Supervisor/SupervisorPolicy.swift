@@ -1,25 +1,25 @@
 import Synchronization
 
-/// When a supervisor connects and probes.
+/// The policy for connecting and probing.
 package struct SupervisorPolicy: Sendable, Hashable {
-    /// The maximum pause after a first failure. It doubles with each further failure.
+    /// The maximum pause after the first failure. It doubles with each consecutive failure.
     package var shortestPause = Duration.milliseconds(50)
-    /// The maximum pause. A connection that lasted this long counts as working.
+    /// The maximum pause overall. A connection that lasts this long counts as working.
     package var longestPause = Duration.seconds(5)
-    /// How many failures in a row open the breaker.
+    /// The number of consecutive failures that open the breaker.
     package var failures = 5
     /// The time limit for the reply to a probe.
     package var probeTime = Duration.milliseconds(250)
 
-    /// The defaults.
+    /// Creates the default policy.
     package init() {}
 
-    /// The pause before an attempt: a random time between half of a limit and the limit, so that
-    /// the nodes of a fleet do not reconnect at the same moment.
+    /// Returns the pause before an attempt: a random time between half of the limit and the limit,
+    /// so that the nodes of a fleet do not reconnect at the same moment.
     ///
     /// - Parameters:
-    ///   - attempt: from 1.
-    ///   - jitter: from 0 to 1.
+    ///   - attempt: the number of the attempt, starting at 1.
+    ///   - jitter: a number from 0 to 1.
     func pause(_ attempt: Int, jitter: Double) -> Duration {
         let doubled = shortestPause * (1 << min(max(attempt - 1, 0), 20))
         return min(doubled, longestPause) * (0.5 + min(max(jitter, 0), 1) / 2)

@@ -1,28 +1,32 @@
-/// The address of a Redis or Valkey server, as an operator writes it in a URL.
+/// The address of a Redis or Valkey server, which the operator configures as a URL.
 ///
-/// `redis://host:port` is a single server, and `rediss` adds TLS.
-/// `redis+sentinel://name@host:port,host:port` names sentinels that watch a primary called `name`
-/// (`rediss+sentinel` uses TLS to both). `redis+cluster://host:port,host:port` names some nodes of
-/// a cluster, which know the others. `valkey` and `valkeys` are aliases of `redis` and `rediss`. A
-/// server's user precedes the host. The password is a separate setting, because URLs are logged.
+/// The scheme selects the kind of address:
+/// - `redis://host:port` is a single server; `rediss` adds TLS.
+/// - `redis+sentinel://name@host:port,host:port` lists sentinels that watch a primary called
+///   `name`; `rediss+sentinel` uses TLS to both.
+/// - `redis+cluster://host:port,host:port` lists some nodes of a cluster, which know the other
+///   nodes.
+///
+/// `valkey` and `valkeys` are aliases of `redis` and `rediss`. A server's user name precedes the
+/// host. The password is a separate setting, because URLs are logged.
 package struct RedisAddress: Sendable, Hashable {
     /// The servers behind an address.
     package enum Topology: Sendable, Hashable {
         case server(RedisEndpoint)
-        /// Sentinels report where the primary is.
+        /// Sentinels report the primary's address.
         case sentinels([RedisEndpoint], primary: String)
-        /// Nodes of a cluster report where each slot is.
+        /// Cluster nodes report which node owns each slot.
         case cluster([RedisEndpoint])
     }
 
     package var topology: Topology
     package var usesTLS = false
-    /// A user of the server's access control list; `nil`: the default user.
+    /// A user in the server's access control list; `nil` means the default user.
     package var user: String?
 
     package init(_ topology: Topology) { self.topology = topology }
 
-    /// - Throws: an error of ``RedisTierError/Code/rejected``, without the URL's text.
+    /// - Throws: ``RedisTierError/Code/rejected``. The message omits the URL's text.
     package init(url: String) throws(RedisTierError) {
         guard let separator = url.firstRange(ofText: "://") else { throw .address("it has no scheme") }
         let scheme = url[..<separator.lowerBound].lowercased()
@@ -71,7 +75,7 @@ package struct RedisAddress: Sendable, Hashable {
     ) throws(RedisTierError) -> RedisEndpoint {
         var host = text
         var port = defaultPort
-        // An IPv6 address is in brackets.
+        // An IPv6 address is enclosed in brackets.
         if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") {
             let digits = text[text.index(after: colon)...]
             guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

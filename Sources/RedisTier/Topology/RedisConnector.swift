@@ -8,16 +8,16 @@ package final class RedisConnector: Sendable {
     private let findPrimary: @Sendable () async throws(RedisTierError) -> RedisEndpoint
     private let canMove: Bool
     private let last = Mutex<RedisEndpoint?>(nil)
-    /// The directory of slots; `nil` without a cluster.
+    /// The cluster's directory of slots; `nil` for other topologies.
     let cluster: ClusterDirectory?
 
     /// - Parameters:
-    ///   - settings: the settings of connections to servers. The address overrides their endpoint
-    ///     and user.
-    ///   - password: of the address's user; `nil`: the connection stays unauthenticated.
-    ///   - sentinelCredentials: for sentinels that have their own credentials.
-    /// - Throws: an error of ``RedisTierError/Code/rejected`` for an address that does not match
-    ///   the settings.
+    ///   - settings: the settings of server connections. The address overrides their endpoint and
+    ///     user.
+    ///   - password: the password of the address's user; `nil` leaves the connection
+    ///     unauthenticated.
+    ///   - sentinelCredentials: the credentials for sentinels that have their own.
+    /// - Throws: ``RedisTierError/Code/rejected`` if the address does not match the settings.
     package convenience init(
         _ address: RedisAddress,
         settings: RedisConnectionSettings,
@@ -77,7 +77,7 @@ package final class RedisConnector: Sendable {
         self.findPrimary = findPrimary
     }
 
-    /// A connector for one slot. In a cluster, it follows the primary that owns the slot.
+    /// Returns a connector for one slot. In a cluster, it follows the primary that owns the slot.
     func following(_ slot: HashSlot) -> RedisConnector {
         guard let cluster else { return self }
         return RedisConnector(settings: settings, on: group, canMove: true, cluster: cluster) {
@@ -89,7 +89,7 @@ package final class RedisConnector: Sendable {
         }
     }
 
-    /// A connector for one node of a cluster.
+    /// Returns a connector for one node of a cluster.
     func at(_ endpoint: RedisEndpoint) -> RedisConnector {
         RedisConnector(settings: settings, on: group, canMove: false, cluster: cluster) {
             () throws(RedisTierError) in endpoint
@@ -98,7 +98,8 @@ package final class RedisConnector: Sendable {
 
     /// Connects to the primary.
     ///
-    /// - Throws: also an error of ``RedisTierError/Code/unreachable`` for a replica.
+    /// - Throws: a connection error, or ``RedisTierError/Code/unreachable`` if the server is a
+    ///   replica.
     package func connect() async throws(RedisTierError) -> RedisConnection { try await open().connection }
 
     /// Connects to the primary.
@@ -125,7 +126,7 @@ package final class RedisConnector: Sendable {
         return Opened(connection: connection, endpoint: endpoint, greeting: greeting)
     }
 
-    /// A connection, and the server at its other end.
+    /// A connection and the server that it leads to.
     struct Opened: Sendable {
         let connection: RedisConnection
         let endpoint: RedisEndpoint
@@ -144,14 +145,14 @@ package final class RedisConnector: Sendable {
         return parts.first?.text == "master"
     }
 
-    /// Whether the primary is no longer at the endpoint of the last connection.
+    /// Returns whether the primary is no longer at the endpoint of the last connection.
     package func hasMoved() async -> Bool {
         guard canMove, let last = last.withLock({ $0 }), let present = try? await findPrimary() else { return false }
         return present != last
     }
 
-    /// Polls whether the primary has moved, until the task is cancelled. A server that is cut off
-    /// from its sentinels does not learn that it was replaced.
+    /// Polls whether the primary has moved, until the task is cancelled. Polling is needed because
+    /// a server that is cut off from its sentinels does not learn that it was replaced.
     func watch(every pause: () async throws -> Void, onMove: () -> Void) async {
         while (try? await pause()) != nil {
             if await hasMoved() { onMove() }

@@ -1,7 +1,7 @@
-/// The sentinels' answers about where the primary is. Pure.
+/// The sentinels' replies about the primary's address. A pure value.
 ///
-/// The address that most sentinels name wins. So a sentinel that is cut off and still names the old
-/// primary is outvoted.
+/// The address that most sentinels report wins. So a sentinel that is cut off and still reports the
+/// old primary is outvoted.
 struct SentinelBallot: Sendable {
     private let sentinels: Int
     private var votes: [(sentinel: Int, endpoint: RedisEndpoint)] = []
@@ -10,19 +10,20 @@ struct SentinelBallot: Sendable {
     init(sentinels: Int) { self.sentinels = sentinels }
 
     /// - Parameters:
-    ///   - sentinel: its index in the list.
-    ///   - endpoint: `nil` if it did not reply or does not know the primary.
+    ///   - sentinel: the sentinel's index in the list.
+    ///   - endpoint: the reported address; `nil` if the sentinel did not reply or does not know the
+    ///     primary.
     mutating func add(_ endpoint: RedisEndpoint?, from sentinel: Int) {
         replies += 1
         if let endpoint { votes.append((sentinel, endpoint)) }
     }
 
-    /// Whether further replies cannot change the winner.
+    /// Whether the winner is certain, no matter what the other sentinels reply.
     var isDecided: Bool {
         replies >= sentinels || counts.contains { $0.count * 2 > sentinels }
     }
 
-    /// The winner. In a tie, the one that the first sentinel names.
+    /// The winning address. In a tie, the address reported by the first sentinel in the list wins.
     var winner: RedisEndpoint? {
         counts.min { ($1.count, $0.first) < ($0.count, $1.first) }?.endpoint
     }

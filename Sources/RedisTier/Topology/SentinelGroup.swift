@@ -5,19 +5,19 @@ import NIOCore
 /// <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
 struct SentinelGroup: Sendable {
     let endpoints: [RedisEndpoint]
-    /// The name by which the sentinels know the primary.
+    /// The primary's name on the sentinels.
     let primary: String
     let settings: RedisConnectionSettings
     let group: any EventLoopGroup
 
-    /// Asks all sentinels at once, until enough agree.
+    /// Asks all sentinels concurrently, and returns once enough of them agree.
     ///
-    /// - Throws: an error of ``RedisTierError/Code/unreachable`` if no sentinel knows the primary.
+    /// - Throws: ``RedisTierError/Code/unreachable`` if no sentinel knows the primary.
     func findPrimary() async throws(RedisTierError) -> RedisEndpoint {
         var ballot = SentinelBallot(sentinels: endpoints.count)
         let (replies, replied) = AsyncStream.makeStream(of: (Int, RedisEndpoint?).self)
         for (number, endpoint) in endpoints.enumerated() {
-            // Not a child task, so that a sentinel that does not reply delays nothing.
+            // Not a child task, so that an unresponsive sentinel does not delay the result.
             Task { replied.yield((number, try? await ask(endpoint))) }
         }
         for await (number, endpoint) in replies {
@@ -42,7 +42,7 @@ struct SentinelGroup: Sendable {
         return Self.endpoint(try await connection.execute(question, within: settings.connectTimeout))
     }
 
-    /// Parses the reply: host and port, or nothing.
+    /// Parses a reply that is either a host and a port, or empty.
     static func endpoint(_ reply: RESPValue) -> RedisEndpoint? {
         guard case .array(let parts) = reply, parts.count == 2, let host = parts[0].text,
             (1...253).contains(host.utf8.count), let port = parts[1].text.flatMap({ Int($0) }),

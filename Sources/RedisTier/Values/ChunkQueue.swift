@@ -1,7 +1,7 @@
 import FleetTier
 import Synchronization
 
-/// Lets callers act one at a time, in the order of their arrival.
+/// A queue in which callers act one at a time, in order of arrival.
 final class ChunkQueue: Sendable {
     private struct State {
         var isBusy = false
@@ -11,18 +11,18 @@ final class ChunkQueue: Sendable {
     private let state = Mutex(State())
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// - Parameter clock: on which callers wait.
+    /// - Parameter clock: the clock for the callers' time limits.
     init<C: Clock>(clock: C) where C.Duration == Duration {
         sleep = { try await clock.sleep(for: $0) }
     }
 
-    /// How many callers wait.
+    /// The number of waiting callers.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Waits until it is the caller's turn. Call ``end()`` afterwards.
+    /// Waits for the caller's turn. Call ``end()`` when the turn is finished.
     ///
-    /// - Throws: ``FleetTier/FleetLogError/timedOut`` or ``FleetTier/FleetLogError/cancelled``;
-    ///   then it is not the caller's turn.
+    /// - Throws: ``FleetTier/FleetLogError/timedOut`` or ``FleetTier/FleetLogError/cancelled``; in
+    ///   both cases, do not call ``end()``.
     func begin(within limit: Duration) async throws(FleetLogError) {
         let turn = Ticket()
         let isFree = state.withLock { state in
@@ -37,7 +37,7 @@ final class ChunkQueue: Sendable {
                 try? await sleep(limit)
                 turn.end(isGiven: false)
             }
-            // When either ends, the other is cancelled.
+            // When one of the two tasks finishes, cancel the other.
             await group.next()
             group.cancelAll()
         }
@@ -78,7 +78,7 @@ private final class Ticket: Sendable {
         }
     }
 
-    /// - Returns: whether this was the first end. Only the first counts.
+    /// - Returns: whether this was the first call. Only the first call has an effect.
     @discardableResult
     func end(isGiven: Bool) -> Bool {
         let (isFirst, continuation) = state.withLock { state in

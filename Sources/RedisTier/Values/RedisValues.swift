@@ -1,11 +1,11 @@
 package import FleetTier
 package import NIOCore
 
-/// Shared responses and leases in plain keys of Redis 7 or Valkey: one server, or a cluster.
+/// Shared responses and leases in plain keys of Redis 7 or Valkey, on one server or on a cluster.
 ///
-/// It works while ``run()`` runs.
+/// It works only while ``run()`` runs.
 package final class RedisValues: FleetValues {
-    /// Where the values are.
+    /// The server or cluster that holds the values.
     enum Home: Sendable {
         case server(ValuesNode)
         case cluster(ValuesCluster)
@@ -16,14 +16,16 @@ package final class RedisValues: FleetValues {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - connector: with limits that admit a value of ``FleetTier/ValueLimits/longestValue``
-    ///     bytes, as the defaults do.
-    ///   - pollInterval: how often sentinels, or a cluster, are asked whether a primary has moved.
-    ///   - clock: supplies the time of pauses.
-    ///   - random: supplies numbers from 0 to 1, for jitter.
+    ///   - connector: the connector. Its limits must allow values of
+    ///     ``FleetTier/ValueLimits/longestValue`` bytes, as the defaults do.
+    ///   - pollInterval: the interval at which sentinels or cluster nodes are asked whether a
+    ///     primary has moved.
+    ///   - clock: the clock for pauses.
+    ///   - random: returns numbers from 0 to 1, for jitter.
     ///   - onChange: called with each new state of a connection for values. It must return
     ///     immediately.
-    ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
+    ///   - onFailure: called when a connection attempt fails, with the reason in words for the
+    ///     operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         pollInterval: Duration = .seconds(2),
@@ -63,7 +65,7 @@ package final class RedisValues: FleetValues {
         }
     }
 
-    /// Whether values and leases are available right now.
+    /// Whether values and leases are currently available.
     package var state: SupervisorState {
         switch home {
         case .server(let node): node.small.state
@@ -71,7 +73,7 @@ package final class RedisValues: FleetValues {
         }
     }
 
-    /// Connects until its task is cancelled. Call it once.
+    /// Maintains the connections until its task is cancelled. Call it once.
     package func run() async {
         switch home {
         case .cluster(let cluster): await cluster.run()
@@ -88,8 +90,8 @@ package final class RedisValues: FleetValues {
     package func values(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostNames else { throw .limit("names") }
         guard !names.isEmpty else { return [] }
-        // One command, so that the values are from one moment. A key of another type counts as
-        // missing.
+        // A single command returns all values as of the same moment. A key of another type counts
+        // as missing.
         let command = RedisCommand("MGET", names.map { .text($0.text) })
         return try ValueReplies.values(
             try await perform(command, about: names[0], within: limit),
@@ -184,9 +186,9 @@ package final class RedisValues: FleetValues {
     }
 
     /// - Parameters:
-    ///   - name: one of the names in the commands. All belong to one cache key, and therefore to
-    ///     one slot.
-    ///   - inTurn: whether the commands concern chunks.
+    ///   - name: one of the names in the commands. All names belong to one cache key, and therefore
+    ///     to one slot.
+    ///   - inTurn: whether the commands are about chunks.
     private func perform(
         _ commands: [RedisCommand],
         about name: ValueName,
@@ -211,10 +213,11 @@ package final class RedisValues: FleetValues {
 }
 
 extension Duration {
-    /// In whole milliseconds.
+    /// Returns the lifetime in whole milliseconds.
     func lifetime() throws(FleetLogError) -> Int {
         let (seconds, attoseconds) = components
-        // More than a year is a mistake, and the server would reject much more.
+        // A lifetime of more than a year is a mistake, and the server would reject a much longer
+        // one.
         guard seconds >= 0, seconds <= 366 * 86_400 else { throw .limit("lifetime") }
         let milliseconds = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
         guard milliseconds >= 1 else { throw .limit("lifetime") }

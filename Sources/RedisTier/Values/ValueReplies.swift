@@ -1,9 +1,9 @@
 import FleetTier
 import NIOCore
 
-/// Parses a server's replies about values. Any unexpected form is malformed.
+/// Parses a server's replies about values. A reply of any other form is malformed.
 enum ValueReplies {
-    /// The reply of `GET`.
+    /// Parses the reply to `GET`.
     static func value(_ reply: RESPValue) throws(FleetLogError) -> ByteBuffer? {
         switch reply {
         case .null: return nil
@@ -12,13 +12,13 @@ enum ValueReplies {
         }
     }
 
-    /// The reply of `MGET`.
+    /// Parses the reply to `MGET`.
     static func values(_ reply: RESPValue, count: Int) throws(FleetLogError) -> [ByteBuffer?] {
         guard case .array(let elements) = reply, elements.count == count else { throw .malformed("values") }
         return try elements.map { element throws(FleetLogError) in try value(element) }
     }
 
-    /// The reply of a script, or of `PEXPIRE`: whether something was done.
+    /// Parses the reply of a script or of `PEXPIRE`, and returns whether anything was changed.
     static func flag(_ reply: RESPValue) throws(FleetLogError) -> Bool {
         switch reply {
         case .integer(0): return false
@@ -27,7 +27,7 @@ enum ValueReplies {
         }
     }
 
-    /// The reply of `SET`.
+    /// Parses the reply to `SET`.
     static func done(_ reply: RESPValue) throws(FleetLogError) {
         guard reply.text == "OK" else { throw .malformed("a reply to SET") }
     }

@@ -1,13 +1,13 @@
 /// The scripts for values and leases. All keys of a script are passed as arguments and belong to
-/// one cache key, so a cluster can run it.
+/// one cache key, so a cluster can run the script.
 extension RedisScript {
-    /// A value from more than a minute ahead of the server's clock was put by a faulty node. It
-    /// must not stay until it is evicted.
+    /// A value whose time is more than a minute ahead of the server's clock was put by a faulty
+    /// node. It must not stay until it is evicted.
     ///
-    /// The lease is released even if the value was rejected or did not fit. It is released after
-    /// the value, because a script's memory limit is checked only before its first write.
+    /// The lease is released even if the value was rejected or did not fit. The release comes after
+    /// the put, because the server checks its memory limit only before a script's first write.
     ///
-    /// KEYS: value, lease. ARGV: value, milliseconds, token or empty.
+    /// KEYS: value, lease. ARGV: value, milliseconds, token (empty if there is no lease).
     static let put = RedisScript(
         """
         local function time(head)

@@ -2,8 +2,8 @@ import FleetTier
 import NIOCore
 import Synchronization
 
-/// The primaries of a cluster with their connections. A connection is opened when it is first
-/// needed and closed when the map no longer lists its node.
+/// The connections to the primaries of a cluster. A connection is opened when it is first needed,
+/// and closed when the map no longer lists its node.
 final class ValuesCluster: Sendable {
     typealias MakeNode = @Sendable (RedisConnector, Bool, @escaping @Sendable (SupervisorState) -> Void) -> ValuesNode
 
@@ -38,10 +38,10 @@ final class ValuesCluster: Sendable {
         self.makeNode = makeNode
     }
 
-    /// The nodes with connections.
+    /// The nodes that have connections.
     var places: Set<RedisEndpoint> { shared.withLock { Set($0.nodes.keys) } }
 
-    /// Ready if the location of values is known, even if a node is unreachable.
+    /// The state: ready if the map is known, even if a node is unreachable.
     var state: SupervisorState {
         guard shared.withLock({ $0.isRunning }) else { return .unreachable }
         return directory.map == nil ? .unreachable : .ready
@@ -49,7 +49,7 @@ final class ValuesCluster: Sendable {
 
     // MARK: The map
 
-    /// Keeps the map and the nodes until its task is cancelled. Call it once.
+    /// Keeps the map and the connections up to date until its task is cancelled. Call it once.
     func run() async {
         shared.withLock { $0.isRunning = true }
         while !Task.isCancelled {
@@ -100,9 +100,9 @@ final class ValuesCluster: Sendable {
 
     // MARK: Commands
 
-    /// Performs commands on names of one slot, and follows redirections.
+    /// Executes commands on keys of one slot, and follows redirections.
     ///
-    /// - Throws: also for an error reply to any of them.
+    /// - Throws: an error for an error reply to any command.
     func perform(
         _ commands: [RedisCommand],
         on slot: HashSlot,
@@ -124,7 +124,7 @@ final class ValuesCluster: Sendable {
                 guard NIODeadline.now() + TimeAmount(Self.retryPause) < end else { throw .timedOut }
                 try? await sleep(Self.retryPause)
             }
-            // The rest was performed.
+            // The other commands were executed.
             let again = try await perform(places.map { commands[$0] }, at: route, inTurn: inTurn, until: end)
             for (place, reply) in zip(places, again) { replies[place] = reply }
         }
@@ -147,7 +147,7 @@ final class ValuesCluster: Sendable {
         let time = end - .now()
         guard time > .zero else { throw .timedOut }
         guard route.isAsking else { return try await node.perform(commands, inTurn: inTurn, within: time) }
-        // In turn, because no other command may come between `ASKING` and its command.
+        // Take turns, because no other command may come between `ASKING` and its command.
         let asking = commands.flatMap { [RedisCommand("ASKING"), $0] }
         let replies = try await node.perform(asking, inTurn: true, within: time)
         return commands.indices.map { replies[2 * $0 + 1] }

@@ -7,13 +7,13 @@ final class ValuesNode: Sendable {
     let small: ConnectionSupervisor
     let large: ConnectionSupervisor
     private let turns: ChunkQueue
-    /// Open after the first attempts to connect.
+    /// Latches that open after the first connection attempts.
     private let tried: (small: Latch, large: Latch)
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - waitsForFirst: whether calls wait for the first attempt to connect, which is made on
-    ///     their behalf.
+    ///   - waitsForFirst: whether calls wait for the first connection attempt, which a call
+    ///     triggers.
     ///   - onChange: called with each new state of the connection for values.
     init<C: Clock>(
         _ connector: RedisConnector,
@@ -54,7 +54,7 @@ final class ValuesNode: Sendable {
         large = supervisor(tried.large) { _ in }
     }
 
-    /// Connects until its task is cancelled. Call it once.
+    /// Maintains the connections until its task is cancelled. Call it once.
     func run() async {
         await withTaskGroup { group in
             for supervisor in [small, large] { group.addTask { await supervisor.run() } }
@@ -65,10 +65,11 @@ final class ValuesNode: Sendable {
         for supervisor in [small, large] { supervisor.reconnect() }
     }
 
-    /// Performs commands in order. Error replies are returned as values.
+    /// Executes commands in order. Error replies are returned as values.
     ///
     /// - Parameter inTurn: whether the commands use the connection for chunks, and wait until no
-    ///   others are in flight there. More chunks at once would delay the small values of all nodes.
+    ///   other commands are in flight there. More concurrent chunks would delay the small values of
+    ///   all nodes.
     func perform(
         _ commands: [RedisCommand],
         inTurn: Bool,
@@ -77,7 +78,7 @@ final class ValuesNode: Sendable {
         let end = NIODeadline.now() + time
         let supervisor = inTurn ? large : small
         await waitForFirst(inTurn ? tried.large : tried.small, within: time)
-        // Without a connection there is nothing to wait for.
+        // Without a connection, there is nothing to wait for.
         guard supervisor.state == .ready else { throw Task.isCancelled ? .cancelled : .unreachable }
         if inTurn { try await turns.begin(within: .nanoseconds((end - .now()).nanoseconds)) }
         defer { if inTurn { turns.end() } }

@@ -33,12 +33,12 @@ struct Explain: AsyncParsableCommand {
             """
     )
 
-    /// How the explanation is written.
+    /// The output format.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
 
-    /// Which kind of cache the store is read as. RFC 9111 §1
+    /// The kind of cache that the store is read as. RFC 9111 §1
     enum Kind: String, EnumerableFlag {
         case shared, `private`
 
@@ -144,7 +144,8 @@ struct Explain: AsyncParsableCommand {
         }
     }
 
-    /// Explains the first of some targets under which a response is stored, or the first of all.
+    /// Explains the first of these targets for which a response is stored, or otherwise the first
+    /// target.
     private func explain(
         _ asked: [ExplainedTarget],
         in store: CacheManager,
@@ -247,7 +248,7 @@ extension Explain {
 }
 
 extension CacheEngine {
-    /// Explains a request, with the name of its key in the engine's store.
+    /// Explains a request and returns the ID of its key in the engine's store.
     func explanation(
         of request: CacheRequest,
         in store: CacheManager,
@@ -255,7 +256,7 @@ extension CacheEngine {
     ) async throws -> Explanation {
         var explanation = try await explain(request, at: instant)
         if var key = key(for: request) {
-            // A variant of the common partition has its name there.
+            // A variant in the common partition has its ID there.
             if explanation.variants.contains(where: { $0.isSelected && $0.partition == "common" }) {
                 key = key.inPartition(.common)
             }
@@ -265,7 +266,7 @@ extension CacheEngine {
     }
 }
 
-/// Sends nothing: an explanation makes no request.
+/// A transport that sends nothing, because an explanation makes no request.
 private struct NoTransport: Transport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         throw TransportError(code: .invalidRequest, message: "Nothing is sent to explain a request.")
@@ -273,7 +274,7 @@ private struct NoTransport: Transport {
 }
 
 extension Logger {
-    /// Warnings and worse, to standard error.
+    /// A logger that writes warnings and errors to standard error.
     fileprivate static var explaining: Logger {
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning

@@ -3,15 +3,15 @@ import HTTPTypes
 import Holdfast
 import HoldfastGateway
 
-/// The target that is explained, and how a configuration's routes led there.
+/// The target to explain, and how a configuration's routes led to it.
 struct ExplainedTarget {
     let target: TargetURI
-    /// For people.
+    /// Notes for people.
     var notes: [String] = []
-    /// The scheme by which a client asks: that of its URL; `nil` for an origin's URL.
+    /// The scheme that a client uses, taken from its URL; `nil` for an origin's URL.
     private var clientScheme: String?
 
-    /// - Throws: `ExitCode` for routes that cannot be used; errors are written to standard error.
+    /// - Throws: `ExitCode` if the routes cannot be used. Errors are written to standard error.
     init(_ url: TargetURI, _ file: Configuration) throws {
         guard !file.routes.isEmpty else {
             self.init(target: url)
@@ -49,8 +49,9 @@ struct ExplainedTarget {
         notes.append("content of type \(types) is rewritten for the client; the store keeps the origin's content")
     }
 
-    /// Adds what a gateway that serves clients of both schemes tells its origins, unless the fields
-    /// say it: responses are stored for each scheme.
+    /// Adds the client's scheme, which a gateway that serves clients over both schemes sends to its
+    /// origins, unless the fields already contain it. Such a gateway stores separate responses for
+    /// each scheme.
     mutating func addScheme(to fields: inout HTTPFields) {
         guard !fields.contains(.clientScheme) else { return }
         let scheme = clientScheme ?? "https"

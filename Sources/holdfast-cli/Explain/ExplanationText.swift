@@ -1,13 +1,15 @@
 import HTTPCacheExplaining
 import Holdfast
 
-/// An explanation as text for people: the verdict, its reasons, the arithmetic, and other verdicts.
+/// An explanation as text for people: the outcome, its reasons, the freshness calculation, and
+/// other outcomes.
 struct ExplanationText {
     let explanation: Explanation
-    /// How the command line and the configuration led to it: the route and the kind of cache.
+    /// How the command line and the configuration led to the target: the route and the kind of
+    /// cache.
     var notes: [String] = []
 
-    /// More changes than these are left to `--format json`.
+    /// The maximum number of changes in the text. `--format json` shows all of them.
     private static let changeLimit = 6
 
     var lines: [String] {
@@ -89,13 +91,13 @@ struct ExplanationText {
         if difference.name == "*" { return "'Vary: *' matches no other request" }
         func words(_ value: String?) -> String { value.map { "'\($0)'" } ?? "absent" }
         let (stored, presented) = (words(difference.stored), words(difference.presented))
-        // Two different secrets look the same here.
+        // Two different secrets look the same after redaction.
         return stored == presented && difference.stored != nil
             ? "made for another '\(difference.name)'"
             : "made for \(difference.name) \(stored); this request has \(presented)"
     }
 
-    // MARK: Arithmetic
+    // MARK: Calculation
 
     private var arithmetic: [String] {
         guard let freshness = explanation.freshness else { return [] }
@@ -187,7 +189,7 @@ struct ExplanationText {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// Text that cannot disturb a terminal.
+    /// Returns text that cannot disturb a terminal.
     private static func printable(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             let isDisturbing =

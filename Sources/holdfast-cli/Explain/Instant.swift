@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Holdfast
 
-/// A point in time as it is given on a command line: ISO 8601, or so long from now.
+/// An instant on the command line: ISO 8601, or an offset from now.
 struct Instant: ExpressibleByArgument {
     private enum Meaning {
         case absolute(Timestamp)
@@ -28,7 +28,7 @@ struct Instant: ExpressibleByArgument {
         }
     }
 
-    /// A number and a unit: `90s`, `5 m`, `2h`, `7d`, `2w`.
+    /// Parses a number and a unit: `90s`, `5 m`, `2h`, `7d`, `2w`.
     private static func milliseconds(_ text: Substring) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units: [String: Int64] = [
@@ -47,9 +47,9 @@ struct Instant: ExpressibleByArgument {
         return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { Timestamp(milliseconds: $0) }
     }
 
-    /// ISO 8601 in UTC, with milliseconds if there are any.
+    /// Formats an instant as ISO 8601 in UTC, with milliseconds if they are not zero.
     static func text(_ instant: Timestamp) -> String {
-        // Outside these years the format has no words for it.
+        // The format cannot express other years.
         let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799.999)
         let style = Date.ISO8601FormatStyle(
             includingFractionalSeconds: instant.milliseconds % 1000 != 0,

@@ -4,11 +4,11 @@ import HTTPCacheExplaining
 import Holdfast
 import HoldfastControl
 
-/// The state of one node some time after a purge.
+/// The state of one node at some time after a purge.
 struct AuditReport: Encodable, Sendable {
     let seconds: Int
     let node: String
-    /// `nil` if the node did not say.
+    /// `nil` if the node did not respond.
     var clean: Bool?
     var fresh: Int?
     var first: String?
@@ -18,7 +18,7 @@ struct AuditReport: Encodable, Sendable {
         case seconds, node, clean, fresh, first, problem
     }
 
-    /// Writes all keys, `null` if there is no value.
+    /// Writes all keys, with `null` for a missing value.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(seconds, forKey: .seconds)
@@ -29,7 +29,7 @@ struct AuditReport: Encodable, Sendable {
         try container.encode(problem, forKey: .problem)
     }
 
-    /// One line for people.
+    /// The report as one line for people.
     var text: String {
         let words: String
         switch clean {
@@ -41,14 +41,14 @@ struct AuditReport: Encodable, Sendable {
     }
 }
 
-/// Asks a node for what is fresh there and should not be.
+/// Finds fresh responses on a node that a purge should have removed.
 struct AuditedNode: Sendable {
     let client: ControlClient
     let selection: PurgeRequest.Selection
-    /// When the purge was made, by this machine's clock.
+    /// The time of the purge, by this machine's clock.
     let since: Timestamp
 
-    /// The most responses of a node that are looked at more closely.
+    /// The maximum number of responses per node that are examined individually.
     private static let closeLooks = 200
 
     private struct Page: Decodable {
@@ -70,14 +70,14 @@ struct AuditedNode: Sendable {
     func report(seconds: Int) async -> AuditReport {
         var report = AuditReport(seconds: seconds, node: client.name)
         do {
-            // A selector that cannot be read selects nothing, and nothing would be clean.
+            // An invalid selector selects nothing, so the node would wrongly seem clean.
             let queries = try queries()
             let instant = try await nodeTime()
             var looks = Self.closeLooks
             var found: [Int64: String] = [:]
             for query in queries {
                 for entry in try await entries(query.parameters) {
-                    // Without its URL, it may be one of them.
+                    // A response without a URL may be covered.
                     guard entry.url.flatMap({ TargetURI(verbatim: $0) }).map(query.covers) ?? true else { continue }
                     if try await isFromBefore(instant, entry, &looks) { found[entry.entry] = shown(entry.url) }
                 }
@@ -91,7 +91,7 @@ struct AuditedNode: Sendable {
         return report
     }
 
-    /// The time of the purge by the node's clock.
+    /// Returns the time of the purge by the node's clock.
     private func nodeTime() async throws -> Timestamp {
         let start = SystemWallClock().now()
         let explained: Explained = try await client.get("/v1/explain?url=\(Self.encoded("http://localhost/"))")
@@ -102,13 +102,13 @@ struct AuditedNode: Sendable {
 
     // MARK: Responses that the purge covers
 
-    /// A listing, and those of it that the purge covers.
+    /// A listing, and a filter for the responses that the purge covers.
     private struct Query {
         var parameters = ""
         var covers: (TargetURI) -> Bool = { _ in true }
     }
 
-    /// - Throws: `ControlProblem` if a selector is not valid.
+    /// - Throws: `ControlProblem` if a selector is invalid.
     private func queries() throws -> [Query] {
         _ = try PurgeRequest(selection).scopes()
         if selection.all { return [Query()] }
@@ -120,7 +120,7 @@ struct AuditedNode: Sendable {
             + selection.urls.flatMap { try TargetURI.readings(of: $0) }.map { wanted in
                 Query(parameters: "&prefix=\(Self.encoded(wanted.uri))") { $0 == wanted }
             }
-            // No listing knows hosts.
+            // Listings cannot filter by host.
             + (hosts.isEmpty ? [] : [Query(covers: { hosts.contains($0.host) })])
     }
 
@@ -135,11 +135,11 @@ struct AuditedNode: Sendable {
         return entries
     }
 
-    /// Whether a fresh response came from the origin before an instant, and was not validated
-    /// since.
+    /// Returns whether a fresh response came from the origin before an instant and was not
+    /// validated since.
     private func isFromBefore(_ instant: Timestamp, _ entry: Entry, _ looks: inout Int) async throws -> Bool {
         let storedAt = EndTime.instant(entry.storedAt) ?? .distantPast
-        // A response of another node may have been stored later than it came from the origin.
+        // A response from another node may have been stored later than it came from the origin.
         if looks > 0, let url = entry.url {
             looks -= 1
             let explained: Explained = try await client.get("/v1/explain?url=\(Self.encoded(url))")

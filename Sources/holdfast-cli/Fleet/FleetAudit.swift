@@ -56,10 +56,10 @@ struct FleetAudit: AsyncParsableCommand {
     @Option(help: "Output format; json prints one JSON object per line.")
     var format = GatewayLocation.Format.text
 
-    /// For all that a node is asked at one time.
+    /// The time limit for all requests to a node in one round.
     private static let nodeLimit = TimeAmount.seconds(10)
 
-    /// The times, in their order; `nil` if they are none.
+    /// The times, in order; `nil` if they are invalid.
     private var times: [Int]? {
         let times = at.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
         guard times.allSatisfy({ $0.map((0...86_400).contains) ?? false }) else { return nil }

@@ -29,7 +29,7 @@ struct FleetCheck: AsyncParsableCommand {
 
     @OptionGroup var options: FleetOptions
 
-    /// A finding as it is written.
+    /// A finding in the output.
     private struct Report: Encodable {
         let finding: EngineFinding
 

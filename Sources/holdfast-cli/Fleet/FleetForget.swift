@@ -25,10 +25,10 @@ struct FleetForget: AsyncParsableCommand {
 
     @OptionGroup var options: FleetOptions
 
-    /// For one call of the server.
+    /// The time limit for one call to the server.
     private static let callLimit = Duration.seconds(5)
 
-    /// A row as it is written.
+    /// A row in the output.
     private struct Report: Encodable {
         let node: String
         let identity: String

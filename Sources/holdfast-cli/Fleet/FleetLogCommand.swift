@@ -32,7 +32,7 @@ struct FleetLogCommand: AsyncParsableCommand {
     @Flag(help: "Keep printing entries as they arrive.")
     var follow = false
 
-    /// For one call of the server.
+    /// The time limit for one call to the server.
     private static let callLimit = Duration.seconds(5)
     private static let beat = Duration.seconds(1)
     private static let pause = Duration.milliseconds(500)
@@ -79,7 +79,7 @@ struct FleetLogCommand: AsyncParsableCommand {
         try await wait(log, after: cursor, of: fleet, lines)
     }
 
-    /// Writes entries as they come, until something fails that does not pass by waiting.
+    /// Writes new entries until an error occurs that waiting cannot fix.
     private func wait(
         _ log: any FleetLog,
         after start: LogPosition,

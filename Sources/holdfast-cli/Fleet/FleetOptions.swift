@@ -4,7 +4,7 @@ import FleetTier
 import Foundation
 import Holdfast
 
-/// The options of commands that ask the server of a fleet.
+/// The options of commands that contact a fleet's server.
 struct FleetOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
@@ -18,9 +18,9 @@ struct FleetOptions: ParsableArguments {
     @Option(help: "Output format; json prints one JSON object per line.")
     var format = GatewayLocation.Format.text
 
-    /// The fleet that the file names.
+    /// Returns the fleet in the file.
     ///
-    /// - Throws: `CommandFailure` if there is none; `ExitCode` 1 for findings of the file.
+    /// - Throws: `CommandFailure` if there is none; `ExitCode` 1 for findings in the file.
     func inspection() throws -> FleetInspection {
         let environment = ProcessInfo.processInfo.environment
         guard let path = file ?? ServeVariable.config.value(in: environment) else {
@@ -42,11 +42,11 @@ struct FleetOptions: ParsableArguments {
     }
 }
 
-/// Lines on standard output: in words, or as JSON objects.
+/// Writes lines to standard output, as text or as JSON objects.
 struct ReportLines {
     let format: GatewayLocation.Format
 
-    /// - Throws: `StandardStream.Closed` if the reader needs no more.
+    /// - Throws: `StandardStream.Closed` if the reader has closed the stream.
     func write(_ report: some Encodable, _ words: @autoclosure () -> String) throws {
         var text: String
         switch format {
@@ -62,7 +62,7 @@ struct ReportLines {
 }
 
 extension FleetLogError {
-    /// The error in words for an operator.
+    /// The error in words, for an operator.
     var words: String {
         switch self {
         case .unreachable: "The server can no longer be reached."

@@ -2,25 +2,25 @@ import CommandLineSupport
 import FleetTier
 import Holdfast
 
-/// The nodes of a fleet, for people and for programs.
+/// The nodes of a fleet, for people and programs.
 struct FleetReport: Encodable {
-    /// An epoch that the log still has.
+    /// An epoch that is still in the log.
     struct Epoch: Encodable {
-        /// A text, because programs read numbers as floating-point ones.
+        /// A string, because many programs parse JSON numbers as floating point.
         var epoch: String
         var name: String
         var beganAt: String
         var inherited: String?
     }
 
-    /// The most epochs that are shown.
+    /// The maximum number of epochs shown.
     static let mostEpochs = 16
-    /// A node that reported so many seconds ago is silent.
+    /// The number of seconds without a report after which a node counts as silent.
     static let silentSeconds: Int64 = 10
 
     var summary = ""
     let source: String
-    /// The gateway that was asked.
+    /// The gateway that was queried.
     var node: String?
     var state: String?
     var position: String?
@@ -33,7 +33,7 @@ struct FleetReport: Encodable {
     var nodes: [FleetState.Node]
     var history: [Epoch]?
 
-    /// The report of a gateway.
+    /// Creates a report from a gateway's state.
     init(_ fleet: FleetState) {
         source = "gateway"
         node = fleet.node
@@ -49,7 +49,7 @@ struct FleetReport: Encodable {
         summary = makeSummary()
     }
 
-    /// The report of the server.
+    /// Creates a report from the server's data.
     init(rows: [NodeRow], at now: EngineTime, end: LogPosition?, epochs: [LogEpochReport]) {
         source = "server"
         position = end.map { "\($0)" }
@@ -86,7 +86,7 @@ struct FleetReport: Encodable {
         return problems.isEmpty ? "\(words), all up to date." : "\(words): \(problems.joined(separator: ", "))."
     }
 
-    /// The names that several nodes have.
+    /// The names that several nodes share.
     private var sameNames: [String] {
         let names = nodes.map(\.name) + (node.map { [$0] } ?? [])
         return Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
@@ -94,7 +94,7 @@ struct FleetReport: Encodable {
 
     private static func isSilent(_ node: FleetState.Node) -> Bool { node.seenSeconds >= silentSeconds }
 
-    /// Lines for people.
+    /// The report as lines for people.
     var text: String {
         var lines = [summary]
         if let node {
@@ -130,7 +130,7 @@ struct FleetReport: Encodable {
     }
 }
 
-/// The state of nodes in words, wherever it is shown.
+/// Describes the state of nodes in words.
 enum FleetWords {
     static func own(
         state: String,
@@ -153,6 +153,6 @@ enum FleetWords {
 }
 
 extension String {
-    /// As a part of a sentence that ends elsewhere.
+    /// The text without a final period, for use within a sentence.
     var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

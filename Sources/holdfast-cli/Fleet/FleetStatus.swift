@@ -30,7 +30,7 @@ struct FleetStatus: AsyncParsableCommand {
 
     @OptionGroup var location: GatewayLocation
 
-    /// For one call of the server.
+    /// The time limit for one call to the server.
     private static let callLimit = Duration.seconds(5)
 
     func run() async throws {
@@ -48,10 +48,10 @@ struct FleetStatus: AsyncParsableCommand {
         return FleetReport(fleet)
     }
 
-    /// `nil` if none runs, and a file names the server.
+    /// Returns the running gateway, or `nil` if none is running and a file names the server.
     private func runningGateway() throws -> ControlClient? {
         if location.socket != nil || file == nil { return try location.gateway() }
-        // The file needs not name a store.
+        // The file may lack a store.
         guard let store = try? location.namedStore() else { return nil }
         return ControlSocket.inStore(store.folder).reach == .nobody ? nil : try location.gateway()
     }

@@ -2,7 +2,7 @@ import CommandLineSupport
 import FleetTier
 import Holdfast
 
-/// An entry of the fleet log, for people and for programs. Secrets are replaced.
+/// An entry in the fleet log, for people and programs. Secrets are replaced.
 struct LogEntryReport: Encodable {
     /// The kinds of entries.
     enum Kind: String, Encodable {
@@ -23,7 +23,7 @@ struct LogEntryReport: Encodable {
         case position, addedAt, entry, node, action, scope, selector, epoch, inherited
     }
 
-    /// - Parameter open: opens a sealed purge; `nil` if it cannot be opened.
+    /// - Parameter open: decrypts a sealed purge. Returns `nil` if it cannot.
     init(_ entry: LogEntry, open: ([UInt8]) -> PurgeRecord?) {
         position = "\(entry.position)"
         addedAt = Instant.text(Timestamp(milliseconds: entry.addedAt.milliseconds))
@@ -46,7 +46,7 @@ struct LogEntryReport: Encodable {
         }
     }
 
-    /// Writes all keys, `null` if there is no value.
+    /// Writes all keys, with `null` for a missing value.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(position, forKey: .position)
@@ -60,7 +60,7 @@ struct LogEntryReport: Encodable {
         try container.encode(inherited, forKey: .inherited)
     }
 
-    /// One line for people.
+    /// The entry as one line for people.
     var text: String {
         let words: String
         switch entry {

@@ -9,10 +9,10 @@ enum BrowserPage {
         private static let opener = "/usr/bin/xdg-open"
     #endif
 
-    /// Opens a URL that holds a secret.
+    /// Opens a URL that contains a secret.
     ///
-    /// Every user of the machine sees the arguments of a program. So the browser gets a file, for
-    /// this user alone, that leads to the URL.
+    /// Every user of the machine can see the arguments of a program. So the browser opens a file
+    /// that redirects to the URL and that only this user can read.
     ///
     /// - Throws: `CommandFailure`
     static func open(_ url: String) throws {
@@ -38,7 +38,7 @@ enum BrowserPage {
         }
     }
 
-    /// A page that leads to a URL.
+    /// Returns a page that redirects to a URL.
     static func page(_ url: String) -> String {
         let escaped = url.replacing("&", with: "&amp;").replacing("\"", with: "&quot;").replacing("<", with: "&lt;")
         return """

@@ -7,9 +7,9 @@ import HoldfastControl
 import HoldfastGateway
 import LocalSockets
 
-/// The options by which a command finds a gateway or its store, and how it writes its result.
+/// The options with which a command finds a gateway or its store, and its output format.
 struct GatewayLocation: ParsableArguments {
-    /// How a result is written.
+    /// The output format.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
@@ -32,7 +32,7 @@ struct GatewayLocation: ParsableArguments {
     @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
-    /// The paragraph of a command's help on these options.
+    /// The help text about these options.
     static let help = """
         The gateway is found by its store: the folder of '--store', 'store.path' in the file of '--config', or the default folder for '--origin'. Without these options, \
         $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints its default folder and its control socket.
@@ -44,21 +44,21 @@ struct GatewayLocation: ParsableArguments {
         }
     }
 
-    /// A store, and the settings of the file that names it.
+    /// A store, and the settings from the file that names it.
     struct NamedStore {
         var folder: String
-        /// `nil` if no file names it.
+        /// The settings; `nil` if no file names the store.
         var settings: CacheManager.Configuration?
     }
 
-    /// The store that is named.
+    /// Returns the store that the options select.
     ///
-    /// - Throws: `CommandFailure` if none is; the findings of a file.
+    /// - Throws: `CommandFailure` if there is none; the findings in a file.
     func namedStore(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> NamedStore {
         if let store { return NamedStore(folder: store) }
-        // An option goes before every variable.
+        // An option takes precedence over every variable.
         if let file { return try Self.store(ofFile: file) }
         if let origin { return try Self.store(ofOrigin: origin, environment) }
         if let store = ServeVariable.store.value(in: environment) { return NamedStore(folder: store) }
@@ -83,9 +83,9 @@ struct GatewayLocation: ParsableArguments {
         return NamedStore(folder: folder, settings: CacheManager.Configuration(configuration.store))
     }
 
-    /// The control plane of the running gateway.
+    /// Returns a client for the control plane of the running gateway.
     ///
-    /// - Throws: `CommandFailure` if no gateway listens.
+    /// - Throws: `CommandFailure` if no gateway is listening.
     func gateway() throws -> ControlClient {
         let socket = try socket.map { ControlSocket(path: $0) } ?? .inStore(namedStore().folder)
         switch socket.reach {
@@ -98,7 +98,7 @@ struct GatewayLocation: ParsableArguments {
         }
     }
 
-    /// Writes a result: as one JSON object, or in words.
+    /// Writes a result as one JSON object or as text.
     func write<Result: Encodable>(_ result: Result, _ words: (Result) -> String) throws {
         var text: String
         switch format {

@@ -53,7 +53,7 @@ struct Inspect: AsyncParsableCommand {
             if open { try BrowserPage.open(url) }
             return
         }
-        // Before anyone can connect: a signal ends it in order.
+        // Handle signals before anyone can connect, so that they end it cleanly.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let (location, open) = (location, open)
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }

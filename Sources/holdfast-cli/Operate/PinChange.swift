@@ -3,12 +3,12 @@ import Holdfast
 import HoldfastControl
 import NIOHTTP1
 
-/// A change of pins, as `holdfast pin` and `holdfast unpin` make it.
+/// A change of pins by `holdfast pin` or `holdfast unpin`.
 struct PinChange {
     let selectors: SelectorOptions
     let pinned: Bool
 
-    /// Pins or unpins the responses, and writes the result.
+    /// Pins or unpins the responses and writes the result.
     func perform(at location: GatewayLocation) async throws {
         let change = PinRequest(
             selectors.selection,
@@ -28,7 +28,7 @@ struct PinChange {
         selectors.noteMatched(result.matched.responses)
     }
 
-    /// One line for people.
+    /// Returns the result as one line for people.
     static func text(_ result: PinResult) -> String {
         let verb = (result.dryRun ? "Would " : "") + (result.pinned ? "pin" : "unpin") + (result.dryRun ? "" : "ned")
         let matched = result.matched

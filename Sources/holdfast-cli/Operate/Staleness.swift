@@ -78,7 +78,7 @@ struct Staleness: AsyncParsableCommand {
         try location.write(report, Self.text)
     }
 
-    /// One line for people.
+    /// Returns the limits as one line for people.
     static func text(_ report: StalenessReport) -> String {
         guard let until = report.until else { return "The configured staleness limits are in force." }
         let reason = report.reason.map { " Reason: \($0)." } ?? ""

@@ -30,7 +30,7 @@ struct Status: AsyncParsableCommand {
         try location.write(report, Self.text)
     }
 
-    /// Lines about the nodes that share their purges.
+    /// Returns lines about the nodes that share their purges.
     static func fleet(_ fleet: FleetState?) -> [String] {
         guard let fleet else { return [] }
         let own = FleetWords.own(
@@ -44,7 +44,7 @@ struct Status: AsyncParsableCommand {
             + (fleet.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
     }
 
-    /// Lines for people.
+    /// Returns lines for people.
     static func text(_ report: StatusReport) -> String {
         var lines = [report.summary]
         for origin in report.unreachable {

@@ -3,7 +3,7 @@ import Foundation
 import Holdfast
 import HoldfastControl
 
-/// The options of what is set for a time: its end and its reason.
+/// The options of a temporary setting: its end and its reason.
 struct TemporaryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End time: 14:00, or 2026-11-25T14:00:00Z.", valueName: "time"))
     var until: String?
@@ -14,15 +14,15 @@ struct TemporaryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Reason, for the gateway's log and other operators.", valueName: "text"))
     var reason: String?
 
-    /// The paragraph of a command's help on these options.
+    /// The help text about these options.
     static let help = """
         '--until' takes a local time of day (its next occurrence) or an RFC 3339 instant. '--for' takes a number with s, m, h or d. The limit is 30 days.
         """
 
-    /// Whether one of them is named.
+    /// Whether one of the options was given.
     var isAnyNamed: Bool { until ?? length ?? reason != nil }
 
-    /// The end by RFC 3339, if an instant is named.
+    /// The end as an RFC 3339 instant, if the option contains an instant.
     var end: String? { until.flatMap(Self.instant).map(EndTime.text) }
 
     func validate() throws {
@@ -45,7 +45,8 @@ struct TemporaryOptions: ParsableArguments {
         EndTime.timeOfDay(text, after: SystemWallClock().now()) ?? EndTime.instant(text)
     }
 
-    /// An instant of a report, with the time of this machine in brackets unless that is UTC.
+    /// Returns an instant from a report, followed by the local time in parentheses unless that is
+    /// UTC.
     static func shown(_ instant: String) -> String {
         guard let end = EndTime.instant(instant) else { return instant }
         let date = Date(timeIntervalSince1970: Double(end.milliseconds) / 1000)

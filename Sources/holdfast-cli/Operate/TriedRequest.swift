@@ -6,31 +6,31 @@ import HoldfastGateway
 import NIOCore
 import NIOHTTP1
 
-/// One request to a gateway, and the response to it.
+/// A request to a gateway, and the response to it.
 struct TriedRequest: Encodable, Sendable {
     var status: Int
     var bytes: Int
     var milliseconds: Int64
-    /// The field `Cache-Status`.
+    /// The `Cache-Status` field.
     var cacheStatus: String?
 
-    /// The response came from the store.
+    /// Whether the response came from the store.
     var isHit: Bool
     var isStored: Bool
-    /// The reason why the response is not stored, by its own fields.
+    /// The reason why the response is not stored, according to its own fields.
     var why: String?
 
     private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus }
 
     private static let timeLimit = TimeAmount.seconds(60)
 
-    /// Sends some requests for one target, one after the other.
+    /// Sends several requests for one target, one after the other.
     ///
-    /// - Parameter address: where the gateway listens.
+    /// - Parameter address: the gateway's address.
     /// - Throws: `CommandFailure`
     static func send(_ count: Int, to target: TargetURI, at address: String) async throws -> [TriedRequest] {
         var configuration = HTTPClient.Configuration()
-        // A redirection is the response of the gateway, not its end.
+        // A redirect is the gateway's response, so do not follow it.
         configuration.redirectConfiguration = .disallow
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         do {
@@ -55,10 +55,10 @@ struct TriedRequest: Encodable, Sendable {
         return TriedRequest(response, target, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
     }
 
-    /// The URL to connect to: no connection can be made to "every address".
+    /// Returns the URL to connect to, because a wildcard address cannot be connected to.
     private static func reachable(_ address: String) throws -> String {
         if address.hasPrefix("unix:") {
-            // The form of the client for a Unix socket: its path is in place of the host.
+            // The client's form for a Unix socket: the path replaces the host.
             let path = address.dropFirst("unix:".count).utf8.map { byte in
                 "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }

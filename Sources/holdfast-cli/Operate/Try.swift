@@ -66,15 +66,15 @@ struct Try: AsyncParsableCommand {
     }
 }
 
-/// The findings of two requests.
+/// The results of two requests.
 struct TryReport: Encodable {
-    /// One sentence.
+    /// The result in one sentence.
     var verdict: String
     var isServedFromStore: Bool
     var requests: [TriedRequest]
-    /// The reason why the response is not stored; `nil` if it is.
+    /// The reason why the response is not stored; `nil` if it is stored.
     var why: String?
-    /// How a further request would be served.
+    /// How another request would be served.
     var next: String
     /// How the routes led to the origin's URL.
     var notes: [String]
@@ -95,7 +95,7 @@ struct TryReport: Encodable {
         }
     }
 
-    /// Lines for people.
+    /// The report as lines for people.
     var text: String {
         var lines = [verdict]
         for (number, request) in requests.enumerated() {

@@ -1,20 +1,20 @@
 import CommandLineSupport
 import Foundation
 
-/// A question at a terminal before something is lost.
+/// Asks for confirmation at a terminal before data is lost.
 ///
-/// A script has no terminal, or has one on neither side of the question, so it is not asked.
+/// A script is not asked, because standard input or standard error is not a terminal.
 enum Confirmation {
-    /// Whether there is a person who can read a question and type an answer.
+    /// Whether a person can read a question and type an answer.
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-    /// Asks, and reads one line.
+    /// Asks a question and reads one line.
     static func ask(_ question: String) -> Bool {
         StandardStream.error.line(question + " [y/N]")
         return isYes(readLine())
     }
 
-    /// Whether an answer means yes. No answer means no.
+    /// Returns whether an answer means yes. No answer means no.
     static func isYes(_ answer: String?) -> Bool {
         ["y", "yes"].contains(answer?.trimmingCharacters(in: .whitespaces).lowercased() ?? "")
     }

@@ -5,7 +5,8 @@ import NIOCore
 import NIOHTTP1
 
 extension ControlClient: ControlForwarding {
-    /// Sends a request of the page to the socket. Its content is passed on as it comes.
+    /// Forwards a request from the page to the socket. The response's content is streamed as it
+    /// arrives.
     func forward(
         _ method: HTTPRequest.Method,
         _ target: String,
@@ -26,6 +27,6 @@ extension ControlClient: ControlForwarding {
         return ForwardedResponse(status: Int(response.status.code), fields: fields, content: response.body)
     }
 
-    /// As long as a page reads events, and longer.
+    /// Longer than any page reads events.
     private static let relayLimit = TimeAmount.hours(1)
 }

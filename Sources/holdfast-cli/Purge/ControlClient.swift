@@ -7,11 +7,11 @@ import NIOHTTP1
 
 /// A client of a running gateway's control plane.
 struct ControlClient: Sendable {
-    /// The place of the control plane, as messages name it.
+    /// The address of the control plane in messages.
     let name: String
     private let base: String
     private let token: String?
-    /// How long an operation may take. A purge of many prefixes waits until earlier ones are
+    /// The time limit for an operation. A purge of many prefixes waits until previous purges are
     /// applied.
     private let timeLimit: TimeAmount
 
@@ -28,7 +28,7 @@ struct ControlClient: Sendable {
 
     /// - Parameters:
     ///   - address: `host:port`, or a URL without a path.
-    ///   - token: of one of the gateway's clients.
+    ///   - token: the token of one of the gateway's clients.
     init(address: String, token: String?, timeLimit: TimeAmount) {
         name = address
         base = address.contains("://") ? address : "http://\(address)"
@@ -38,7 +38,7 @@ struct ControlClient: Sendable {
 
     /// Sends a purge.
     ///
-    /// - Throws: `CommandFailure`, with the gateway's own words if it rejected the purge.
+    /// - Throws: `CommandFailure`, with the gateway's message if it rejected the purge.
     func purge(_ purge: PurgeRequest) async throws -> PurgeResult {
         try await send(.POST, "/v1/purges", purge)
     }
@@ -50,9 +50,9 @@ struct ControlClient: Sendable {
         try await send(.GET, path, Optional<String>.none)
     }
 
-    /// Sends a request, with a content as JSON if it has one.
+    /// Sends a request, with JSON content if there is any.
     ///
-    /// - Throws: `CommandFailure`, with the gateway's own words if it rejected the request.
+    /// - Throws: `CommandFailure`, with the gateway's message if it rejected the request.
     func send<Result: Decodable>(
         _ method: HTTPMethod,
         _ path: String,
@@ -89,7 +89,7 @@ struct ControlClient: Sendable {
         }
         let response = try await client.execute(request, timeout: timeLimit)
         let received = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
-        // Accepted: in force here, and on its way to other nodes.
+        // Accepted: the purge is applied here and is being sent to other nodes.
         guard response.status == .ok || response.status == .accepted else {
             let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =
@@ -99,10 +99,10 @@ struct ControlClient: Sendable {
         return try JSONDecoder().decode(Result.self, from: received)
     }
 
-    /// The URL of a path there, as the HTTP client wants it.
+    /// Returns the URL of a path, in the HTTP client's form.
     func url(_ target: String) -> String { base + target }
 
-    /// The failure if this user may not connect.
+    /// Returns the failure for a user who may not connect.
     static func denied(_ socket: ControlSocket) -> CommandFailure {
         CommandFailure(
             "This user may not connect to the control socket '\(socket.path)'. "

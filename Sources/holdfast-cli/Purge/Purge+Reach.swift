@@ -4,7 +4,7 @@ import Holdfast
 import HoldfastControl
 
 extension Purge {
-    /// The levels, as the command line has them.
+    /// The levels, with their names on the command line.
     enum Level: String, ExpressibleByArgument, CaseIterable {
         case queued, published, replicated, everywhere
 
@@ -18,7 +18,7 @@ extension Purge {
         }
     }
 
-    /// The exit status if the purge is in force, and has not come as far as it should.
+    /// The exit status if the purge was applied but has not reached the requested level.
     static let notReached = ExitCode(2)
 
     /// - Throws: ``notReached``
@@ -35,7 +35,7 @@ extension Purge {
         '--wait' has no effect: no gateway is running, or it shares no purges. If 'fleet.url' is set, the purge reaches other nodes once the gateway runs.
         """
 
-    /// How far a purge has come, in words.
+    /// Describes how far a purge has reached.
     static func reachText(_ result: PurgeResult) -> String {
         guard let reached = result.reached else { return "" }
         var text: String

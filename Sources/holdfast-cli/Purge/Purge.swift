@@ -146,7 +146,7 @@ struct Purge: AsyncParsableCommand {
         )
     }
 
-    /// The question before responses are removed.
+    /// Returns the question to ask before responses are removed.
     private static func question(_ result: PurgeResult) -> String {
         "Remove \(numbers(result.matched))? They cannot be served offline afterwards."
     }
@@ -158,7 +158,7 @@ struct Purge: AsyncParsableCommand {
         return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies\(lost)"
     }
 
-    /// One line for people.
+    /// Returns the result as one line for people.
     static func text(_ result: PurgeResult) -> String {
         let verb: String
         switch (result.action, result.dryRun) {
@@ -180,7 +180,7 @@ struct Purge: AsyncParsableCommand {
 }
 
 extension RefreshPace {
-    /// A rate as a person writes it: `20/s`; `nil` if it is none.
+    /// Parses a rate such as `20/s`. Returns `nil` if it is invalid.
     fileprivate init?(rate: String) {
         guard rate.hasSuffix("/s"), let number = Int(rate.dropLast(2)), Self.rates.contains(number) else { return nil }
         self.init(perSecond: number)

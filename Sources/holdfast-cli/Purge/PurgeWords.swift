@@ -1,7 +1,7 @@
 import HoldfastControl
 
-/// A problem of a purge or of pins in the words of the command line: the control plane names the
-/// members of JSON, and the user wrote options.
+/// Translates a problem with a purge or pins to the terms of the command line: the control plane
+/// refers to JSON members, but the user wrote options.
 enum PurgeWords {
     static func text(_ problem: ControlProblem) -> String {
         problem.detail

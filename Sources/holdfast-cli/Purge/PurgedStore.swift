@@ -4,18 +4,18 @@ import HoldfastControl
 import LocalSockets
 import NIOHTTP1
 
-/// A store that is purged, or whose pins are changed: through the gateway that has it open, or by
-/// this process if none has.
+/// A store to purge or to pin in: through the gateway that has it open, or by this process if no
+/// process has it open.
 struct PurgedStore: Sendable {
     /// The store's folder.
     let folder: String
-    /// The store's own settings, by which it is opened if no process has it open.
+    /// The store's own settings, used to open it if no process has it open.
     let configuration: CacheManager.Configuration
 
-    /// For a store whose settings are not known: opening it evicts nothing.
+    /// Settings for a store whose settings are unknown. Opening it evicts nothing.
     static let unknown = CacheManager.Configuration(budget: 1 << 50)
 
-    /// How long to wait for the control socket of a gateway that has just opened the store.
+    /// The maximum time to wait for the control socket of a gateway that has just opened the store.
     private static let startLimit = Duration.seconds(1)
     private static let pause = Duration.milliseconds(20)
 
@@ -42,8 +42,8 @@ struct PurgedStore: Sendable {
     ///
     /// - Parameters:
     ///   - isReading: whether it changes nothing.
-    ///   - operation: it, on a store that this process has opened.
-    ///   - through: it, through the gateway that has the store open.
+    ///   - operation: performs it on a store that this process has opened.
+    ///   - through: performs it through the gateway that has the store open.
     /// - Throws: `CommandFailure`
     private func perform<Result: Sendable>(
         isReading: Bool,
@@ -53,8 +53,8 @@ struct PurgedStore: Sendable {
         let socket = ControlSocket.inStore(folder)
         var waited = Duration.zero
         while true {
-            // The store comes first: only if it is open elsewhere does the socket in its folder
-            // belong to it. In the copy of a folder it belongs to another store.
+            // Try the store first: the socket in its folder belongs to it only if the store is open
+            // in another process. In a copy of a folder, the socket belongs to another store.
             let inUse: StoreError
             do {
                 return try await performInPlace(isReading: isReading, operation)
@@ -81,7 +81,8 @@ struct PurgedStore: Sendable {
         }
     }
 
-    /// Opens the store. It must exist: no operation creates one.
+    /// Opens the store and performs an operation. The store must exist, because no operation
+    /// creates one.
     private func performInPlace<Result: Sendable>(
         isReading: Bool,
         _ operation: (CacheManager) async throws -> Result
@@ -95,7 +96,7 @@ struct PurgedStore: Sendable {
         )
     }
 
-    /// Performs an operation, and closes the store also if it fails.
+    /// Performs an operation and closes the store, even after an error.
     private static func perform<Result: Sendable>(
         _ operation: (CacheManager) async throws -> Result,
         closing store: CacheManager

@@ -31,7 +31,7 @@ struct SelectorOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Reason, for the gateway's log.", valueName: "text"))
     var reason: String?
 
-    /// The selection that they make.
+    /// The selection that the options make.
     var selection: PurgeRequest.Selection {
         var selection = PurgeRequest.Selection()
         selection.urls = urls
@@ -57,7 +57,7 @@ struct SelectorOptions: ParsableArguments {
         }
     }
 
-    /// Says that nothing matched, unless everything was selected.
+    /// Reports that nothing matched, unless everything was selected.
     func noteMatched(_ count: Int) {
         guard count == 0, !all else { return }
         StandardStream.error.line("Nothing matched. 'cache-dump list' shows the URLs and tags of a store.")

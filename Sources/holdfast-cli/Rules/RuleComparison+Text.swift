@@ -1,11 +1,11 @@
 import Holdfast
 
 extension RuleComparison {
-    /// For people.
+    /// Returns lines for people.
     ///
     /// - Parameters:
-    ///   - old: the file's path.
-    ///   - new: the file's path.
+    ///   - old: the path of the old file.
+    ///   - new: the path of the new file.
     func text(old: String, new: String) -> [String] {
         let counts = summary.counts
         var lines = [
@@ -90,7 +90,7 @@ extension RuleComparison {
         guard let value, value < 9e15 else { return "unlimited" }
         guard value == value.rounded() else { return "\(value) s" }
         let seconds = Int64(value)
-        // Exact, because two durations must be distinguished.
+        // Exact, because two durations must be distinguishable.
         let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "m")]
         guard seconds != 0, let (length, unit) = units.first(where: { seconds % $0.0 == 0 }) else {
             return "\(seconds) s"
@@ -100,7 +100,7 @@ extension RuleComparison {
 
     private static func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 
-    /// Text that cannot disturb a terminal.
+    /// Returns text that cannot disturb a terminal.
     private static func printable(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             let category = scalar.properties.generalCategory

@@ -1,15 +1,15 @@
 import Holdfast
 import HoldfastConfiguration
 
-/// The effect on stored responses of replacing one configuration by another, counted by the
+/// The effect on stored responses of replacing one configuration with another, counted by the
 /// deciding rules.
 struct RuleComparison {
-    /// One rule and its changes.
+    /// A rule and its changes.
     struct Change: Encodable {
         let kind = "rule"
-        /// `nil` if no rule decides.
+        /// The rule; `nil` if no rule decides.
         var rule: String?
-        /// Whose rule it is.
+        /// The configuration with the rule.
         var `in`: Side
         var line: Int?
         var counts = Counts()
@@ -30,12 +30,12 @@ struct RuleComparison {
         }
     }
 
-    /// A configuration.
+    /// One of the two configurations.
     enum Side: String, Encodable, Hashable {
         case old, new
     }
 
-    /// Numbers of responses by the kind of change.
+    /// The number of responses for each kind of change.
     struct Counts: Encodable {
         var keys = 0
         var lifetimes = 0
@@ -44,16 +44,17 @@ struct RuleComparison {
         var untold = 0
     }
 
-    /// All of them together.
+    /// The totals for all responses.
     struct Summary: Encodable {
         let kind = "summary"
         /// The number of examined responses.
         var examined = 0
-        /// Those about which anything changes.
+        /// The number of responses for which anything changes.
         var changed = 0
-        /// Those that meet another one, received later, under their new key.
+        /// The number of responses that share their new key with another response that was received
+        /// later.
         var superseded = 0
-        /// Those that could not be read.
+        /// The number of responses that could not be read.
         var damaged = 0
         var counts = Counts()
 
@@ -72,7 +73,7 @@ struct RuleComparison {
         }
     }
 
-    /// One stored response and its changes.
+    /// A stored response and its changes.
     struct Example: Encodable {
         struct Pair<Value: Encodable>: Encodable {
             var old: Value?
@@ -80,13 +81,13 @@ struct RuleComparison {
         }
 
         var method: String
-        /// As it is stored, its secrets replaced.
+        /// The stored URL, with its secrets replaced.
         var url: String
-        /// Its URL in the new key, if that differs.
+        /// The URL in the new key, if it differs.
         var newURL: String?
-        /// Whether other fields select its variant now.
+        /// Whether other fields now select its variant.
         var isOtherVariant: Bool?
-        /// Seconds; `nil` for no limit.
+        /// Seconds; `nil` means no limit.
         var lifetimeSeconds: Pair<Double>?
         var staleness: Pair<RuledResponse.Staleness>?
         var isPassedBy: Bool?
@@ -104,12 +105,12 @@ struct RuleComparison {
     private let policy: CachePolicy
     private let exampleLimit: Int
     private var byRule: [RuleName: Change] = [:]
-    /// The examined keys and variants: only a hash of each, so that a large store takes little
-    /// memory.
+    /// The examined keys and variants. Only a hash of each is kept, so that a large store takes
+    /// little memory.
     private var places: Set<Int> = []
     private(set) var summary = Summary()
 
-    /// - Parameter exampleLimit: examples for each rule.
+    /// - Parameter exampleLimit: the maximum number of examples for each rule.
     init(
         old: HoldfastConfiguration.Configuration,
         new: HoldfastConfiguration.Configuration,
@@ -122,7 +123,7 @@ struct RuleComparison {
         self.exampleLimit = exampleLimit
     }
 
-    /// Those that change most first.
+    /// The changes, beginning with the rules that change most.
     var changes: [Change] {
         byRule.values.sorted {
             ($1.counts.total, $0.line ?? 0, $0.rule ?? "") < ($0.counts.total, $1.line ?? 0, $1.rule ?? "")
@@ -189,7 +190,7 @@ struct RuleComparison {
         milliseconds == .max ? nil : Double(milliseconds) / 1000
     }
 
-    // MARK: Which rule
+    // MARK: Deciding rules
 
     private static let keySettings: Set<String> = [
         "normalize.sort-parameters", "normalize.drop-parameters", "normalize.accept-encoding", "ignore.parameters",
@@ -207,7 +208,7 @@ struct RuleComparison {
         "store.per", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
     ]
 
-    /// The decisions of the rules for one response, before and after.
+    /// The decisions of the rules for one response, before and after the change.
     private struct Decisions {
         var old: [RuleDecision]
         var new: [RuleDecision]
@@ -220,13 +221,13 @@ struct RuleComparison {
             rules = [.old: old, .new: new]
         }
 
-        /// The new rules that decide some settings.
+        /// Returns the new rules that decide one of these settings.
         func deciding(_ settings: Set<String>) -> Set<RuleName> {
             named(new.filter { settings.contains($0.setting) }, .new)
         }
 
-        /// The new rules that decide differently; if there are none, the old ones whose decision is
-        /// gone.
+        /// Returns the new rules that decide differently. If there are none, returns the old rules
+        /// whose decisions are gone.
         func changing(_ settings: Set<String>) -> Set<RuleName> {
             func isDecided(_ decision: RuleDecision, _ decisions: [RuleDecision]) -> Bool {
                 decisions.contains { $0.setting == decision.setting && $0.value == decision.value }
@@ -241,8 +242,8 @@ struct RuleComparison {
             return Set(decisions.map { RuleName(side: side, rule: $0.rule, line: line(of: $0.rule, side)) })
         }
 
-        /// The line on which a rule begins. The line of a setting would count its settings
-        /// separately.
+        /// Returns the line on which a rule begins. With the line of a setting, its settings would
+        /// be counted separately.
         private func line(of name: String, _ side: Side) -> Int? {
             let rules = rules[side]?.rules ?? []
             let index = rules.indices.first { (rules[$0].name ?? "rule \($0 + 1)") == name }

@@ -4,9 +4,9 @@ import Foundation
 import Holdfast
 import HoldfastConfiguration
 
-/// The options of both commands.
+/// The options that both commands share.
 struct RuleOptions: ParsableArguments {
-    /// How output is written.
+    /// The output format.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
@@ -32,7 +32,7 @@ struct RuleOptions: ParsableArguments {
     @Flag(exclusivity: .exclusive)
     var kind: Kind?
 
-    /// The policy of the cache that the store belongs to.
+    /// Returns the policy of the cache that owns the store.
     func policy(_ configuration: HoldfastConfiguration.Configuration) -> CachePolicy {
         switch kind {
         case .shared: CachePolicy(kind: .shared)
@@ -41,12 +41,12 @@ struct RuleOptions: ParsableArguments {
         }
     }
 
-    /// Opens the store read-only, and closes it when `body` is done. The store must exist.
+    /// Opens the store read-only and closes it when `body` returns. The store must exist.
     func reading<Result>(_ body: (CacheManager) async throws -> Result) async throws -> Result {
         try await Self.using(try await CacheManager.openReadOnly(at: store), body)
     }
 
-    /// Passes a store to `body`, and closes it afterwards.
+    /// Passes a store to `body` and closes the store afterwards.
     static func using<Result>(
         _ store: CacheManager,
         _ body: (CacheManager) async throws -> Result
@@ -61,7 +61,7 @@ struct RuleOptions: ParsableArguments {
         }
     }
 
-    /// Writes one JSON object on one line, its keys sorted.
+    /// Writes one JSON object on one line, with sorted keys.
     static func line(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

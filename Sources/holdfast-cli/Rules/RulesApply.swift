@@ -44,7 +44,7 @@ struct RulesApply: AsyncParsableCommand {
     }
 
     private func apply(_ configuration: HoldfastConfiguration.Configuration) async throws -> RevisionSummary {
-        // Opening it read-only first ensures that a mistyped path creates no store.
+        // Open it read-only first, so that a mistyped path creates no store.
         try await options.reading { _ in }
         let policy = options.policy(configuration)
         let rules = configuration.rules

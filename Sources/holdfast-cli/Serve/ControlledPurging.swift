@@ -2,10 +2,10 @@ import HoldfastControl
 import HoldfastGateway
 import Synchronization
 
-/// Performs purges of the gateway's clients through its control plane.
+/// Performs the purges of the gateway's clients through its control plane.
 ///
-/// The gateway is made before its control plane, which needs it. No client may purge until this is
-/// connected, and that happens before the gateway listens.
+/// The gateway is created before its control plane, which needs the gateway. No client may purge
+/// until they are connected, which happens before the gateway listens.
 final class ControlledPurging: ClientPurging {
     private struct Plane {
         let control: ControlServer
@@ -23,7 +23,7 @@ final class ControlledPurging: ClientPurging {
     }
 
     func perform(_ purge: ClientPurge, by client: String) async -> ClientPurgeResponse {
-        // A client has been admitted, so there is a control plane.
+        // A client was admitted, so there is a control plane.
         guard let control = plane.withLock({ $0 })?.control else { return ClientPurgeResponse(status: 503, json: []) }
         var selection = PurgeRequest.Selection()
         selection.urls = purge.urls

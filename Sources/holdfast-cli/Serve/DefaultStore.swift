@@ -2,15 +2,16 @@ import CommandLineSupport
 import Crypto
 import HoldfastGateway
 
-/// The place of stores that are not named: a folder for each origin, in the folder that the system
-/// or the user has for the state of programs.
+/// The default location for stores: a folder per origin, inside the state folder of the system or
+/// the user.
 struct DefaultStore: Sendable {
-    /// The variables that name a folder for state, in the order in which they are read.
+    /// The variables for a state folder, in order of precedence.
     enum Variable: String {
-        /// systemd sets it for a unit with `StateDirectory=`. It may name several folders,
-        /// separated by colons; the first is used.
+        /// systemd sets it for a unit with `StateDirectory=`. It may contain several folders,
+        /// separated by colons; the first one is used.
         case stateDirectory = "STATE_DIRECTORY"
-        /// The XDG Base Directory Specification: a relative path is not valid and is ignored.
+        /// Defined in the XDG Base Directory Specification. A relative path is invalid and is
+        /// ignored.
         case stateHome = "XDG_STATE_HOME"
         case home = "HOME"
     }
@@ -28,9 +29,9 @@ struct DefaultStore: Sendable {
         home = text(.home)
     }
 
-    /// The folder of the store for an origin. It need not exist.
+    /// Returns the store's folder for an origin. It may not exist yet.
     ///
-    /// - Throws: `CommandFailure` if the environment names no folder for state.
+    /// - Throws: `CommandFailure` if no environment variable names a state folder.
     func path(for origin: GatewayOrigin) throws -> String {
         let folder = try folder
         return folder + (folder.hasSuffix("/") ? "" : "/") + Self.name(for: origin)
@@ -56,14 +57,15 @@ struct DefaultStore: Sendable {
         }
     }
 
-    /// A folder name for an origin: `https-api.example.com-443`. No two origins have the same.
+    /// Returns a folder name for an origin: `https-api.example.com-443`. No two origins have the
+    /// same name.
     ///
-    /// A host consists of letters, digits and `-._~`, or it is an IPv6 address in brackets: that
-    /// one loses its brackets, and its colons become plus signs. A host of more than 240 bytes is
-    /// cut, and its hash follows behind an equals sign.
+    /// A host consists of letters, digits and `-._~`, or is an IPv6 address in brackets. For an
+    /// IPv6 address, the brackets are removed and colons become plus signs. A host of more than 240
+    /// bytes is truncated, followed by an equals sign and its hash.
     static func name(for origin: GatewayOrigin) -> String {
         let host = String(origin.host.compactMap { "[]".contains($0) ? nil : $0 == ":" ? "+" : $0 })
-        // The longest file name has 255 bytes.
+        // The maximum length of a file name is 255 bytes.
         guard host.utf8.count > 240 else { return "\(origin.scheme)-\(host)-\(origin.port)" }
         let hash = SHA256.hash(data: Array(origin.host.utf8))
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }

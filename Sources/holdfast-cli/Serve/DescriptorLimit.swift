@@ -9,17 +9,18 @@ import Logging
     import Darwin
 #endif
 
-/// The limit of open files and connections of this process. The system's default is low, for
+/// The limit on this process's open files and connections. The system's default is low, for
 /// programs that still use `select(2)`.
 enum DescriptorLimit {
-    /// Raises it as far as the system allows, and logs a warning if that is not enough.
+    /// Raises the limit as far as the system allows, and logs a warning if that is not enough.
     ///
     /// - Parameters:
-    ///   - connections: of clients. Each may need one more to the origin, and the store needs some.
-    ///   - threads: each needs some for its event loop. The process ends if an event loop cannot
-    ///     be made.
-    ///   - listeners: each needs one for each thread, and some for itself.
-    /// - Throws: ``CommandFailure`` if the limit is too low for the gateway alone.
+    ///   - connections: the client connections. Each may need another one to the origin, and the
+    ///     store needs some descriptors.
+    ///   - threads: each needs descriptors for its event loop. The process exits if an event loop
+    ///     cannot be created.
+    ///   - listeners: each needs one descriptor per thread, and some for itself.
+    /// - Throws: ``CommandFailure`` if the limit is too low for the gateway itself.
     static func raise(for connections: Int, threads: Int, listeners: Int, _ logger: Logger) throws {
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -9,27 +9,28 @@ import UnixSignals
     import Darwin
 #endif
 
-/// The bit of each signal that arrived early.
+/// One bit for each signal that arrived early.
 private let arrived = Atomic<UInt64>(0)
 
-/// The signals of a server from its first moment on.
+/// Catches a server's signals from the beginning.
 ///
-/// A reload or a rotation of logs may come while the process starts, when the default action of
-/// the signal would end it. Until `UnixSignalsSequence` handles them, they are noted, and then
-/// sent again. (To block them would not do: Dispatch waits for signals with none blocked.)
+/// A reload or a log rotation may be requested while the process starts, when the signal's default
+/// action would end it. Signals are recorded until `UnixSignalsSequence` handles them, and then
+/// sent again. (They cannot be blocked instead, because Dispatch waits for signals with none
+/// blocked.)
 enum EarlySignals {
     private static let handled: [UnixSignal] = [.sigterm, .sigint, .sighup, .sigusr1]
 
-    /// Notes signals from now on. Call it first, while there is one thread.
+    /// Starts recording signals. Call it first, while there is only one thread.
     static func hold() {
-        // The handler must not be what initializes it.
+        // Initialize it here, not in the signal handler.
         _ = arrived.load(ordering: .relaxed)
         for handled in handled {
             signal(handled.rawValue) { arrived.bitwiseOr(1 << UInt64($0), ordering: .relaxed) }
         }
     }
 
-    /// The signals from the first on.
+    /// Returns all signals, including the recorded ones.
     static func sequence() async -> UnixSignalsSequence {
         let signals = await UnixSignalsSequence(trapping: handled)
         let early = arrived.exchange(0, ordering: .relaxed)

@@ -2,10 +2,10 @@ import HTTPCache
 import HoldfastControl
 import Synchronization
 
-/// The gateway's health, as its clients may see it.
+/// The gateway's health, as reported to its clients.
 ///
-/// The gateway is made before the operations that are looked at, which need it. Until this is
-/// connected, and that happens before the gateway listens, it must get no requests.
+/// The gateway is created before the operations that its health depends on, which need the gateway.
+/// It must get no requests until this is connected, which happens before the gateway listens.
 final class GatewayHealth: Sendable {
     private struct State {
         var phase = ServingPhase.starting

@@ -8,13 +8,13 @@ import LocalSockets
 import NIOCore
 
 extension GatewayProcess {
-    /// Prepares the control plane, and connects the gateway's clients that may purge to it.
+    /// Prepares the control plane, and connects it to the gateway's clients that may purge.
     ///
-    /// A socket that the user named must work. One that was chosen by default must not keep a
-    /// gateway from starting that started before: on a read-only file system, or in a folder whose
-    /// path is too long. Another process that listens there is an error in both cases.
+    /// A socket that the user specified must work. A default socket must not prevent a start that
+    /// worked before: the file system may be read-only, or the folder's path too long. In both
+    /// cases, another process that listens there is an error.
     ///
-    /// A port is always the user's choice, so it must work.
+    /// A port is always specified by the user, so it must work.
     ///
     /// - Throws: `ControlSocket.Refusal`, `ControlNetwork.Refusal`, `ControlToken.Refusal`
     static func makeControl(
@@ -81,7 +81,8 @@ extension GatewayProcess {
         }
     }
 
-    /// The tokens of the file, or the one in the store's folder; `nil` if nothing needs a token.
+    /// Reads the tokens in the file, or the token in the store's folder. Returns `nil` if nothing
+    /// needs a token.
     private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenVerifier? {
         guard settings.needsTokens else { return nil }
         var tokens = try settings.file.controlTokens.map { token in
@@ -96,7 +97,7 @@ extension GatewayProcess {
         return try TokenVerifier(tokens)
     }
 
-    /// The control plane's port, if the file names one.
+    /// Creates the control plane's port, if the file sets one.
     private static func makeNetwork(
         _ settings: ServeSettings,
         _ tokens: TokenVerifier,
@@ -114,7 +115,7 @@ extension GatewayProcess {
         return ControlNetwork(host: address.host, port: address.port, tokens: tokens, hosts: hosts)
     }
 
-    /// A relative path is relative to the working directory, which may change.
+    /// Resolves a path. A relative path is relative to the working directory, which may change.
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 }
 

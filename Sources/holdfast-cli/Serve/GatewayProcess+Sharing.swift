@@ -7,7 +7,7 @@ import Logging
 import OfflineStore
 
 extension GatewayProcess {
-    /// The gateway's membership in a fleet; `nil` if nothing is shared.
+    /// Creates the gateway's membership in a fleet, or returns `nil` if nothing is shared.
     static func makeMember(
         _ settings: ServeSettings,
         _ store: CacheManager,
@@ -27,7 +27,7 @@ extension GatewayProcess {
     }
 }
 
-/// The metrics of what a fleet shares.
+/// The metrics of purge sharing in a fleet.
 private struct SharingMetrics: MetricsCollector {
     let status: SharingStatus
 

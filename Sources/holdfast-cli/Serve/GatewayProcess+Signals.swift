@@ -47,8 +47,8 @@ extension GatewayProcess {
                     await services.triggerGracefulShutdown()
                 case .endDelay: await drain(services)
                 case .exit:
-                    // The store survives a killed process. Exchanges under way are lost, as a
-                    // second signal asks.
+                    // The store survives a killed process. In-flight exchanges are aborted, as a
+                    // second signal requests.
                     await events.close(within: .milliseconds(100))
                     _exit(128 + signal.rawValue)
                 }
@@ -65,21 +65,21 @@ extension GatewayProcess {
         supervision.manager.notify(.ready)
     }
 
-    /// Says that the gateway ends, wherever it is asked.
+    /// Reports everywhere that the gateway is shutting down.
     private func beginEnd() {
         health.enter(.ending)
         control?.enter(.ending)
         supervision.beginEnd()
     }
 
-    /// Ends the delay.
+    /// Ends the delay and starts the graceful shutdown.
     private func drain(_ services: ServiceGroup) async {
         logger.notice("Delay ended, accepting no more connections; another signal stops immediately")
         await services.triggerGracefulShutdown()
     }
 }
 
-/// How far the process is, for its signals and its delay.
+/// The state of the shutdown sequence, shared by the signals and the delay.
 private final class EndOfProcess: Sendable {
     let sequence = Mutex(EndSequence())
 }

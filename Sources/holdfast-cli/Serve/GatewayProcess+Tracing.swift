@@ -7,10 +7,9 @@ import Logging
 import NIOCore
 
 extension GatewayProcess {
-    /// The way to the origins, and what makes spans for it and for the server.
+    /// Creates the transport to the origins, and the tracer for the transport and the server.
     ///
-    /// - Throws: ``CommandFailure`` if a variable of OpenTelemetry names no collector that can be
-    ///   asked.
+    /// - Throws: ``CommandFailure`` if an OpenTelemetry variable specifies an unusable collector.
     static func makeTransport(
         _ settings: ServeSettings,
         _ metrics: MetricsRegistry,

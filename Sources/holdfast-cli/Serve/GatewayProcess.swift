@@ -8,25 +8,25 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// The parts of a gateway. It connects them and runs them until a signal ends them.
+/// The parts of a gateway. It connects them and runs them until a signal stops them.
 struct GatewayProcess: Sendable {
     let configuration: ReloadableConfiguration
     let engine: CacheEngine
     let transport: OriginTransport
-    /// `nil` if no traces are sent.
+    /// The tracer; `nil` if no traces are sent.
     let tracer: RequestTracer?
     let server: GatewayServer
-    /// `nil` if it is off.
+    /// The control plane; `nil` if it is disabled.
     let control: ControlServer?
     let health: GatewayHealth
     let supervision: Supervision
     let accessLog: AccessLog
-    /// `nil` if nothing is shared with other nodes.
+    /// The fleet membership; `nil` if nothing is shared with other nodes.
     let member: FleetMember?
     let logger: Logger
     let events: EventLog
 
-    /// Opens the store, listens, and serves until a signal comes.
+    /// Opens the store, listens, and serves until a signal arrives.
     static func run(
         _ settings: ServeSettings,
         _ named: NamedSettings,
@@ -59,7 +59,7 @@ struct GatewayProcess: Sendable {
         try await process.run(store, signals)
     }
 
-    /// Opens the store, and prints its folder unless the user named it.
+    /// Opens the store, and prints its folder unless the user specified it.
     private static func open(
         _ settings: ServeSettings,
         _ metrics: MetricsRegistry,
@@ -124,7 +124,7 @@ struct GatewayProcess: Sendable {
         let engine = makeEngine(settings, store, transport, member, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
-        // Before a client can connect: what an operator set for a time outlasts the process.
+        // Before a client can connect: temporary settings by an operator survive a restart.
         await modes.restore()
         await staleness.restore()
         let purging = ControlledPurging()
@@ -172,7 +172,8 @@ struct GatewayProcess: Sendable {
         do {
             health.connect(to: HealthWatch(operations: operations, loops: Array(group.makeIterator())))
             control = try await makeControl(settings, named, operations, store, purging, metrics, on: group, logger)
-            // Before: clients may wait on a socket of the service manager, and are served at once.
+            // Set the phase first: clients may already be waiting on a socket from the service
+            // manager and are served immediately.
             health.enter(.serving)
             let addresses = try await server.startListening()
             announce(addresses, of: listeners, to: control)
@@ -200,14 +201,14 @@ struct GatewayProcess: Sendable {
         )
     }
 
-    /// Prints one line for each address, for people and scripts.
+    /// Prints one line per address, for people and scripts.
     private static func announce(
         _ addresses: [ListenAddress],
         of listeners: [GatewayListener],
         to control: ControlServer?
     ) {
         let places = Array(zip(addresses, listeners))
-        // 'holdfast try' asks there, and speaks no TLS.
+        // 'holdfast try' connects there and does not use TLS.
         let plain = places.filter { $0.1.tls == nil }.map(\.0)
         if let first = plain.first(where: { $0.path == nil }) ?? plain.first {
             control?.listens(at: "\(first)")
@@ -220,23 +221,23 @@ struct GatewayProcess: Sendable {
         }
     }
 
-    /// The error of a start, with the next step.
+    /// Returns the error of a failed start, with the next step.
     private static func failure(_ error: any Error) -> CommandFailure {
         guard let failure = error as? ListenFailure else { return CommandFailure("\(error)") }
-        // Its cause names the file.
+        // The cause contains the file.
         if failure.isOfCertificate { return CommandFailure("\(failure)") }
         switch failure.listener {
         case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
-        // Its cause names the path and the next step.
+        // The cause contains the path and the next step.
         case .unix: return CommandFailure("\(failure.cause)")
         case .inherited: return CommandFailure("\(failure). Check the socket unit of the service manager.")
         }
     }
 
     private func run(_ store: CacheManager, _ signals: UnixSignalsSequence) async throws {
-        // The group ends them from the last to the first: the server responds to its clients, then
-        // fetches end, then the store closes. Each part limits how long its own end takes.
-        // Operators steer until the engine has ended.
+        // The group stops its parts from last to first: the server finishes its responses, then
+        // fetches end, then the store closes. Each part limits the duration of its own shutdown.
+        // Operators keep control until the engine has ended.
         let services = ServiceGroup(
             services: [
                 Ending { await accessLog.close() },
@@ -269,14 +270,14 @@ struct GatewayProcess: Sendable {
     }
 }
 
-/// A part that runs from the start and must be closed.
+/// A part that runs from startup and must be closed.
 private struct Ending: Service {
     let close: @Sendable () async throws -> Void
 
     init(_ close: @escaping @Sendable () async throws -> Void) { self.close = close }
 
     func run() async throws {
-        // It throws if the group was cancelled. The part must be closed then, too.
+        // This throws if the group was cancelled. The part must be closed in that case too.
         try? await gracefulShutdown()
         try await close()
     }

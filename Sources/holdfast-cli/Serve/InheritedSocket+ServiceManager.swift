@@ -4,11 +4,11 @@ import HoldfastControl
 import HoldfastGateway
 
 extension InheritedSocket {
-    /// The sockets that a service manager passes to this process, in its order. They belong to this
-    /// process alone from now on.
+    /// Returns the sockets that a service manager passes to this process, in order. From now on
+    /// they belong only to this process.
     ///
-    /// - Throws: `CommandFailure` if the manager's variables are malformed, or a socket cannot be
-    ///   used. A gateway that listened elsewhere would leave its clients waiting.
+    /// - Throws: `CommandFailure` if the manager's variables are malformed or a socket cannot be
+    ///   used. If the gateway listened elsewhere instead, its clients would wait.
     static func fromServiceManager() throws -> [InheritedSocket] {
         let process = ProcessInfo.processInfo
         do {

@@ -2,10 +2,11 @@ import Foundation
 import Holdfast
 import HoldfastGateway
 
-/// Writes each message as a JSON object on a line: `time` (RFC 3339, UTC),
-/// `level`, `message`, `logger`, and the facts of the message under their names.
+/// Writes each message as a JSON object on one line: `time` (RFC 3339, UTC), `level`, `message`,
+/// `logger`, and the message's metadata under its keys.
 struct JSONLogHandler: LogHandler {
-    /// The most bytes of a message or of one fact. A longer one is cut, with `...` behind it.
+    /// The maximum length, in bytes, of a message or a metadata value. Longer text is truncated and
+    /// ends in `...`.
     private static let limit = 4096
 
     var logLevel = Logger.Level.trace
@@ -28,7 +29,7 @@ struct JSONLogHandler: LogHandler {
         output.write(line(of: event, at: .now))
     }
 
-    /// The line of a message, with its end.
+    /// Returns the line for a message, including the line break.
     func line(of event: LogEvent, at time: Date) -> String {
         var facts = metadata
         if let provided = metadataProvider?.get() { facts.merge(provided) { $1 } }
@@ -56,7 +57,7 @@ struct JSONLogHandler: LogHandler {
         }
     }
 
-    /// A JSON string in printable ASCII. RFC 8259 §7
+    /// Returns a JSON string in printable ASCII. RFC 8259 §7
     private static func text(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {

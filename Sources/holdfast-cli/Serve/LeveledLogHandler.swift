@@ -1,19 +1,19 @@
 import Holdfast
 import HoldfastGateway
 
-/// Writes messages from a level that can change while the program runs.
+/// Writes messages at or above a level that can change at run time.
 struct LeveledLogHandler: LogHandler {
-    /// How a message is written.
+    /// The format of a message.
     enum Format: String, Sendable, CaseIterable {
-        /// For people.
+        /// Text for people.
         case text
-        /// A JSON object on each line.
+        /// One JSON object per line.
         case json
     }
 
     private var base: any LogHandler
     private let levels: LogLevels
-    /// Set by a logger for itself.
+    /// The level that a logger sets for itself.
     private var fixed: Logger.Level?
 
     init(label: String, _ levels: LogLevels, _ format: Format = .text, to output: EventLog) {

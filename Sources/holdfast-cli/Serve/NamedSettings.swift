@@ -2,30 +2,30 @@ import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway
 
-/// The settings that are named outside of a configuration file: on the command line or, if it does
-/// not name them, in the environment.
+/// The settings outside a configuration file: from the command line or, if absent there, from the
+/// environment.
 struct NamedSettings: Sendable {
-    /// A value is not allowed. The description has the value, its place, and the allowed values.
+    /// An invalid value. The description contains the value, its source, and the allowed values.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
     }
 
     let file: String?
     let origin: GatewayOrigin?
-    /// Empty if they name none.
+    /// The addresses; empty if none are given.
     let listen: [ListenAddress]
     let store: String?
     let mode: OfflineMode?
     let threads: Int?
-    /// Which requests are in the access log.
+    /// The requests to log in the access log.
     let accessLog: Configuration.Log.Access?
     let logLevel: Logger.Level?
     let logFormat: LeveledLogHandler.Format?
-    /// Whether the control plane is off, whatever the file says.
+    /// Whether the control plane is disabled, whatever the file says.
     let hasNoControl: Bool
-    /// A folder with the files of the page, for work on it.
+    /// A folder with the page's files, for developing the page.
     let pageFolder: String?
-    /// Used if neither `store` nor the file names a store.
+    /// Used if neither `store` nor the file specifies a store.
     let defaultStore: DefaultStore
 
     /// - Throws: ``Refusal``
@@ -96,7 +96,7 @@ struct NamedSettings: Sendable {
     }
 }
 
-/// The variables of the environment that stand for options.
+/// The environment variables that correspond to options.
 enum ServeVariable: String, CaseIterable, CustomStringConvertible {
     case config = "HOLDFAST_CONFIG"
     case origin = "HOLDFAST_ORIGIN"
@@ -113,8 +113,8 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
         String(rawValue.dropFirst("HOLDFAST_".count).lowercased().map { $0 == "_" ? "-" : $0 })
     }
 
-    /// `nil` if it is not set. An empty variable is treated as not set, because the environment
-    /// files of containers list all of them.
+    /// Returns the value, or `nil` if the variable is not set. An empty variable counts as unset,
+    /// because the environment files of containers list all variables.
     func value(in environment: [String: String]) -> String? {
         environment[rawValue].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -125,6 +125,6 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
 }
 
 extension String {
-    /// The text with spaces behind it, at least one.
+    /// Returns the text padded with spaces, at least one.
     func padding(to length: Int) -> String { self + String(repeating: " ", count: max(1, length - count)) }
 }

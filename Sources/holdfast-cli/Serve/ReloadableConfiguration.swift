@@ -6,10 +6,10 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Synchronization
 
-/// The configuration of a gateway: it reloads the file, for signals and for the control plane, one
-/// reload after the other.
+/// The configuration of a gateway. It reloads the file for signals and for the control plane, one
+/// reload at a time.
 actor ReloadableConfiguration: ConfigurationOperations {
-    /// The settings read at the start. Those that cannot change stay in force until the end.
+    /// The settings at startup. Settings that cannot change stay in effect until the end.
     private let start: ServeSettings
     private let named: NamedSettings
     private let parts: Parts
@@ -17,7 +17,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     private let logger: Logger
     private nonisolated let current: Mutex<InForce>
 
-    /// The parts of the gateway that the configuration is for.
+    /// The parts of the gateway that are reconfigured.
     struct Parts: Sendable {
         let engine: CacheEngine
         let store: CacheManager
@@ -127,8 +127,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
     }
 
     private func apply(_ read: ServeSettings, _ origins: GatewayOrigins, by client: String) {
-        // In this order: the transport must know an origin before a request is routed to it, and a
-        // request on a new route must meet the new rules.
+        // The order matters: the transport must know an origin before a request is routed to it,
+        // and a request on a new route must see the new rules.
         parts.transport.reconfigure(routes: read.gateway.routes, origins: origins)
         parts.engine.reconfigure(options: read.file.options, rules: read.rules)
         parts.modes.configure(read.mode)
@@ -173,7 +173,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
 
     // MARK: Explaining
 
-    /// An explanation, and how the routes led to its target.
+    /// An explanation, with notes about how the routes led to its target.
     private struct Explained: Encodable, Sendable {
         var notes: [String]
         var explanation: Explanation

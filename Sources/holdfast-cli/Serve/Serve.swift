@@ -70,7 +70,7 @@ struct Serve: AsyncParsableCommand {
     )
     var file: String?
 
-    /// The modes of the cache, by their names there.
+    /// The cache's modes, by their names on the command line.
     enum Mode: String, ExpressibleByArgument, CaseIterable {
         case online, automatic, preferStored, offline
 
@@ -184,7 +184,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let signals = await EarlySignals.sequence()
-        // Other servers handle these signals; a script that sends them must not end this one.
+        // Other servers handle these signals, so scripts that send them must not kill this one.
         for number in [SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
         let named: NamedSettings
         do {
@@ -194,8 +194,8 @@ struct Serve: AsyncParsableCommand {
         }
         let inherited = try InheritedSocket.fromServiceManager()
         let settings = try ConfigurationFile.reporting { try ServeSettings(named) }
-        // No file of this process is for other users, whatever mask the caller left: not even the
-        // control socket in the moment before its permissions are set.
+        // No file of this process is for other users, whatever umask the caller set. This includes
+        // the control socket before its permissions are set.
         umask(umask(0o077) | 0o007)
         let events = EventLog()
         let outcome: Result<Void, any Error>
@@ -204,7 +204,7 @@ struct Serve: AsyncParsableCommand {
         } catch {
             outcome = .failure(error)
         }
-        // Before the error of the command, which comes last.
+        // Flush the log first, so that the command's error comes last.
         await events.close()
         try outcome.get()
     }
@@ -265,8 +265,8 @@ extension Serve {
 }
 
 extension Logger {
-    /// Writes what the levels let through. At `notice` this is what concerns an operator: an origin
-    /// became unreachable, or responds again.
+    /// Writes events at or above their levels. At `notice`, these are the events that matter to an
+    /// operator: an origin becomes unreachable, or responds again.
     static func events(_ levels: LogLevels, _ format: LeveledLogHandler.Format, to output: EventLog) -> Logger {
         let logger = Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format, to: output) }
         output.onLosses { reason in

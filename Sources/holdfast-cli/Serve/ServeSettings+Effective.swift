@@ -3,15 +3,15 @@ import HoldfastConfiguration
 import HoldfastGateway
 
 extension ServeSettings {
-    /// The origins of the routes, each once.
+    /// The origins of the routes, without duplicates.
     var origins: [String] {
         var seen: Set<String> = []
         return gateway.routes.routes.map { "\($0.origin.scheme)://\($0.origin.authority)" }
             .filter { seen.insert($0).inserted }
     }
 
-    /// The settings in force: those of the file, replaced by those that are named outside of it,
-    /// and by those that stay as they were at the start.
+    /// Returns the settings in effect: those in the file, replaced by settings from outside the
+    /// file and by settings that cannot change after startup.
     func effective(_ named: NamedSettings, start: ServeSettings) -> EffectiveConfiguration {
         var effective = file.effective
         var values: [String: String] = [:]
@@ -47,10 +47,10 @@ extension ServeSettings {
 }
 
 extension EffectiveConfiguration {
-    /// The most changes that a report has.
+    /// The maximum number of changes in a report.
     private static let changeLimit = 1000
 
-    /// The settings, routes and rules that differ, wherever they stand in the file.
+    /// Returns the settings, routes and rules that differ, wherever they are in the file.
     func changes(since before: EffectiveConfiguration) -> [ReloadReport.Change] {
         var changes: [ReloadReport.Change] = []
         let old = Dictionary(before.settings.map { ($0.name, $0.value) }) { $1 }
@@ -71,7 +71,7 @@ extension EffectiveConfiguration {
         }
         let kept = [before, after].map { parts in parts.map(\.name).filter { old[$0] != nil && new[$0] != nil } }
         if kept[0] != kept[1] {
-            // The first match decides, so the order is a setting too.
+            // The first match decides, so the order also matters.
             changes.append(.init(setting: "order of \(kind)s", from: kept[0].listed, to: kept[1].listed))
         }
         return changes
@@ -79,7 +79,7 @@ extension EffectiveConfiguration {
 }
 
 extension EffectiveConfiguration.Part {
-    /// Its conditions and settings, without their lines.
+    /// The conditions and settings, without their lines.
     fileprivate var text: String {
         let text = (conditions + settings).filter { !$0.isDefault }.map { "\($0.name): \($0.value ?? "")" }
             .joined(separator: ", ")

@@ -2,33 +2,33 @@ import CommandLineSupport
 import Holdfast
 import HoldfastGateway
 
-/// The settings that a gateway runs with. A setting named outside of the file comes first, then the
-/// file's, then the default.
+/// The settings that a gateway runs with. A setting from outside the file takes precedence over the
+/// file, and the file over the default.
 struct ServeSettings: Sendable {
     let file: Configuration
     let gateway: GatewayConfiguration
-    /// The routes that have a mode of their own.
+    /// The routes with their own mode.
     let routeModes: [RouteMode]
     /// The store's folder.
     let store: String
-    /// Neither the command line nor the environment nor the file names the store.
+    /// Whether neither the command line, the environment nor the file specifies the store.
     let isDefaultStore: Bool
     let storage: CacheManager.Configuration
     let mode: OfflineMode
-    /// `nil`: one for each processor.
+    /// The number of threads; `nil` uses one per processor.
     let threads: Int?
     let control: ControlAddress
     let accessLog: AccessLog.Settings
 
-    /// Where the control plane listens.
+    /// The address of the control plane.
     enum ControlAddress: Sendable, Hashable {
         case nowhere
-        /// In the folder that the service manager or the store has.
+        /// In the folder of the service manager or the store.
         case standard
         case socket(String)
     }
 
-    /// Reads the file, if one is named.
+    /// Reads the file, if one is given.
     ///
     /// - Throws: `ConfigurationError`, `CommandFailure`
     init(_ named: NamedSettings) throws {
@@ -45,7 +45,7 @@ struct ServeSettings: Sendable {
             store = try named.defaultStore.path(for: origin)
             isDefaultStore = true
         } else {
-            // The routes of a file may lead to several origins, and to others after a reload.
+            // The routes in a file may lead to several origins, and to others after a reload.
             throw CommandFailure(
                 "'\(named.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
             )
@@ -73,10 +73,10 @@ struct ServeSettings: Sendable {
     /// The file's rules; `nil` if it has none.
     var rules: RuleSet? { file.rules.isEmpty ? nil : file.rules }
 
-    /// How long the listeners stay open after the first SIGTERM.
+    /// Returns how long the listeners stay open after the first SIGTERM.
     ///
-    /// - Parameter start: the settings at the start. They decide if a port of the control plane
-    ///   shows readiness. A reload may change 'health.path'.
+    /// - Parameter start: the settings at startup. They determine whether readiness is available on
+    ///   a port of the control plane. A reload may change 'health.path'.
     func drainDelay(start: ServeSettings) -> Duration {
         if let delay = file.drainDelay { return delay }
         var known = file
@@ -84,10 +84,10 @@ struct ServeSettings: Sendable {
         return known.standardDrainDelay(isControlled: start.control != .nowhere)
     }
 
-    /// Where the gateway listens, as a file would hold it.
+    /// The listeners as written in a file.
     private var listening: String { Configuration.text(listeners: gateway.listeners.map(\.description)) }
 
-    /// Whether clients may do something for which they need a token.
+    /// Whether clients can perform operations that need a token.
     var needsTokens: Bool { file.control.listen != nil || !file.clients.purgers.isEmpty }
 
     /// A setting that cannot change while the gateway runs, and its value in another configuration.
@@ -97,8 +97,8 @@ struct ServeSettings: Sendable {
         var wanted: String
     }
 
-    /// The settings that another configuration changes and that cannot change while the gateway
-    /// runs.
+    /// Returns the settings that another configuration changes but that cannot change while the
+    /// gateway runs.
     func kept(against other: ServeSettings) -> [Kept] {
         var result: [Kept] = []
         func compare(_ setting: String, _ mine: String, _ theirs: String) {
@@ -108,7 +108,7 @@ struct ServeSettings: Sendable {
         compare("store.path", store, other.store)
         compare("control.socket", "\(control)", "\(other.control)")
         if !needsTokens {
-            // Tokens are read at the start. With them, the addresses may change.
+            // Tokens are read at startup. If there are tokens, the addresses may change.
             compare("clients.purgers", "none", other.file.clients.purgers.isEmpty ? "none" : "some")
         }
         compare("threads", threads.map { "\($0)" } ?? "unset", other.threads.map { "\($0)" } ?? "unset")
@@ -120,7 +120,8 @@ struct ServeSettings: Sendable {
         return result
     }
 
-    /// Settings that are compared above under their names are left out.
+    /// Returns whether the setting cannot change. Settings that are compared above by name are
+    /// excluded.
     private static func isKept(_ name: String) -> Bool {
         (name.hasPrefix("store.") && name != "store.path") || (name.hasPrefix("control.") && name != "control.socket")
             || name == "metrics.listen" || name.hasPrefix("fleet.")

@@ -3,7 +3,8 @@ import Holdfast
 import HoldfastControl
 import NIOCore
 
-/// Tells the service manager that the gateway lives, and what it does. It needs no control plane.
+/// Reports to the service manager that the gateway is alive, and its state. It works without a
+/// control plane.
 struct Supervision: Sendable {
     let manager: ServiceManager
     private let status: ServiceStatus
@@ -43,7 +44,7 @@ struct Supervision: Sendable {
         }
     }
 
-    /// Says that the gateway ends, once.
+    /// Reports, once, that the gateway is shutting down.
     func beginEnd() {
         if status.end() { manager.notify(.stopping) }
     }

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPTypes
 
 extension Endpoint {
-    /// The types with which this endpoint satisfies the requirements.
+    /// The types that this endpoint uses for the requirements.
     var typesOfRequirements: [String: Any.Type] {
         [
             "baseURL": String.self, "method": HTTPRequest.Method.self, "task": HTTPTask.self,
@@ -17,8 +17,8 @@ extension Endpoint {
         ]
     }
 
-    /// Whether a requirement has the value of its default. If it has, the endpoint probably does
-    /// not declare it.
+    /// Returns whether a requirement has its default value, which means that the endpoint probably
+    /// does not declare it.
     func isDefault(_ requirement: String) -> Bool {
         let defaults = DefaultsOfEndpoint(method: method, task: task, storage: storage, isMutation: isMutation)
         return switch requirement {
@@ -50,7 +50,7 @@ extension Endpoint {
     }
 }
 
-/// The defaults that follow from other properties of an endpoint.
+/// The defaults that depend on other properties of an endpoint.
 private struct DefaultMutation: Endpoint {
     let path = ""
     let method: HTTPRequest.Method
@@ -58,7 +58,7 @@ private struct DefaultMutation: Endpoint {
     let storage: CacheRequest.Storage
 }
 
-/// The defaults that follow from whether an endpoint is a mutation.
+/// The defaults that depend on whether an endpoint is a mutation.
 private struct DefaultsOfEndpoint: Endpoint {
     let path = ""
     let method: HTTPRequest.Method

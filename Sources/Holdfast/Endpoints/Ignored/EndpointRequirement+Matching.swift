@@ -1,10 +1,11 @@
 extension EndpointRequirement {
-    /// Returns the requirement that a property was probably meant as; `nil` if its name and type
-    /// suggest none, or if it has the name of a requirement.
+    /// Returns the requirement that a property was probably meant to satisfy; `nil` if its name and
+    /// type suggest no requirement, or if it has the name of a requirement.
     ///
-    /// Properties of other types are an endpoint's own data: `tag: String` is no misspelled `tags`.
+    /// A property of another type is the endpoint's own data: `tag: String` is not a misspelled
+    /// `tags`.
     ///
-    /// - Parameter type: the property's type, in Swift's short form.
+    /// - Parameter type: the property's type in Swift's short form.
     package static func meant(
         byPropertyNamed name: String,
         of type: @autoclosure () -> String
@@ -13,7 +14,7 @@ extension EndpointRequirement {
         return all.first { $0.isMeant(by: name, of: type) }
     }
 
-    /// - Parameter type: asked for only if the name suggests this requirement.
+    /// - Parameter type: returns the type; called only if the name suggests this requirement.
     private func isMeant(by property: String, of type: () -> String) -> Bool {
         let (property, own) = (property.lowercased(), name.lowercased())
         if property == own { return true }
@@ -28,31 +29,32 @@ extension EndpointRequirement {
         return types.contains(value)
     }
 
-    /// Words for the types: `'String' or 'String?'`.
+    /// The types in words: `'String' or 'String?'`.
     package var typeWords: String { types.map { "'\($0)'" }.joined(separator: " or ") }
 
-    /// Why a property with another name is ignored.
+    /// Returns the reason that a property with another name is ignored.
     package func explanation(ofProperty property: String) -> String {
         "'\(property)' is ignored: 'Endpoint' has no such requirement. '\(name)' of type \(typeWords) is one."
     }
 
-    /// Why a property with this name and another type is ignored.
+    /// Returns the reason that a property with this name and another type is ignored.
     package func explanation(ofType type: String) -> String {
         "'\(name)' is ignored, because its type is '\(type)'. The requirement of 'Endpoint' takes \(typeWords). "
             + "If the property is something else, rename it."
     }
 
-    /// Why a property with this name is ignored, whatever its type.
+    /// Returns the reason that a property with this name is ignored, regardless of its type.
     ///
-    /// - Parameter kind: `lazy`, for example.
+    /// - Parameter kind: the kind of property, such as `lazy`.
     package func explanation(ofKind kind: String) -> String {
         "'\(name)' is ignored, because it is \(kind). The requirement of 'Endpoint' takes a property of type \(typeWords)."
     }
 }
 
 extension String {
-    /// Whether one letter is missing, added, replaced, or swapped with its neighbor. In words of
-    /// fewer than five letters a replaced letter makes another word, so it does not count.
+    /// Returns whether one letter is missing, added, replaced, or swapped with its neighbor. A
+    /// replaced letter counts only in words of at least five letters, because it turns a shorter
+    /// word into a different word.
     fileprivate func differsByOneLetter(from other: String) -> Bool {
         let (mine, others) = (Array(utf8), Array(other.utf8))
         let shared = zip(mine, others).prefix { $0 == $1 }.count

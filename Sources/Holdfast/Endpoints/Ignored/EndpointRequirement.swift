@@ -1,17 +1,18 @@
-/// A requirement of ``Endpoint`` that has a default, and what developers write instead of it.
+/// A requirement of ``Endpoint`` that has a default, and the spellings that developers use by
+/// mistake.
 ///
-/// A property with a wrong type, or with a wrong name, compiles: the default satisfies the
-/// protocol, and the property is ignored. This table finds such properties, at run time and in
-/// source text.
+/// A property with a wrong type or name compiles: the default satisfies the protocol, and the
+/// property is ignored. This table finds such properties at run time and in source text.
 package struct EndpointRequirement: Sendable {
     /// The name of the requirement.
     package let name: String
-    /// The types that satisfy it, in Swift's short form: `[String: String]`, `Duration?`.
+    /// The types that satisfy the requirement, in Swift's short form: `[String: String]`,
+    /// `Duration?`.
     package let types: [String]
-    /// Names for the same thing in other libraries, or in everyday use.
+    /// Names for the same thing in other libraries or in everyday use.
     package let otherNames: [String]
-    /// Types that a property with one of these names may have if it was meant as the requirement.
-    /// `[String: …]` stands for any dictionary with strings as keys.
+    /// The types that a property with one of these names may have if it was meant to satisfy the
+    /// requirement. `[String: …]` matches any dictionary with string keys.
     package let otherTypes: [String]
 
     private init(_ name: String, _ types: [String], alsoNamed otherNames: [String] = [], of otherTypes: [String] = []) {
@@ -21,7 +22,7 @@ package struct EndpointRequirement: Sendable {
         self.otherTypes = otherTypes
     }
 
-    /// A requirement that takes a type and an optional of it.
+    /// Creates a requirement that accepts a type and an optional of it.
     private init(
         optional name: String,
         _ type: String,
@@ -31,7 +32,7 @@ package struct EndpointRequirement: Sendable {
         self.init(name, [type, type + "?"], alsoNamed: otherNames, of: otherTypes)
     }
 
-    /// All requirements except `path`, without which an endpoint does not compile.
+    /// All requirements except `path`, because an endpoint without `path` does not compile.
     package static let all: [EndpointRequirement] = request + store + response
 
     private static let request = [

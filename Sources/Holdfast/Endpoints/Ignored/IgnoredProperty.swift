@@ -1,16 +1,17 @@
-/// A stored property of an endpoint that was meant as a requirement, but has the wrong name or
-/// type.
+/// A stored property of an endpoint that was meant to satisfy a requirement, but has the wrong name
+/// or type.
 package struct IgnoredProperty: Sendable, Hashable {
     /// The endpoint's type.
     package let endpoint: String
     /// The property's name.
     package let property: String
-    /// Why it is ignored, and what to write.
+    /// The reason that the property is ignored, and the correction.
     package let explanation: String
 
-    /// Finds such properties of an endpoint. An enum has none: its cases store other things.
+    /// Returns the ignored properties of an endpoint. An enum has none, because it stores only the
+    /// values of its cases.
     ///
-    /// This reads the endpoint by reflection, which is slow.
+    /// This uses reflection, which is slow.
     static func all(of endpoint: any Endpoint) -> [IgnoredProperty] {
         var found: [IgnoredProperty] = []
         var mirror: Mirror? = Mirror(reflecting: endpoint)
@@ -39,13 +40,14 @@ package struct IgnoredProperty: Sendable, Hashable {
             guard Swift.type(of: value) == endpoint.typesOfRequirements[name] else {
                 return (name, requirement.explanation(ofType: type))
             }
-            // Only an implicitly unwrapped optional has the type and does not satisfy the protocol.
+            // Only an implicitly unwrapped optional has the right type but does not satisfy the
+            // protocol.
             guard type.hasSuffix("?"), endpoint.isDefault(name),
                 (value as? any OptionalConvertible)?.hasValue == true
             else { return nil }
             return (name, requirement.explanation(ofType: String(type.dropLast()) + "!"))
         }
-        // The storage of a property wrapper, or of a computed property.
+        // This is the storage of a property wrapper or of a lazy property.
         guard !label.hasPrefix("_"), !isLazy,
             let requirement = EndpointRequirement.meant(byPropertyNamed: name, of: type),
             endpoint.isDefault(requirement.name)

@@ -1,5 +1,5 @@
-/// A type as text in Swift's short form, so that a type in source text and a type at run time
-/// compare equal: `Swift.Optional<Swift.String>` is `String?`.
+/// A type as text in Swift's short form, so that a type in source text equals the same type at run
+/// time: `Swift.Optional<Swift.String>` becomes `String?`.
 package struct TypeText {
     /// The text.
     package private(set) var text: String
@@ -9,10 +9,10 @@ package struct TypeText {
         "Holdfast.",
     ]
 
-    /// The short form of a type at run time.
+    /// Creates the short form of a type at run time.
     package init(_ type: Any.Type) { self.init(String(reflecting: type)) }
 
-    /// The short form of a type in source text.
+    /// Creates the short form of a type in source text.
     package init(_ source: String) {
         if source.contains("any ") || source.contains("some ") {
             text = source
@@ -20,11 +20,12 @@ package struct TypeText {
         }
         var rest = source.filter { $0 != " " }[...]
         text = Self.read(&rest, depth: 0)
-        // Something that this type does not read, such as a function: taken as it is.
+        // The type contains syntax that this parser does not know, such as a function, so keep the
+        // text unchanged.
         if !rest.isEmpty { text = source }
     }
 
-    /// Reads one type from the front, with at most 32 types within each other.
+    /// Reads one type from the front, with at most 32 levels of nesting.
     private static func read(_ rest: inout Substring, depth: Int) -> String {
         guard depth < 32 else { return "" }
         var type: String

@@ -1,4 +1,4 @@
-// Requests to the control plane. The token is in memory; this tab's session keeps it over a reload.
+// Requests to the control plane. The token is in memory, and in the tab's session storage for reloads.
 
 const key = "holdfast.token";
 let token = readToken();
@@ -21,11 +21,11 @@ export function setToken(value) {
     if (value === undefined) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, value);
   } catch {
-    // Without a session's storage the token lives until the tab is reloaded.
+    // Without session storage, the token is lost when the tab reloads.
   }
 }
 
-/** A response that is an error: a problem of RFC 9457, or its status. */
+/** An error response: a problem (RFC 9457), or only a status. */
 export class Problem extends Error {
   constructor(status, body, retryAfter) {
     super(body?.detail ?? body?.title ?? `The gateway responded with status ${status}.`);
@@ -36,7 +36,7 @@ export class Problem extends Error {
   }
 }
 
-/** The gateway did not respond at all. */
+/** The gateway did not respond. */
 class Unreachable extends Error {
   constructor() {
     super("The gateway does not respond.");
@@ -45,12 +45,12 @@ class Unreachable extends Error {
 
 let onRejected = () => {};
 
-/** Calls `act` when a token is missing, wrong or has ended. */
+/** Calls `act` when a token is missing, wrong or expired. */
 export function whenRejected(act) {
   onRejected = act;
 }
 
-/** Sends a request with the token. The response is one with status 2xx. */
+/** Sends a request with the token. Returns a response with status 2xx, or throws. */
 export async function send(path, options = {}) {
   const headers = { ...options.headers };
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
@@ -78,18 +78,18 @@ export async function send(path, options = {}) {
   throw problem;
 }
 
-/** The JSON of a GET. Members of `query` without a value are left out. */
+/** Sends a GET and returns the JSON. Members of `query` without a value are left out. */
 export async function get(path, query, signal) {
   return (await send(path + text(query), { signal })).json();
 }
 
-/** The JSON of a request that changes something. */
+/** Sends a request that changes something, and returns the JSON. */
 export async function change(method, path, json = {}, options = {}) {
   const body = method === "DELETE" ? undefined : json;
   return (await send(path, { ...options, method, json: body })).json();
 }
 
-/** A query, or nothing. */
+/** The query string; empty if no member has a value. */
 function text(query) {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== "");
   if (given.length === 0) return "";

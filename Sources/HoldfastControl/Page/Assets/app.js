@@ -1,4 +1,4 @@
-// The page's frame: session, views, theme, and whether it is live.
+// The page's frame: session, views, theme, and connection state.
 import { hasToken, setToken, whenRejected } from "./api.js";
 import { responsesFrom } from "./badges.js";
 import { put } from "./dom.js";
@@ -38,7 +38,7 @@ const leaveButton = document.getElementById("leave");
 let current;
 let isOpen = false;
 
-/** The view, its further path, and its parameters, of `#/stored?tag=news`. */
+/** Parses an address such as `#/stored?tag=news` into the view, the rest of the path, and the parameters. */
 function readAddress() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, ...rest] = path.split("/").map(decode);
@@ -62,7 +62,7 @@ function show(isMove) {
     const isCurrent = name === address.name || (name === "stored" && address.name === "response");
     if (isCurrent) {
       link.setAttribute("aria-current", "page");
-      // The row of views scrolls on a phone, and the page itself must not.
+      // On a phone, the row of views scrolls. The page itself must not scroll sideways.
       navigation.scrollLeft = link.offsetLeft - navigation.clientWidth / 2 + link.offsetWidth / 2;
     } else link.removeAttribute("aria-current");
   }
@@ -71,7 +71,7 @@ function show(isMove) {
   setTitle();
   if (!isMove) return;
   scrollTo(0, 0);
-  // Readers of the screen hear the new view's name.
+  // Screen readers announce the new view's name.
   const heading = main.querySelector("h1");
   heading?.setAttribute("tabindex", "-1");
   (heading ?? main).focus({ preventScroll: true });
@@ -126,7 +126,7 @@ function showLink(word, error) {
   setTitle();
 }
 
-/** Says to readers of the screen that the link is lost, and that it is back once it has lasted. */
+/** Tells screen readers that the connection is lost, and that it is back after it lasted for a while. */
 let isLost = false;
 let settling;
 function announceLink(isOld, words) {
@@ -142,7 +142,7 @@ function announceLink(isOld, words) {
   }
 }
 
-/** Says a change of the state to readers of the screen; numbers that tick are no change. */
+/** Tells screen readers that the state changed. Changing numbers do not count. */
 let announced;
 function announce(now) {
   const facts = [now.responsesFrom, now.mode?.mode, now.unreachableCount].join(" ");

@@ -1,4 +1,4 @@
-// What operators change here. Each change asks first, and says what it would do or lose.
+// Changes that operators make. Each asks for confirmation first, and shows its effects and losses.
 import { change, get } from "./api.js";
 import { copyCommand, option, quoted } from "./copy.js";
 import { ask } from "./dialog.js";
@@ -7,7 +7,7 @@ import { at, bytes, count, counted, share } from "./format.js";
 import { shown } from "./safe.js";
 import { state } from "./state.js";
 
-/** How a command finds this gateway: its socket, or its file. */
+/** The arguments with which a command finds this gateway: its socket or its configuration file. */
 export function controlArguments() {
   const control = state.overview?.control;
   const file = state.overview?.configuration?.file;
@@ -15,7 +15,7 @@ export function controlArguments() {
   return file ? `--config ${quoted(file)}` : "--socket control.sock";
 }
 
-/** `curl` for a path of the control plane with its query. */
+/** A `curl` command for a path of the control plane, with its query. */
 export function curl(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const data = given.map(([name, value]) => ` --data-urlencode ${quoted(`${name}=${value}`)}`).join("");
@@ -29,7 +29,7 @@ function curlPlace(path) {
   return `-H "Authorization: Bearer $HOLDFAST_TOKEN" ${quoted(location.origin + path)}`;
 }
 
-/** `curl` for a path that takes JSON. */
+/** A `curl` command for a path that takes JSON. */
 export function curlJSON(path, json) {
   return `curl -s --json ${quoted(JSON.stringify(json))} ${curlPlace(path)}`;
 }
@@ -61,7 +61,7 @@ function about({ responses, bytes: size, exact }) {
   return `${exact ? "" : "about "}${counted(responses, "response")}, ${bytes(size)}`;
 }
 
-/** Asks for a purge. `action` is `expire` or `remove`; `refresh` fetches again what was expired. */
+/** Opens the dialog for a purge. `action` is `expire` or `remove`; `refresh` refetches expired responses. */
 export function purgeDialog({ select, action = "expire", refresh, title, done }) {
   const reason = reasonField();
   const isRemoval = action === "remove";
@@ -93,7 +93,7 @@ export function purgeDialog({ select, action = "expire", refresh, title, done })
   });
 }
 
-/** Gives the same key for the same request, so that one which is sent again is performed once. */
+/** Returns the same key for the same request, so that a repeated request is performed only once. */
 function keys() {
   let sent;
   let key;
@@ -136,7 +136,7 @@ function purged({ action, matched, sequence, refreshing, nodes, reached }) {
   ];
 }
 
-/** Asks for a pin, or its end. */
+/** Opens the dialog for pinning or unpinning. */
 export function pinDialog({ select, pinned, done }) {
   const verb = pinned ? "Pin" : "Unpin";
   const reason = reasonField();
@@ -170,7 +170,7 @@ const modeWords = {
   offline: "No origin gets a request. Requests for anything not stored get 504.",
 };
 
-/** Asks for a mode with an end. */
+/** Opens the dialog for a temporary mode. */
 export function modeDialog(now) {
   const { mode: inForce, configured } = now.mode;
   const choice = h("select", { id: "mode" }, Object.keys(modeWords).map((name) => h("option", { value: name }, name === configured ? `${name} (configured)` : name)));

@@ -1,5 +1,5 @@
-// Curves, drawn as SVG at their real size. A curve is read with the pointer or the arrow keys, and
-// its line has a dash of its own, so that colour never says it alone.
+// Curves, drawn as SVG at their real size. They are read with the pointer or the arrow keys. Each has
+// its own dash pattern, so that no curve is distinguished by color alone.
 import { h, put, svg } from "./dom.js";
 import { moment } from "./format.js";
 
@@ -18,7 +18,7 @@ function marks(top, base = 10) {
   return result;
 }
 
-/** Scales of an axis: linear from 0, a share up to 1 (closer if all are near it), or powers of ten. */
+/** Scales of an axis: linear from 0, a ratio up to 1 (zoomed if all values are near 1), or powers of ten. */
 const scales = {
   linear: (values, base) => {
     const ticks = marks(Math.max(...values, 0), base);
@@ -53,7 +53,7 @@ function path(values, x, y) {
   return text;
 }
 
-/** The area below a curve: one shape for each stretch without a gap. */
+/** The area below a curve: one shape for each part without a gap. */
 function area(values, x, y) {
   const floor = y(0).toFixed(1);
   let text = "";
@@ -73,7 +73,7 @@ function area(values, x, y) {
 const minute = 60_000;
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 360].map((minutes) => minutes * minute);
 
-/** The times that are marked below: round ones, six at most. */
+/** The times to mark on the time axis: round times, at most six. */
 function timeMarks(start, end) {
   const step = timeSteps.find((each) => (end - start) / each <= 6) ?? timeSteps.at(-1);
   const zone = new Date(start).getTimezoneOffset() * minute;
@@ -82,14 +82,14 @@ function timeMarks(start, end) {
   return result;
 }
 
-/** How many steps are drawn. A young gateway has few: a part of the window is enough for them. */
+/** The number of steps to draw. A gateway that just started has few, so only part of the window is drawn. */
 function drawnSteps(known, { window, stepSeconds }) {
   const whole = Math.round((window === "day" ? 86_400 : 3600) / stepSeconds);
   return [whole / 12, whole / 6, whole / 2].map(Math.floor).find((part) => known <= part) ?? Math.max(known, whole);
 }
 
 /**
- * A chart: `draw(history)` shows new values. A series has `name`, `key`, `line` (its class) and may have `area`.
+ * A chart. `draw(history)` shows new values. A series has `name`, `key`, `line` (its class), optionally `area`.
  */
 export function chart({ title, series, scale = "linear", base, format, tick = format, limit }) {
   const drawing = svg("svg", { class: "chart", height, role: "slider", tabindex: "0", "aria-label": title, "aria-orientation": "horizontal", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0, "aria-valuetext": "no data yet" });
@@ -194,7 +194,7 @@ export function chart({ title, series, scale = "linear", base, format, tick = fo
   return {
     element: figure,
     draw(value) {
-      // Values stand at the end, with a gap before them if they are few.
+      // If there are few values, they are at the end, after a gap.
       const known = Math.max(0, ...Object.values(value.series).map((values) => values.length));
       const length = known ? drawnSteps(known, value) : 0;
       const padded = Object.entries(value.series).map(([key, values]) => [key, [...Array(length - values.length).fill(null), ...values]]);

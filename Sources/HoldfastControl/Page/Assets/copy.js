@@ -1,11 +1,11 @@
-// "Copy as command" and "as JSON": the clipboard if there is one, else a window with the text.
+// "Copy as command" and "as JSON": to the clipboard, or without one, to a window with the text.
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
 import { plain, replaceHidden } from "./safe.js";
 
 let timer;
 
-/** Says in a corner, and to screen readers, that something was done. */
+/** Shows in a corner, and tells screen readers, that something was done. */
 function notify(text) {
   const place = document.getElementById("notice");
   place.textContent = text;
@@ -31,14 +31,14 @@ function showText(name, text) {
   area.select();
 }
 
-/** An argument for a POSIX shell. Anything but plain characters is quoted. */
+/** An argument for a POSIX shell, quoted unless it has only plain characters. */
 export function quoted(argument) {
   const text = String(argument);
-  // `$(…)` would drop it, and the command would be about something else.
+  // `$(…)` would drop it, and the command would select something else.
   if (text.endsWith("\n")) throw new Error("A value ends with a line break, which a command cannot contain.");
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
-  // A character that is hidden would act in the terminal into which the command is pasted, so printf makes
-  // it in the shell, of digits. A '!' here would be history for bash, and a first '-' an option.
+  // A hidden character would affect the terminal where the command is pasted. So printf creates it in the
+  // shell from digits. In printf's format, bash would expand a '!', and a leading '-' would be an option.
   if (plain(text) !== text) {
     const digits = (characters) => [...new TextEncoder().encode(characters)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
     const format = replaceHidden(text.replace(/[\\%]/g, "$&$&").replace(/!|^-/g, digits), digits);
@@ -52,7 +52,7 @@ export function option(name, value) {
   return `${name}${String(value).startsWith("-") ? "=" : " "}${quoted(value)}`;
 }
 
-/** Copies the command that `make` gives, or says why there is none. */
+/** Copies the command that `make` returns, or shows why there is none. */
 export async function copyCommand(make) {
   let command;
   try {
@@ -64,7 +64,7 @@ export async function copyCommand(make) {
   await copy(command, "the command");
 }
 
-/** The two buttons of a table. `command` and `value` are functions, called when they are used. */
+/** The two buttons of a table. `command` and `value` are functions, called on a click. */
 export function copyButtons(name, command, value) {
   return h(
     "span",

@@ -1,9 +1,9 @@
-// Dialogs: they hold the focus, end with Escape, and give the focus back.
+// Dialogs. They trap the focus, close with Escape, and restore the focus.
 import { h, put } from "./dom.js";
 import { Problem } from "./api.js";
 import { shown } from "./safe.js";
 
-/** Opens a dialog with a button that closes it. It gives `{close, body, foot}`. */
+/** Opens a dialog with a button that closes it. Returns `{close, body, foot}`. */
 export function openDialog({ title, content, buttons = [], kind = "" }) {
   const head = h("h2", { id: "dialog-title", tabindex: "-1" }, title);
   const body = h("div", { class: "dialog-body" }, content);
@@ -11,7 +11,7 @@ export function openDialog({ title, content, buttons = [], kind = "" }) {
   const close = () => dialog.close();
   const foot = h("div", { class: "dialog-foot" }, buttons, h("button", { type: "button", on: { click: close } }, buttons.length ? "Cancel" : "Close"));
   put(dialog, head, body, foot);
-  // The browser gives the focus back to what had it, unless that was drawn again meanwhile.
+  // The browser restores the focus, unless the control that had it was redrawn in the meantime.
   const giveBack = heldFocus(document.getElementById("main"));
   dialog.addEventListener("close", () => {
     dialog.remove();
@@ -22,14 +22,14 @@ export function openDialog({ title, content, buttons = [], kind = "" }) {
   return { dialog, close, body, foot };
 }
 
-/** Gives the focus to the view's name. */
+/** Moves the focus to the view's heading. */
 function focusHeading() {
   const heading = document.querySelector("main h1") ?? document.getElementById("main");
   heading.setAttribute("tabindex", "-1");
   heading.focus({ preventScroll: true });
 }
 
-/** Notes which control in `place` has the focus, and gives what moves it to the one that takes its place. */
+/** Remembers the control in `place` with the focus. Returns a function that focuses its replacement. */
 export function heldFocus(place) {
   const held = document.activeElement;
   if (!place.contains(held)) return () => {};
@@ -46,15 +46,15 @@ export function heldFocus(place) {
   };
 }
 
-/** Closes all dialogs: what they ask for belongs to a view that is gone. */
+/** Closes all dialogs, because they belong to a view that is no longer shown. */
 export function closeDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) dialog.close();
 }
 
 /**
- * Asks before a change. `preview()` gives what to say of what it would do, from a dry run; `act(values)`
- * performs it; `mustAgree` of the preview is a sentence that must be ticked. Its `counts` are counted once
- * more when the change is confirmed: if one has grown, the question is asked again.
+ * Asks before a change. `preview()` returns the effects to show, from a dry run. `act(values)` performs the
+ * change. The preview's `mustAgree` is a sentence whose box must be checked. Its `counts` are counted again
+ * when the change is confirmed. If one has grown, the question is asked again.
  */
 export function ask({ title, verb, preview, act, fields = [], isDangerous = false }) {
   const result = h("div", { class: "ask-result", role: "status" }, h("p", { class: "muted" }, "Counting …"));
@@ -83,7 +83,7 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
     }
   }
 
-  /** Whether it is more by now than was asked about; then it is asked again. */
+  /** Whether a count has grown since the question. If so, asks again. */
   async function hasGrown() {
     if (!asked) return false;
     const now = await preview();
@@ -110,7 +110,7 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
   return window;
 }
 
-/** An error in words, with what to do if it is known. */
+/** An error in words, with the next step if it is known. */
 export function problem(error) {
   const words = [h("strong", {}, error instanceof Problem ? shown(error.body.title ?? `Status ${error.status}`) : "Failed"), " ", shown(error.message)];
   if (error.retryAfter) words.push(` Try again in ${error.retryAfter} s.`);

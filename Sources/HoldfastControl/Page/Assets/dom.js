@@ -1,8 +1,8 @@
-// Makes elements. Text becomes text nodes only: nothing in this page is ever parsed as HTML.
+// Creates elements. Text only becomes text nodes: the page never parses anything as HTML.
 
 const svgNamespace = "http://www.w3.org/2000/svg";
 
-// Attributes that would run, load or style something. Links lead to views of this page alone.
+// Attributes that could run, load or style something. Links only lead to views of this page.
 const forbidden = /^(on.+|style|src|srcset|srcdoc|action|formaction|data|xlink:href)$/i;
 
 function fill(element, properties, children) {
@@ -33,12 +33,12 @@ export function h(name, properties, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
-/** An SVG element. Its geometry is in attributes, since the policy forbids styles. */
+/** An SVG element. Its geometry is in attributes, because the policy forbids styles. */
 export function svg(name, properties, ...children) {
   return fill(document.createElementNS(svgNamespace, name), properties, children);
 }
 
-/** Puts children in place of those that an element has. */
+/** Replaces an element's children. */
 export function put(element, ...children) {
   const fragment = document.createDocumentFragment();
   append(fragment, children);
@@ -47,8 +47,8 @@ export function put(element, ...children) {
 }
 
 /**
- * Makes `old` look like `fresh` by changing what differs. Focus, selection and scrolling stay, so
- * a live view can be drawn each second. Listeners of `fresh` are lost: use links in live parts.
+ * Makes `old` look like `fresh` by changing only the differences. It keeps focus, selection and scroll
+ * position, so a live view can be redrawn every second. Listeners of `fresh` are lost: use links there.
  */
 function morph(old, fresh) {
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) {

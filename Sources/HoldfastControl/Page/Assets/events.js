@@ -1,15 +1,15 @@
-// The stream of server-sent events. EventSource cannot send a token, so the stream is read by hand.
-// It ends when the page is hidden, and begins again when it is seen.
+// The stream of server-sent events. EventSource cannot send a token, so this code reads the stream itself.
+// It ends when the page is hidden, and starts again when the page is visible.
 import { Problem, send } from "./api.js";
 
 const firstPause = 500;
 const longestPause = 30_000;
-// A stream that lived as long was in order; one that ends at once is that of a gateway that drains.
+// A stream that lasted this long was healthy. One that ends immediately is from a draining gateway.
 export const settledTime = 5000;
-// An event comes each second. Without one for as long, the gateway has stopped, or the way to it is cut.
+// There is an event every second. After this time without one, the gateway or the network is down.
 const longestSilence = 5000;
 
-/** Splits a stream's text into events: `feed(chunk)` gives those that are complete. */
+/** Splits a stream's text into events. `feed(chunk)` returns the complete ones. */
 class EventParser {
   #rest = "";
 
@@ -89,11 +89,11 @@ export class LiveStream {
     if (signal.aborted) return;
     this.#stop = undefined;
     if (performance.now() - began > settledTime) this.#pause = firstPause;
-    // The gateway ends each stream after a while; the next one follows.
+    // The gateway ends each stream after a while. Then the next one starts.
     if (failure || !hadEvents || this.#pause > firstPause) this.#listener.state("broken", failure);
-    // A wrong token, or a gateway without the stream: trying again would change nothing.
+    // A wrong token, or a gateway without the stream: retrying would not help.
     if (failure instanceof Problem && [401, 403, 404].includes(failure.status)) return;
-    // Pages that lost one gateway do not all come back at once.
+    // Random, so that all pages of a gateway do not reconnect at the same moment.
     const pause = Math.max(this.#pause, Math.min(Number(failure?.retryAfter) * 1000 || 0, longestPause));
     this.#timer = setTimeout(() => this.#begin(), pause * (0.75 + Math.random() / 2));
     this.#pause = Math.min(this.#pause * 2, longestPause);

@@ -1,4 +1,4 @@
-// Numbers, sizes and times in words. Every unit is written out, and numbers have few digits.
+// Formats numbers, sizes and times. Every value has a unit, and numbers have few digits.
 import { h } from "./dom.js";
 
 const second = 1000;
@@ -6,7 +6,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The clock of the gateway, which may differ from the browser's. */
+/** The gateway's clock, which may differ from the browser's. */
 export const clock = {
   offset: 0,
   now: () => Date.now() + clock.offset,
@@ -16,7 +16,7 @@ export const clock = {
   },
 };
 
-/** Milliseconds since 1970, of a text by RFC 3339, a number, or `{milliseconds}`. */
+/** Milliseconds since 1970, from RFC 3339 text, a number, or `{milliseconds}`. */
 export function millis(instant) {
   if (instant === undefined || instant === null) return undefined;
   if (typeof instant === "number") return instant;
@@ -37,7 +37,7 @@ export function counted(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** A share of 1 as per cent: never 100 % unless it is all, never 0 % unless it is none. */
+/** A ratio as a percentage. It is 100 % only for exactly 1, and 0 % only for exactly 0. */
 export function share(value) {
   if (value === undefined || value === null) return dash;
   const cent = value * 100;
@@ -52,7 +52,7 @@ export function bytes(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let size = value;
   let at = 0;
-  // 1,014 MiB are 0.99 GiB: four digits are read as a thousand of them.
+  // 0.99 GiB instead of 1,014 MiB, because four digits look like a thousand units.
   while (size >= 1000 && at < units.length - 1) {
     size /= 1024;
     at += 1;
@@ -68,7 +68,7 @@ export function rate(value) {
   return `${value < 10 ? (Math.round(value * 10) / 10).toString() : count(value)} /s`;
 }
 
-/** A duration of a request, given in seconds. */
+/** A request's duration, given in seconds. */
 export function latency(seconds) {
   if (seconds === undefined || seconds === null) return dash;
   const time = seconds * 1000;
@@ -79,7 +79,7 @@ export function latency(seconds) {
   return `${(time / 1000).toFixed(1)} s`;
 }
 
-/** A length of time in its largest unit: `12 min`, and in two below a few days: `2 h 5 min`. */
+/** A duration in its largest unit (`12 min`), or in two units below a few days (`2 h 5 min`). */
 export function length(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return dash;
   const time = Math.max(0, milliseconds);
@@ -98,7 +98,7 @@ function pair(time, large, largeName, small, smallName) {
 
 const two = (value) => String(value).padStart(2, "0");
 
-/** A time of day of the person who looks, with the date unless it is today. */
+/** A time of day in the viewer's time zone, with the date unless it is today. */
 export function moment(instant, withSeconds = false) {
   const time = millis(instant);
   if (time === undefined) return dash;
@@ -109,13 +109,13 @@ export function moment(instant, withSeconds = false) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${text}`;
 }
 
-/** An instant in full, for titles. */
+/** A complete date and time, for titles. */
 export function full(instant) {
   const time = millis(instant);
   return time === undefined ? "" : new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** An element with an instant: `13:04`, or `2026-11-24 13:04`. */
+/** An element with a time: `13:04`, or `2026-11-24 13:04`. */
 export function at(instant, withSeconds = false) {
   if (millis(instant) === undefined) return dash;
   return h("time", { datetime: full(instant), title: full(instant) }, moment(instant, withSeconds));
@@ -129,14 +129,14 @@ function words(kind, time) {
   return time > now ? `in ${length(time - now)}` : `${length(now - time)} ago`;
 }
 
-/** An element that follows the clock: `for` 12 min, `in` 4 s, or `ago` (of both directions). */
+/** An element that follows the clock: `for` 12 min, `in` 4 s, or `ago` (past or future). */
 export function relative(kind, instant) {
   const time = millis(instant);
   if (time === undefined) return dash;
   return h("time", { datetime: full(time), title: full(time), "data-kind": kind, "data-at": time }, words(kind, time));
 }
 
-/** Moves every relative time of the page on. */
+/** Updates every relative time on the page. */
 export function tick() {
   for (const element of document.querySelectorAll("time[data-kind]")) {
     const text = words(element.dataset.kind, Number(element.dataset.at));

@@ -1,9 +1,9 @@
-// Shows text of strangers: URLs, field values, tags. Characters that are invisible or change the
-// direction of others are written out, and each part of a URL keeps its place.
+// Shows untrusted text: URLs, field values, tags. Characters that are invisible or change the direction
+// of others are written out, and each part of a URL keeps its position.
 import { h } from "./dom.js";
 
 // Controls (C0, C1), directional marks, zero-width and other invisible characters, line and
-// paragraph separators, tags, private use, and halves of pairs.
+// paragraph separators, tags, private use, and unpaired surrogates.
 const hidden = new RegExp(
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f" +
     "\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb" +
@@ -17,13 +17,13 @@ function nameOf(character) {
   return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The text with `act(character)` in place of each hidden character. */
+/** The text with each hidden character replaced by `act(character)`. */
 export const replaceHidden = (text, act) => String(text).replace(hidden, act);
 
-/** The text in plain ASCII marks: for titles, labels and the clipboard of people. */
+/** The text with hidden characters as visible names: for titles, labels and the clipboard. */
 export const plain = (text) => replaceHidden(text, (character) => `⟨${nameOf(character)}⟩`);
 
-/** Pieces of text in which every hidden character is a visible, named mark. */
+/** Pieces of the text. Every hidden character becomes a visible mark with its name. */
 function pieces(text) {
   const result = [];
   let from = 0;
@@ -36,12 +36,12 @@ function pieces(text) {
   return result;
 }
 
-/** Text of a stranger, isolated from the direction of what is around it. */
+/** Untrusted text, isolated from the direction of the text around it. */
 export function shown(text) {
   return h("bdi", { class: "foreign" }, pieces(String(text)));
 }
 
-/** A long text is folded; a button unfolds it in a box that scrolls. */
+/** Untrusted text. Long text is folded; a button unfolds it in a scrolling box. */
 export function folded(text) {
   const whole = String(text);
   if (whole.length <= foldAt) return shown(whole);
@@ -57,7 +57,7 @@ export function folded(text) {
   return box;
 }
 
-/** A URL for a row of a table: the middle of a long one is left out. */
+/** A URL for a table row. The middle of a long URL is left out. */
 export function shortURL(text, longest = 110) {
   const whole = String(text);
   if (whole.length <= longest) return url(whole);
@@ -67,8 +67,8 @@ export function shortURL(text, longest = 110) {
 }
 
 /**
- * A URL. It runs from left to right, and each of its parts is isolated, so that letters of another
- * direction never move a host, a path or a query to another place.
+ * A URL. It is shown from left to right, and each part is isolated. So right-to-left letters cannot
+ * change the positions of host, path and query.
  */
 export function url(text) {
   const parts = String(text).split(/([/?#&=.:@]+)/);

@@ -1,4 +1,4 @@
-// Begins and ends a session: a code from `holdfast inspect`, or a token typed by hand.
+// Starts and ends a session, with a code from `holdfast inspect` or a token typed by hand.
 import { change, get, hasToken, send, setToken } from "./api.js";
 import { h, put } from "./dom.js";
 import { problem } from "./dialog.js";
@@ -20,16 +20,16 @@ function keep(value) {
   try {
     sessionStorage.setItem(scopeKey, scope);
   } catch {
-    // The gateway rejects what the scope does not open.
+    // The gateway enforces the scope anyway.
   }
 }
 
-/** Whether the session may do what needs the scope `needed`. */
+/** Whether the session's scope includes the scope `needed`. */
 export function may(needed) {
   return scopes.indexOf(scope) >= scopes.indexOf(needed);
 }
 
-/** Takes the code out of the address, at once, so that it is in no history. */
+/** Removes the code from the address immediately, so that it is not in the browser's history. */
 export function takeCode() {
   const match = /^#code=([0-9a-f]{32})$/.exec(location.hash);
   if (location.hash.startsWith("#code=")) history.replaceState(null, "", "/");
@@ -42,7 +42,7 @@ export async function exchange(code) {
   keep(session.scope);
 }
 
-/** Tries a token that was typed. */
+/** Tries a typed token. */
 async function tryToken(token) {
   setToken(token);
   try {

@@ -1,4 +1,4 @@
-// The newest overview, and those who follow it.
+// The newest overview, and its listeners.
 import { get } from "./api.js";
 import { clock, tick } from "./format.js";
 import { LiveStream } from "./events.js";
@@ -14,14 +14,14 @@ let isFollowed = false;
 
 export const state = { overview: undefined, link: "waiting" };
 
-/** Calls `act(overview)` for the newest overview and each further one; gives a function that ends it. */
+/** Calls `act(overview)` for the newest overview and every later one. Returns a function that ends this. */
 export function follow(act) {
   listeners.add(act);
   if (state.overview) act(state.overview);
   return () => listeners.delete(act);
 }
 
-/** Calls `act(word)` when the stream begins or ends. */
+/** Calls `act(word)` when the stream starts or ends. */
 export function followLink(act) {
   stateListeners.add(act);
 }
@@ -39,7 +39,7 @@ function setLink(word, error) {
   for (const act of stateListeners) act(word, error);
 }
 
-/** Without a place in the stream, the overview is asked for instead. */
+/** Polls the overview while the gateway has too many streams. */
 async function poll() {
   clearTimeout(timer);
   if (document.hidden) return;
@@ -66,7 +66,7 @@ export function startLive() {
       if (error?.status === 503 && error.code === "too-many-streams") {
         poll();
       } else {
-        // The stream's own failures say how it stands; without a place in it, asking does.
+        // The stream reports its own failures. Polling reports them if there are too many streams.
         clearTimeout(timer);
         setLink(word, error);
       }

@@ -1,5 +1,5 @@
-// Runs before the first paint, so that no page flashes in the other theme, and sees modules fail.
-// It is no module for these reasons.
+// Runs before the first paint, so that the page never flashes in the wrong theme, and detects modules that
+// fail to load. For both reasons it is not a module.
 (() => {
   const key = "holdfast.theme";
   let chosen;
@@ -13,7 +13,7 @@
     else delete document.documentElement.dataset.theme;
   };
   apply(chosen);
-  // A module that does not come leaves the page without its views.
+  // Without one of its modules, the page has no views.
   const failed = (event) => {
     if (event.target?.tagName !== "SCRIPT") return;
     const main = document.getElementById("main");
@@ -28,7 +28,7 @@
       try {
         localStorage.setItem(key, theme);
       } catch {
-        // The choice lasts as long as the page.
+        // The choice is lost on reload.
       }
     },
   };

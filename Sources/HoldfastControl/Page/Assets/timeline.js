@@ -1,13 +1,13 @@
-// The life of a stored response on a line: stored, fresh until, usable offline until. Its stretches
-// are drawn alike long however long they last, or a minute beside a week could not be seen.
+// A stored response's life as a timeline: stored, fresh until, usable offline until. Its parts have equal
+// lengths for any duration. Otherwise a minute would be invisible next to a week.
 import { h, svg } from "./dom.js";
 import { clock, full, length, millis, moment } from "./format.js";
 
 const height = 34;
 
 /**
- * When a stored response is fresh and usable, from its explanation. The explanation is for the variant that it
- * selected; of another one the listing alone is known.
+ * When a stored response is fresh and usable, according to its explanation. The explanation is only for the
+ * selected variant. For other variants, only the listing is known.
  */
 export function lifeOf(variant, explanation) {
   const line = { storedAt: variant.storedAt, now: clock.now(), freshUntil: variant.expiresAt, usableOffline: variant.usableStale ? "unknown" : "never" };
@@ -24,12 +24,12 @@ export function lifeOf(variant, explanation) {
       line.forbiddenBy = end?.unreachable.forbiddenBy;
     }
   }
-  // A purge ends freshness before its time.
+  // A purge ends freshness early.
   if (variant.state === "invalidated") line.freshUntil = undefined;
   return line;
 }
 
-/** The stretches of a life. */
+/** The parts of the timeline. */
 function stretches(line) {
   const stored = millis(line.storedAt);
   const fresh = millis(line.freshUntil);
@@ -51,12 +51,12 @@ function stretches(line) {
   return { stored, now, parts: result };
 }
 
-/** Where an instant lies, from 0 to 1: within its stretch by its time. */
+/** The position of a time on the line, from 0 to 1, proportional within its part. */
 function place({ parts }, instant) {
   const each = 1 / parts.length;
   for (const [at, part] of parts.entries()) {
     if (part.to === undefined) {
-      // An open stretch: near its begin at first, and never at its end.
+      // A part without an end: first near its beginning, and never at its end.
       const passed = Math.max(0, instant - part.from);
       return (at + 0.08 + 0.84 * (passed / (passed + 3600_000))) * each;
     }
@@ -65,7 +65,7 @@ function place({ parts }, instant) {
   return 1;
 }
 
-/** A sentence for those who do not see the line. */
+/** A sentence for people who cannot see the line. */
 function sentence(line, { now, parts }) {
   const words = parts.map((part) => (part.to === undefined ? part.name : `${part.name} until ${moment(part.to)}`));
   const current = parts.find((part) => part.to === undefined || now < part.to);

@@ -1,4 +1,4 @@
-// Configuration: each value in force, with its line, and the last reload.
+// Configuration: each value in effect, with its line, and the last reload.
 import { Problem, change, get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments, curl } from "./changes.js";

@@ -1,4 +1,4 @@
-// Nodes: those that share purges and responses, and how far each is.
+// Nodes that share purges and responses, and how current each one is.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments } from "./changes.js";

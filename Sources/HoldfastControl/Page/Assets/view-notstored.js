@@ -1,4 +1,4 @@
-// Why not stored: the reasons, how often, and examples.
+// Why responses were not stored: reasons, counts and examples.
 import { get } from "./api.js";
 import { curl } from "./changes.js";
 import { h } from "./dom.js";

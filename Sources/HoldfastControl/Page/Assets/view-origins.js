@@ -1,4 +1,4 @@
-// Origins: their breakers, and when each is asked again.
+// Origins: their breakers, and when each is probed next.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments } from "./changes.js";
@@ -17,7 +17,7 @@ export function open() {
   let seen = 0;
   let last;
   const stop = follow(({ unreachableCount, originCount }) => {
-    // A change is asked for at once, counts each few seconds, and never below a reader's hand.
+    // Reloads immediately after a change. Counts reload every few seconds, except while the view has the focus.
     const facts = `${unreachableCount} ${originCount}`;
     const isChanged = last !== undefined && last !== facts;
     last = facts;
@@ -42,7 +42,7 @@ function host(origin) {
   }
 }
 
-// Its addresses and mirrors, in the order in which they are asked.
+// The origin's addresses and mirrors, in the order in which they are tried.
 function servers(origin) {
   if (!origin.servers) return dash;
   const items = origin.servers.map(({ server, aside, failures }) =>

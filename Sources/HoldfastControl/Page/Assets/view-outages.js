@@ -1,4 +1,4 @@
-// Outages: when origins were unreachable, and how the store carried them.
+// Outages: when origins were unreachable, and how the store served clients meanwhile.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl } from "./changes.js";

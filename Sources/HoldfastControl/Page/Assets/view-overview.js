@@ -1,4 +1,4 @@
-// The first view: does the service stand on its origins or on its store?
+// The first view: do responses come from the origins or from the store?
 import { get } from "./api.js";
 import { badge, responsesFrom } from "./badges.js";
 import { chart } from "./chart.js";
@@ -21,7 +21,7 @@ const missingWords = {
   limit: "exceeds its staleness limit",
 };
 
-/** A bar from 0 to 1. It repeats a number that stands beside it. */
+/** A bar from 0 to 1. It repeats the number next to it. */
 function bar(value, tone = "") {
   const filled = `${Math.max(0, Math.min(1, value ?? 0)) * 100}%`;
   return svg("svg", { class: `bar ${tone}`, height: 6, "aria-hidden": "true" }, svg("rect", { class: "bar-all", width: "100%", height: 6, rx: 3 }), value > 0 && svg("rect", { class: "bar-part", width: filled, height: 6, rx: 3 }));
@@ -54,7 +54,7 @@ function tile(name, value, below, extra) {
 }
 
 function tiles(now) {
-  // In its first second a gateway has no stretch of time to speak of.
+  // In a gateway's first second, there is no past period.
   const { recent = {}, hour = {} } = now;
   return [
     tile("Hit ratio", share(recent.hitRatio), ["last minute · ", h("b", {}, share(hour.hitRatio)), " ", past(hour)], bar(recent.hitRatio)),
@@ -168,14 +168,14 @@ const charts = () => [
   }),
 ];
 
-/** The curves, of the last hour or day. They are asked for again when a step has passed. */
+/** The curves of the last hour or day. They are reloaded after each step. */
 function curves() {
   const drawn = charts();
   const message = h("div", {});
   let window = "hour";
   let history;
   let isLoading = false;
-  // After a failure, curves are asked for when a step has passed, not each second.
+  // When to reload next. After a failure: in 30 s, not every second.
   let next = 0;
   const radio = (value, words) => {
     const field = h("input", { type: "radio", name: "window", value, id: `window-${value}`, checked: value === window, on: { change: () => load((window = value)) } });

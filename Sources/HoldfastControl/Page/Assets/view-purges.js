@@ -1,4 +1,4 @@
-// Purges: a new one, the history, and what is fetched again.
+// Purges: a new purge, the history, and refreshes.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl, purgeDialog } from "./changes.js";
@@ -112,6 +112,6 @@ export function open() {
   };
 }
 
-/** The history begins with the oldest, so its end is the part to show. */
+/** The history is in order, oldest first, so the view shows its end. */
 const newest = { last: 100 };
 const newestPurges = (signal) => get("/v1/purges", newest, signal);

@@ -1,4 +1,4 @@
-// Rules: which matched how often, and which never did.
+// Rules: how often each matched, and which never did.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl } from "./changes.js";

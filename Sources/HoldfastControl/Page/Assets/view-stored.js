@@ -1,4 +1,4 @@
-// Stored: search, order and pages, all done by the store.
+// Stored responses. The store does the searching, sorting and paging.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl, pinDialog, purgeDialog } from "./changes.js";
@@ -61,7 +61,7 @@ function form(query) {
   );
 }
 
-/** What a purge or a pin of this search would select; a state cannot be selected. */
+/** The selection for a purge or pin of this search; `undefined` if it cannot be one, as with a state. */
 function selection(query) {
   const kinds = [query.prefix && { prefixes: [query.prefix] }, query.host && { hosts: [query.host] }, query.tag && { tags: [query.tag] }].filter(Boolean);
   if (kinds.length !== 1 || query.state || query.pinned) return undefined;

@@ -1,50 +1,50 @@
 import HTTPCache
 import NIOCore
 
-/// Decides which server of an origin a request is sent to next, and which response or failure its
-/// client gets. Pure: one value for each request.
+/// Decides which of an origin's servers gets a request next, and which response or failure the
+/// client gets. Pure: one value per request.
 struct Failover: Sendable {
-    /// The request, as far as it matters here.
+    /// The relevant facts about the request.
     struct Request: Sendable, Hashable {
-        /// Whether it only reads. RFC 9110 §9.2.1. A mirror gets no other.
+        /// Whether the method is safe. RFC 9110 §9.2.1. A mirror gets no other requests.
         var isSafe: Bool
         /// Whether it may be sent again. See ``OriginRequest/isRepeatable``.
         var isRepeatable: Bool
-        /// Whether it has credentials. A mirror gets such a request only if the configuration says
-        /// so.
+        /// Whether it has credentials. A mirror gets such a request only if configured.
         var hasCredentials = false
     }
 
-    /// A server, as far as it matters here.
+    /// The relevant facts about a server.
     struct Server: Sendable, Hashable {
         var availability = ServerHealth.Availability.available
-        /// Whether it belongs to another owner.
+        /// Whether it is a mirror, which someone else may operate.
         var isMirror = false
-        /// Whether it gets credentials all the same.
+        /// Whether it gets credentials anyway.
         var takesCredentials = false
     }
 
     /// How an attempt ended.
     enum Outcome: Sendable, Hashable {
-        /// A response with this status came.
+        /// A response with this status arrived.
         case response(status: Int)
-        /// None came. `isUnsent`: the server cannot have received the request, and none of its
-        /// content was read.
+        /// No response arrived. `isUnsent`: the server cannot have received the request, and none
+        /// of its content was read.
         case failure(TransportError.Code, isUnsent: Bool)
     }
 
     private let request: Request
     private let servers: [Server]
-    /// Whether servers of the origin do not get this request.
+    /// Whether some of the origin's servers must not get this request.
     let isRestricted: Bool
-    /// The numbers of the servers to try, in order.
+    /// The indexes of the servers to try, in order.
     private var waiting: [Int] = []
-    /// Those that are set aside, in order. They are tried when no other server is left.
+    /// The indexes of servers that are set aside, in order. They are tried when no other server is
+    /// left.
     private var reserve: [Int] = []
-    /// The worth of the outcome that the client gets if nothing better comes.
+    /// The rank of the outcome that the client gets if no better one follows.
     private var best: Worth?
 
-    /// - Parameter servers: all of them: the origin's own, then its mirrors.
+    /// - Parameter servers: all servers: the origin's own, then its mirrors.
     init(_ servers: [Server], _ request: Request) {
         (self.servers, self.request) = (servers, request)
         isRestricted = !servers.allSatisfy { Self.mayHave(request, $0) }
@@ -63,30 +63,30 @@ struct Failover: Sendable {
     /// A server to try.
     struct Attempt: Sendable, Hashable {
         var server: Int
-        /// The number of servers that share the time that is left, this one included. 1 for a
-        /// request that no other server gets once it was sent.
+        /// The number of servers that share the remaining time, including this one. 1 for a request
+        /// that no other server may get once it was sent.
         var shares: Int
-        /// Whether the server is set aside, and the client has a response already if this fails:
-        /// then it may take only ``ServerHealth/lastChance``.
+        /// Whether the server is set aside, and the client already has a response if this attempt
+        /// fails. The attempt may then take only ``ServerHealth/lastChance``.
         var isLastChance = false
     }
 
-    /// Takes out the server to try first.
+    /// Removes and returns the first server to try.
     ///
-    /// If a request that only reads is for servers that are set aside, and no mirror gets it, it
-    /// fails soon: no breaker opens for it, since the mirrors may respond to others.
+    /// A safe request whose only servers are set aside, and that no mirror may get, fails early. No
+    /// breaker opens for it, because the mirrors may respond to other requests.
     ///
     /// - Parameter mayTry: see ``ServerHealth/beginLastChance(at:)``.
-    /// - Returns: `nil` if it fails at once.
+    /// - Returns: `nil` if the request fails immediately.
     mutating func first(_ mayTry: (_ server: Int) -> Bool = { _ in true }) -> Attempt? {
         waiting.isEmpty && isRestricted && request.isSafe ? takeLastChance(mayTry) : take()
     }
 
-    /// Takes out the next server to try.
+    /// Removes and returns the next server to try.
     private mutating func take() -> Attempt? {
         if !waiting.isEmpty {
             let server = waiting.removeFirst()
-            // Those that are set aside have one turn together.
+            // All servers that are set aside share one turn.
             return attempt(at: server, others: waiting.count + (reserve.isEmpty ? 0 : 1))
         }
         guard !reserve.isEmpty else { return nil }
@@ -97,10 +97,10 @@ struct Failover: Sendable {
         Attempt(server: server, shares: request.isRepeatable ? 1 + others : 1)
     }
 
-    /// Takes out the server to try after an attempt.
+    /// Removes and returns the server to try after an attempt.
     ///
     /// - Parameters:
-    ///   - isTimeOver: whether the time for the whole request has passed.
+    ///   - isTimeOver: whether the time for the whole request is up.
     ///   - mayTry: see ``ServerHealth/beginLastChance(at:)``.
     /// - Returns: `nil` if the client gets the best outcome so far.
     mutating func next(
@@ -111,7 +111,7 @@ struct Failover: Sendable {
     ) -> Attempt? {
         guard !isTimeOver, mayGoOn(after: outcome, of: server) else { return nil }
         guard best.map({ $0 >= .error }) == true, waiting.isEmpty else { return take() }
-        // A server that is set aside may do better than an error. It must not cost much.
+        // A server that is set aside may do better than an error. It must not take long.
         return takeLastChance(mayTry)
     }
 
@@ -135,16 +135,16 @@ struct Failover: Sendable {
 
     // MARK: The outcome for the client
 
-    /// The worth of an outcome for the client, the least first.
+    /// The rank of an outcome for the client, worst first.
     private enum Worth: Int, Comparable {
         /// No server was reached.
         case unreachable
-        /// A server was reached and did not respond. That the next one cannot be reached says less:
-        /// the origin is not unreachable.
+        /// A server was reached but did not respond. This says more than a later server that is
+        /// unreachable: the origin is not unreachable.
         case unanswered
         /// 502, 503 or 504.
         case error
-        /// A mirror does not have it. Whether the origin has it is not known.
+        /// A mirror does not have the resource. Whether the origin has it is unknown.
         case absent
         case response
 
@@ -160,7 +160,7 @@ struct Failover: Sendable {
         }
     }
 
-    /// Whether the client gets this outcome in place of those before it, if it is the last one.
+    /// Whether this outcome replaces the previous ones for the client, if it is the last.
     mutating func keeps(_ outcome: Outcome, of server: Int) -> Bool {
         let worth = worth(of: outcome, server)
         if let best, worth < best { return false }
@@ -168,7 +168,7 @@ struct Failover: Sendable {
         return true
     }
 
-    /// Whether the server is to blame, so that another one may do better.
+    /// Whether the server is at fault, so another one may do better.
     static func isFault(_ outcome: Outcome) -> Bool {
         switch outcome {
         case .response(let status): (502...504).contains(status)
@@ -178,7 +178,7 @@ struct Failover: Sendable {
 }
 
 extension FailureEvidence.Failure {
-    /// The kind of a fault of a server; `nil` if it is not to blame.
+    /// The kind of a server's fault; `nil` if the server is not at fault.
     init?(_ outcome: Failover.Outcome) {
         guard Failover.isFault(outcome) else { return nil }
         switch outcome {

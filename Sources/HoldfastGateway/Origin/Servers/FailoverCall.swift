@@ -5,11 +5,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One request to an origin with several servers: it performs what ``Failover`` decides, with an
-/// ``OriginCall`` for each attempt.
+/// One request to an origin with several servers. It performs the decisions of ``Failover``, with
+/// an ``OriginCall`` for each attempt.
 ///
-/// Everything happens on one event loop after another; only ``cancel()`` may be called from
-/// anywhere.
+/// Everything runs on one event loop at a time; only ``cancel()`` may be called from anywhere.
 final class FailoverCall: TransportCall {
     private typealias Result = Swift.Result<CallbackResponse, any Error>
 
@@ -22,11 +21,11 @@ final class FailoverCall: TransportCall {
 
     private struct State {
         var failover: Failover
-        /// The number of servers that were tried.
+        /// The number of servers tried.
         var tried = 0
-        /// The best one so far.
+        /// The best ending so far.
         var best: Ending?
-        /// `nil` once the result has been handed over.
+        /// `nil` once the result has been delivered.
         var completion: OriginCall.Completion?
         var call: OriginCall?
         var isCancelled = false
@@ -36,12 +35,12 @@ final class FailoverCall: TransportCall {
     private let request: TransportRequest
     private let endpoint: OriginEndpoint
     private let site: OriginSite
-    /// When the time for the whole request is over; `nil` if it has no limit.
+    /// When the time for the whole request is up; `nil` if it has no limit.
     private let end: NIODeadline?
     private let start = NIODeadline.now()
     private let state: Mutex<State>
 
-    /// - Parameter request: with its content in memory if it is short.
+    /// - Parameter request: has its content in memory if it is short.
     init(
         _ transport: OriginTransport,
         _ request: TransportRequest,
@@ -54,7 +53,7 @@ final class FailoverCall: TransportCall {
         self.endpoint = endpoint
         self.site = site
         end = request.headTimeout.map { .now() + $0.timeAmount }
-        // A protocol that is spoken in place of HTTP may change things.
+        // Another protocol may change data, so the request does not count as safe.
         let asked = Failover.Request(
             isSafe: request.head.method.isReading && request.upgrade == nil,
             isRepeatable: isRepeatable,
@@ -83,7 +82,7 @@ final class FailoverCall: TransportCall {
         (eventLoop ?? transport.group.next()).execute { self.complete(.failure(error)) }
     }
 
-    /// - Parameter eventLoop: the loop on which it must happen; `nil`: any.
+    /// - Parameter eventLoop: the loop it must run on; `nil` for any.
     private func attempt(_ attempt: Failover.Attempt, on eventLoop: (any EventLoop)?) {
         let server = site.servers[attempt.server]
         let request = request(for: attempt, to: server)
@@ -107,7 +106,7 @@ final class FailoverCall: TransportCall {
         call.begin(on: eventLoop, kept, completion)
     }
 
-    /// The request as one server gets it.
+    /// The request for one server.
     private func request(for attempt: Failover.Attempt, to server: OriginServer) -> TransportRequest {
         var request = request
         if let end {
@@ -177,7 +176,7 @@ final class FailoverCall: TransportCall {
             return self.attempt(next, on: eventLoop)
         }
         guard let best else { return }
-        // The log names the server whose response it is, not the one that was tried last.
+        // The log names the server that the response came from, not the last one tried.
         if best.message.server !== message.server { best.message.note(best.status, isReused: nil) }
         complete(best.result)
     }
@@ -190,7 +189,7 @@ final class FailoverCall: TransportCall {
         completion?(result.naming(site, tried: tried, isRestricted: isRestricted))
     }
 
-    /// Ends the attempt under way, and makes no other.
+    /// Ends the current attempt, and starts no other.
     func cancel() {
         let call = state.withLock { state in
             state.isCancelled = true
@@ -201,7 +200,7 @@ final class FailoverCall: TransportCall {
 }
 
 extension Result<CallbackResponse, any Error> {
-    /// A failure that also names the origin. The failure of one server would only name a mirror,
+    /// A failure that also names the origin. A failure of one server might only name a mirror,
     /// which the reader may not know.
     fileprivate func naming(_ site: OriginSite, tried: Int, isRestricted: Bool) -> Self {
         guard case .failure(var error as TransportError) = self else { return self }

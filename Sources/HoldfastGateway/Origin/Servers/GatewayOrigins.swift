@@ -1,25 +1,25 @@
 import HoldfastConfiguration
 import NIOCore
 
-/// The origins that have settings of their own, ready for use: their files are read.
+/// The origins with settings of their own. Their files have been read.
 ///
-/// ``OriginTransport/prepare(for:_:)`` makes it.
+/// ``OriginTransport/prepare(for:_:)`` creates it.
 public struct GatewayOrigins: Sendable {
-    /// The limits of all other origins.
+    /// The time limits for all other origins.
     let times: OriginTimes
     private(set) var sites: [OriginEndpoint: OriginSite] = [:]
-    /// TLS towards origins, by their URLs.
+    /// TLS settings for origins, by URL.
     private(set) var securities: [String: OriginSecurity] = [:]
 
     /// - Parameters:
-    ///   - previous: those in use. Unchanged ones are taken from there.
+    ///   - previous: the settings in use. Unchanged ones are reused.
     /// - Throws: ``OriginTransport/FileFailure`` or ``GatewayOrigin/Refusal``
     init(_ configuration: OriginTransport.Configuration, since previous: GatewayOrigins? = nil) throws {
         times = OriginTimes(configuration)
         var members: [String: Configuration.Origin] = [:]
         for origin in configuration.origins {
             var origin = origin
-            // Another line changes nothing.
+            // A different line number is not a change.
             origin.line = nil
             members[origin.url] = origin
         }
@@ -61,7 +61,7 @@ public struct GatewayOrigins: Sendable {
     /// The site of an origin; `nil` if it has no settings.
     func site(of endpoint: OriginEndpoint) -> OriginSite? { sites.isEmpty ? nil : sites[endpoint] }
 
-    /// The sites to which routes lead, in the order of their names. Others have settings only as
+    /// The sites that routes lead to, in order of their names. Other sites only have settings as
     /// mirrors.
     func sites(of routes: GatewayRoutes) -> [OriginSite] {
         Set(routes.routes.map(\.endpoint)).compactMap { sites[$0] }.sorted { $0.name < $1.name }

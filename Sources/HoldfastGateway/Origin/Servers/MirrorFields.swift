@@ -2,14 +2,15 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The fields of requests to a mirror, and those of its responses as the origin would have sent
-/// them.
+/// Changes the fields of requests to a mirror, and makes its responses look as if the origin had
+/// sent them.
 ///
-/// URLs, paths and domains of the mirror become the origin's. They are stored so, and stay right
-/// when the origin is back. Content is changed for the client alone, on its way out.
+/// URLs, paths and domains of the mirror become the origin's. Responses are stored in this form,
+/// which stays correct when the origin is back. Content is changed only for the client, on its way
+/// out.
 ///
-/// A mirror belongs to another owner. Unless the configuration trusts it with credentials, it gets
-/// none, nor any field that a rule sets, and no response of its own answers a request with
+/// Someone else may operate a mirror. Unless the configuration trusts it with credentials, it gets
+/// no credentials and no fields set by rules, and its own responses never answer a request with
 /// credentials.
 struct MirrorFields: Sendable {
     private let map: RewriteMap
@@ -19,9 +20,9 @@ struct MirrorFields: Sendable {
     let takesCredentials: Bool
 
     /// - Parameters:
-    ///   - mirror: with the path that is put before a request's.
-    ///   - scheme: the origin's.
-    ///   - authority: the origin's.
+    ///   - mirror: includes the path to prepend to a request's path.
+    ///   - scheme: the origin's scheme.
+    ///   - authority: the origin's authority.
     init(of mirror: GatewayOrigin, for scheme: String, _ authority: String, takesCredentials: Bool) {
         map = RewriteMap(GatewayRoutes(origin: mirror))
         self.scheme = scheme
@@ -29,8 +30,9 @@ struct MirrorFields: Sendable {
         self.takesCredentials = takesCredentials
     }
 
-    /// Leaves out what only the origin may know. A request with credentials of a client is not sent
-    /// there at all; these are fields that a rule set, and credentials that a rule ignores.
+    /// Removes fields that only the origin may see. A request with a client's credentials is not
+    /// sent to the mirror at all; these are fields set by a rule, and credentials that a rule
+    /// ignores.
     func withhold(from request: inout TransportRequest) {
         guard !takesCredentials else { return }
         let set = request.ruleFields
@@ -49,11 +51,12 @@ struct MirrorFields: Sendable {
 
     /// A final response as the origin would have sent it.
     ///
-    /// * A mirror that does not have something knows nothing about the origin. A part must not
-    ///   complete a stored response of the origin, nor a HEAD change its fields. `Vary: *` keeps
-    ///   all of these out of every cache.
-    /// * A 304 confirms a stored response, which may be the origin's own. It changes no field.
-    /// * Everything else is selected by all credentials, so that it answers requests without them.
+    /// * If a mirror does not have a resource, that says nothing about the origin. A partial
+    ///   response must not complete a stored response of the origin, and a HEAD must not change its
+    ///   fields. `Vary: *` keeps all of these out of every cache.
+    /// * A 304 validates a stored response, which may be the origin's own. It changes no fields.
+    /// * All other responses vary by every credential, so they only answer requests without
+    ///   credentials.
     ///
     /// RFC 9110 §12.5.5
     func translate(_ head: inout HTTPResponse, to method: HTTPRequest.Method) {
@@ -68,8 +71,8 @@ struct MirrorFields: Sendable {
         }
     }
 
-    /// The fields of a 304 that say which response it is about, and when. RFC 9110 §15.4.5
+    /// The fields of a 304 that identify its response and its time. RFC 9110 §15.4.5
     private static let confirming: Set<HTTPField.Name> = [.date, .eTag, .lastModified, .age]
-    /// The names of all credentials.
+    /// The names of all credential fields.
     private static let credentials = RequestFieldTable.credentials.plainNames.joined(separator: ", ")
 }

@@ -4,22 +4,22 @@ import NIOCore
 public import ServiceLifecycle
 import Synchronization
 
-/// Asks the servers of origins from time to time whether they are in order, where the configuration
-/// has `health`. A server that is not is set aside, and one that is comes back.
+/// Periodically checks the servers of origins that have `health` configured. A failing server is
+/// set aside, and a healthy one is used again.
 ///
-/// Its requests go past the cache, each on a connection of its own. A reload changes what is asked
-/// within a second.
+/// The requests bypass the cache, each on its own connection. A reload takes effect within a
+/// second.
 public struct OriginHealthChecks: Service {
     private let transport: OriginTransport
     private let clock: any Clock<Duration>
 
-    /// - Parameter clock: the clock of the time between checks.
+    /// - Parameter clock: the clock for the time between checks.
     public init(_ transport: OriginTransport, clock: any Clock<Duration> = ContinuousClock()) {
         self.transport = transport
         self.clock = clock
     }
 
-    /// The longest time between two looks at the configuration.
+    /// The longest time between two reads of the configuration.
     private static let longestPause = Duration.seconds(1)
 
     /// Runs until its task is cancelled, or its service group shuts down.
@@ -42,9 +42,9 @@ public struct OriginHealthChecks: Service {
 
 }
 
-/// When each server of the origins with `health` is asked next, as a value.
+/// Decides when to check each server of the origins with `health`. A value.
 struct CheckSchedule {
-    /// A server to ask.
+    /// A server to check.
     struct Server {
         let site: OriginSite
         let number: Int
@@ -57,11 +57,11 @@ struct CheckSchedule {
 
     private var due: [Key: Duration] = [:]
 
-    /// The servers to ask now, and the time until the next one is due; `nil` if none will be.
+    /// The servers to check now, and the time until the next check; `nil` if there will be none.
     ///
     /// - Parameters:
-    ///   - now: a time that does not go back.
-    ///   - share: a random number below 1. Gateways that start together ask at different times.
+    ///   - now: a monotonic time.
+    ///   - share: a random number below 1. It spreads the checks of gateways that start together.
     mutating func next(
         _ sites: [OriginSite],
         at now: Duration,
@@ -72,7 +72,7 @@ struct CheckSchedule {
             guard let check = site.plan.settings.health else { continue }
             for number in site.servers.indices {
                 let key = Key(site: ObjectIdentifier(site), number: number)
-                // The first one comes at once: a server may be down from the start.
+                // The first check runs immediately, because a server may be down from the start.
                 let time = due[key] ?? now
                 if time <= now { servers.append(Server(site: site, number: number)) }
                 known[key] = time <= now ? now + check.interval * (0.9 + share() / 5) : time
@@ -84,18 +84,18 @@ struct CheckSchedule {
 }
 
 extension OriginTransport {
-    /// The origins of the current routes that have settings of their own.
+    /// The origins of the current routes with settings of their own.
     var sites: [OriginSite] {
         let (routes, origins) = routesInUse.withLock { ($0.currentRoutes, $0.origins) }
         return routes.map { origins.sites(of: $0) } ?? []
     }
 
-    /// The servers of the same origins, by their URLs, and how they stand.
+    /// The servers of the same origins, by URL, and their state.
     package var originServers: [String: [OriginCondition.Server]] {
         Dictionary(sites.map { ($0.name, $0.conditions) }) { first, _ in first }
     }
 
-    /// Asks one server, and sets it aside or takes it back.
+    /// Checks one server, and sets it aside or restores it.
     func check(_ site: OriginSite, _ number: Int) async {
         guard let question = site.healthQuestion else { return }
         var isRepeated = true
@@ -105,7 +105,7 @@ extension OriginTransport {
         }
     }
 
-    /// - Returns: whether the response is good; `nil` if that was not found out.
+    /// - Returns: whether the response is good; `nil` if unknown.
     private func ask(_ question: OriginQuestion, _ site: OriginSite, _ number: Int) async -> Bool? {
         let eventLoop = group.next()
         let promise = eventLoop.makePromise(of: Bool.self)
@@ -118,10 +118,10 @@ extension OriginTransport {
             try? await promise.futureResult.get()
         } onCancel: {
             call.cancel()
-            // A connection that is being opened is not waited for.
+            // Does not wait for a connection that is being opened.
             promise.succeed(false)
         }
-        // A check that was ended shows nothing.
+        // A cancelled check proves nothing.
         return Task.isCancelled ? nil : isGood
     }
 }

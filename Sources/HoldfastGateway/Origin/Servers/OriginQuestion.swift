@@ -5,23 +5,23 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A request of the gateway's own to one server of an origin, to find out whether it is in order.
+/// A request by the gateway itself to one server of an origin, to check whether it works.
 ///
-/// No client and no rule has a part in it: it has none of their fields, goes past the cache, and is
-/// no request in the metrics of requests.
+/// Clients and rules have no influence on it: it contains none of their fields, bypasses the cache,
+/// and does not count in request metrics.
 struct OriginQuestion: Sendable, Hashable {
     var method: HTTPRequest.Method
     var path: String
-    /// For the head of the response, connecting included.
+    /// For the response's head, including connecting.
     var timeout: Duration
-    /// The statuses of a server in order; `nil`: all but 502, 503 and 504.
+    /// The statuses of a healthy server; `nil` for all except 502, 503 and 504.
     var expected: ClosedRange<Int>?
 
     func isGood(_ status: Int) -> Bool {
         expected?.contains(status) ?? !Failover.isFault(.response(status: status))
     }
 
-    /// Its target, for evidence.
+    /// Its target, as evidence.
     var asked: AskedTarget { AskedTarget(target: path.hashValue, request: path.hashValue) }
 }
 
@@ -33,21 +33,21 @@ extension OriginSite {
         }
     }
 
-    /// The requests that show together whether a server is to blame for failures, or is back: the
-    /// health check twice, or two that any server can answer, if only with 404. One of those may be
-    /// the target that fails.
+    /// The requests that together show whether a server is at fault for failures, or is back: the
+    /// health check twice, or two requests that any server can answer, if only with 404. One of
+    /// these may be the failing target.
     fileprivate func question(_ attempt: Int) -> OriginQuestion {
         healthQuestion
             ?? OriginQuestion(method: .head, path: attempt == 0 ? "/" : "/robots.txt", timeout: Self.patience)
     }
 
-    /// The time for the head of a response, if the configuration has no health check. 10 s
+    /// The time for a response's head if no health check is configured. 10 s
     private static let patience = Duration.seconds(10)
 }
 
 extension OriginTransport {
-    /// Asks a server for something of the gateway's own until it is known whether it is to blame,
-    /// or is back: once, or twice. It returns at once.
+    /// Sends requests to a server until it is known whether it is at fault, or is back: one or two.
+    /// Returns immediately.
     func probe(_ site: OriginSite, _ number: Int, attempt: Int = 0) {
         let question = site.question(attempt)
         let slot = probes.begin()
@@ -62,10 +62,10 @@ extension OriginTransport {
         if let call { probes.put(call, slot) }
     }
 
-    /// Sends a question on a connection of its own. A kept one would not show whether a new one can
-    /// be opened.
+    /// Sends a question on a new connection. An idle connection would not show whether a new one
+    /// can be opened.
     ///
-    /// - Parameter completion: called once, on the event loop; not if there is no call.
+    /// - Parameter completion: called once, on the event loop; not called if the result is `nil`.
     /// - Returns: `nil` if the question cannot be sent.
     func ask(
         _ question: OriginQuestion,
@@ -99,18 +99,18 @@ extension OriginTransport {
     }
 }
 
-/// The probes under way, so that a transport that shuts down ends them.
+/// The probes in progress, so that a transport that shuts down can end them.
 final class OriginProbes: Sendable {
     private struct State {
         var isClosed = false
         var next = 0
-        /// `nil` before the call is known.
+        /// `nil` until the call is known.
         var calls: [Int: OriginCall?] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// - Returns: a slot; `nil` if no probe begins any more.
+    /// - Returns: a slot; `nil` if no more probes may start.
     func begin() -> Int? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -137,7 +137,7 @@ final class OriginProbes: Sendable {
         }
     }
 
-    /// Ends all probes, and begins no more.
+    /// Ends all probes, and starts no more.
     func close() {
         let calls = state.withLock { state in
             defer { state.calls = [:] }
@@ -149,8 +149,7 @@ final class OriginProbes: Sendable {
 }
 
 extension TransportRequest {
-    /// The identity of the request for evidence. Fields that differ in each request are no part of
-    /// it.
+    /// The identity of the request, as evidence. It leaves out fields that differ in each request.
     var asked: AskedTarget {
         var hasher = Hasher()
         hasher.combine(head.authority)

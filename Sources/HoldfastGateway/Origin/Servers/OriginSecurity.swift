@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// TLS towards an origin that has settings of it. Its files can be read again while it is used.
+/// TLS for an origin with its own TLS settings. Its files can be reloaded while in use.
 final class OriginSecurity: Sendable {
     private struct State {
         var context: NIOSSLContext
@@ -13,7 +13,7 @@ final class OriginSecurity: Sendable {
         var isRejected = false
     }
 
-    /// The content of the files.
+    /// The contents of the files.
     private struct Files {
         var bytes: [[UInt8]]
         var roots: [NIOSSLCertificate]?
@@ -82,7 +82,7 @@ final class OriginSecurity: Sendable {
         }
         if !settings.isVerified {
             configuration.certificateVerification = .none
-            // Nothing needs them, and they may be missing.
+            // They are not needed, and may be missing.
             configuration.trustRoots = .certificates([])
         }
         files.pair?.present(in: &configuration)
@@ -94,28 +94,28 @@ final class OriginSecurity: Sendable {
         }
     }
 
-    /// The context of new connections.
+    /// The context for new connections.
     var context: NIOSSLContext { state.withLock { $0.context } }
 
-    /// It differs when the context does.
+    /// It changes when the context does.
     var revision: UInt32 { state.withLock { $0.revision } }
 
-    /// When the certificate that the origin gets expires, in seconds since 1970; `nil` if it gets
-    /// none.
+    /// When the certificate presented to the origin expires, in seconds since 1970; `nil` if there
+    /// is none.
     var expiry: Int64? { state.withLock { $0.files.pair?.expiry } }
 
-    /// Whether the files were in order when they were read last.
+    /// Whether the files were valid when last read.
     var isCurrent: Bool { state.withLock { !$0.isRejected } }
 
-    /// Reads the files again. Those that cannot be used change nothing. If they hold the same as
-    /// before, connections stay in use.
+    /// Reloads the files. Unusable files change nothing. If the contents are the same as before,
+    /// connections stay in use.
     ///
     /// - Returns: a result if files were read.
     func reload(_ selection: CertificateSelection) -> ListenerTLS.Reading? {
         let paths = Self.paths(settings)
         guard let first = paths.first else { return nil }
         return state.withLock { state in
-            // They are taken first: what is written meanwhile is read the next time.
+            // Taken first, so that changes made during the read are noticed the next time.
             let stamps = Self.stamps(settings)
             guard selection == .all || stamps != state.stamps else { return nil }
             state.stamps = stamps

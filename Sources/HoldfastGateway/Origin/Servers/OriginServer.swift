@@ -2,29 +2,29 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 
-/// A server that has an origin's content: the one that its name leads to, one of its addresses, or
-/// a mirror.
+/// A server with an origin's content: the one that its name resolves to, one of its addresses, or a
+/// mirror.
 final class OriginServer: Sendable {
-    /// Its name in metrics and logs, as the configuration has it.
+    /// Its name in metrics and logs, as configured.
     let name: String
     let times: OriginTimes
-    /// The name in TLS, if it is not that of the endpoint.
+    /// The server name for TLS, if it differs from the endpoint's.
     let serverName: String?
-    /// `nil` if it has no settings of TLS.
+    /// `nil` if it has no TLS settings.
     let security: OriginSecurity?
-    /// The `Host` that it gets; `nil` for that of the request.
+    /// The `Host` to send to it; `nil` for the request's.
     let authority: String?
-    /// The path that is put before a request's path; `nil` if there is none.
+    /// The path to prepend to a request's path; `nil` if there is none.
     let prefix: PathPrefix?
-    /// Makes the fields of its responses the origin's; `nil` if they are already.
+    /// Converts its responses' fields to the origin's; `nil` if not needed.
     let mirrorFields: MirrorFields?
-    /// Whether it gets requests with credentials, as they are.
+    /// Whether it gets requests with credentials unchanged.
     var takesCredentials: Bool { mirrorFields?.takesCredentials ?? true }
     private let place: OriginEndpoint
 
-    /// A server of the origin itself.
+    /// One of the origin's own servers.
     ///
-    /// - Parameter address: where it is reached; `nil`: by the address of its name.
+    /// - Parameter address: the address to connect to; `nil` resolves its name.
     init(
         of endpoint: OriginEndpoint,
         named name: String,
@@ -43,7 +43,7 @@ final class OriginServer: Sendable {
         (authority, prefix, mirrorFields) = (nil, nil, nil)
     }
 
-    /// A mirror.
+    /// Creates a mirror.
     init(
         mirror: GatewayOrigin,
         fields: MirrorFields,
@@ -61,8 +61,8 @@ final class OriginServer: Sendable {
         prefix = mirror.pathPrefix.isEmpty ? nil : PathPrefix(mirror.pathPrefix)
     }
 
-    /// Where it is connected to. It differs when the files of its certificates have changed: a
-    /// connection that was opened before takes no further request.
+    /// The endpoint to connect to. It changes when the certificate files change, so that existing
+    /// connections take no more requests.
     var endpoint: OriginEndpoint {
         guard let security else { return place }
         var place = place
@@ -70,7 +70,7 @@ final class OriginServer: Sendable {
         return place
     }
 
-    /// The path and query of a request there.
+    /// The path and query of a request to this server.
     func path(for path: String) -> String {
         guard let prefix, path.hasPrefix("/") else { return path }
         return prefix.path(before: path[...])

@@ -5,24 +5,24 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// An origin that has settings of its own: its servers, and how they stand.
+/// An origin with settings of its own: its servers and their state.
 final class OriginSite: Sendable {
-    /// The settings that decide everything about it. With the same ones, a reload keeps it.
+    /// The settings that determine it. A reload with equal settings keeps it.
     struct Plan: Hashable {
         let settings: Configuration.Origin
         let mirrors: [GatewayOrigin]
-        /// The settings of each mirror, if it has some.
+        /// The settings of each mirror, if any.
         let ofMirrors: [Configuration.Origin?]
-        /// Those of origins without settings.
+        /// The limits of origins without settings.
         let times: OriginTimes
-        /// Whether `timeouts.connect` of the top level is set.
+        /// Whether the top-level `timeouts.connect` is set.
         let limitsConnecting: Bool
     }
 
     /// How requests to a server ended, for metrics.
     struct Counts {
         var responses = 0
-        /// The failures, by their reasons.
+        /// The failures by reason.
         var failures: [FailureReason: Int] = [:]
         var goodChecks = 0
         var failedChecks = 0
@@ -37,12 +37,13 @@ final class OriginSite: Sendable {
     let name: String
     /// The `Host` of its own servers.
     let authority: String
-    /// The origin's own, then its mirrors; at least one.
+    /// The origin's own servers, then its mirrors; at least one.
     let servers: [OriginServer]
     let firstMirror: Int
     private let states: Mutex<[State]>
 
-    /// - Parameter security: TLS towards an origin, by its URL; `nil` for the common one.
+    /// - Parameter security: returns the TLS settings for an origin's URL; `nil` for the common
+    ///   ones.
     init(_ plan: Plan, _ endpoint: OriginEndpoint, _ security: (_ url: String) -> OriginSecurity?) {
         self.plan = plan
         let settings = plan.settings
@@ -72,15 +73,14 @@ final class OriginSite: Sendable {
         states = Mutex(Array(repeating: State(), count: servers.count))
     }
 
-    /// The time to open a connection where another server can be tried, unless the configuration
-    /// names one.
+    /// The time to open a connection if another server can be tried, unless configured.
     private static let shortConnect = TimeAmount.seconds(2)
 
     var hasSeveral: Bool { servers.count > 1 }
 
     /// - Parameters:
-    ///   - asked: called only if there was a failure lately.
-    ///   - look: called for each server about which the gateway finds out now whether it is back.
+    ///   - asked: called only after a recent failure.
+    ///   - look: called for each server that the gateway now checks for recovery.
     func failover(
         of request: Failover.Request,
         _ asked: () -> AskedTarget,
@@ -116,8 +116,8 @@ final class OriginSite: Sendable {
 
     /// Records how a client's request to a server ended.
     ///
-    /// - Parameter asked: called only if there was a failure lately.
-    /// - Returns: whether the server must be asked for something of the gateway's own.
+    /// - Parameter asked: called only after a recent failure.
+    /// - Returns: whether the gateway must send the server a request of its own.
     func note(_ outcome: Failover.Outcome, of server: Int, _ asked: () -> AskedTarget, _ logger: Logger) -> Bool {
         let now = Timestamp(.now())
         guard let reason = FailureReason(outcome), let failure = FailureEvidence.Failure(outcome) else {
@@ -135,10 +135,10 @@ final class OriginSite: Sendable {
         return perform(step, of: server, reason.rawValue, logger)
     }
 
-    /// Records the result of a request of the gateway's own, by which it finds out whether a server
-    /// is to blame, or is back.
+    /// Records the result of one of the gateway's own requests, which check whether a server is at
+    /// fault or is back.
     ///
-    /// - Returns: whether the server must be asked once more.
+    /// - Returns: whether to send the server another one.
     func noteProbe(of server: Int, _ asked: AskedTarget, isGood: Bool, _ logger: Logger) -> Bool {
         let step = states.withLock { $0[server].health.probed(asked, isGood: isGood, at: Timestamp(.now())) }
         return perform(step, of: server, "probe", logger)
@@ -146,7 +146,7 @@ final class OriginSite: Sendable {
 
     /// Records the result of a health check.
     ///
-    /// - Returns: whether the check must be repeated at once.
+    /// - Returns: whether to repeat the check immediately.
     func noteCheck(of server: Int, isGood: Bool, _ logger: Logger) -> Bool {
         let step = states.withLock { states in
             if isGood { states[server].counts.goodChecks += 1 } else { states[server].counts.failedChecks += 1 }
@@ -176,7 +176,7 @@ final class OriginSite: Sendable {
         }
     }
 
-    /// How its servers stand, for operators.
+    /// The state of its servers, for operators.
     var conditions: [OriginCondition.Server] {
         report.map { server, isAside, counts in
             OriginCondition.Server(
@@ -188,34 +188,34 @@ final class OriginSite: Sendable {
         }
     }
 
-    /// For each server whether it is set aside, and its counts.
+    /// For each server: whether it is set aside, and its counts.
     var report: [(server: OriginServer, isAside: Bool, counts: Counts)] {
         zip(servers, states.withLock { $0 }).map { ($0, $1.health.isAside, $1.counts) }
     }
 }
 
-/// Why a server is set aside: a label of metrics.
+/// Why a server is set aside. The label of a metric.
 enum FailureReason: String, Sendable, CaseIterable {
-    /// No connection came about.
+    /// No connection could be opened.
     case connect
-    /// TLS failed, or the certificate is not valid.
+    /// TLS failed, or the certificate is invalid.
     case tls
     /// The connection closed before the response.
     case closed
-    /// The response did not come in time.
+    /// The response did not arrive in time.
     case timeout
     /// 502, 503 or 504.
     case status
-    /// The response is not valid HTTP.
+    /// The response is malformed HTTP.
     case malformed
 
-    /// Whether the failure took the request its time.
+    /// Whether the failure used up the request's time.
     func isSlow(_ outcome: Failover.Outcome) -> Bool {
         if case .failure(.connectTimeout, _) = outcome { return true }
         return self == .timeout
     }
 
-    /// - Returns: `nil` if the server is not to blame.
+    /// - Returns: `nil` if the server is not at fault.
     init?(_ outcome: Failover.Outcome) {
         guard Failover.isFault(outcome) else { return nil }
         switch outcome {

@@ -2,50 +2,50 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-/// Whether a server of an origin is worth a request, by how the last ones ended. Pure.
+/// Whether an origin's server should get requests, judged by recent outcomes. Pure.
 ///
-/// ``FailureEvidence`` decides whether failures are the server's or those of what was asked for. If
-/// they are the server's, it is set aside: others are asked before it. After a pause a request of
-/// the gateway's own finds out whether it is back. Clients choose what they ask for, so no request
-/// of theirs decides that, except by a response. docs/decisions/0053
+/// ``FailureEvidence`` decides whether the server or the requested target is at fault for failures.
+/// If it is the server, it is set aside: other servers are tried first. After a pause, the
+/// gateway's own request checks whether it is back. Clients choose what they request, so a client's
+/// request cannot decide that, except by getting a response. docs/decisions/0053
 ///
-/// Time is in milliseconds of any clock that does not go back.
+/// Time is in milliseconds of any monotonic clock.
 struct ServerHealth: Sendable, Hashable {
-    /// The pause after a first failure. 1 s
+    /// The pause after the first failure. 1 s
     static let firstPause = Duration.seconds(1)
     /// The longest pause. 60 s
     static let longestPause = Duration.seconds(60)
-    /// How long a request that has a response already may try a server that is set aside. 2 s
+    /// How long a request that already has a response may try a server that is set aside. 2 s
     static let lastChance = Duration.seconds(2)
-    /// The failures in a row of which evidence is made.
+    /// The number of consecutive failures that count as evidence.
     private static let threshold = BreakerOptions().failureThreshold
 
     /// Whether a request may go there.
     enum Availability: Sendable, Hashable {
         case available
-        /// Others are asked before it.
+        /// Other servers are tried first.
         case aside
     }
 
     /// The next step after an event.
     enum Step: Sendable, Hashable {
         case none
-        /// Ask the server for something of the gateway's own, then report it to
+        /// Send the server one of the gateway's own requests, then report the result to
         /// ``probed(isGood:at:)`` or ``check(isGood:)``.
         case ask
-        /// It is set aside by this event.
+        /// This event sets it aside.
         case setAside
-        /// It is back by this event.
+        /// This event restores it.
         case takeBack
     }
 
-    /// A server that is to blame for failures.
+    /// A server that is at fault for failures.
     private struct Aside: Sendable, Hashable {
         let since: Timestamp
-        /// Whether trying it takes time, because it was silent.
+        /// Whether trying it takes long, because it did not respond.
         var isSlow: Bool
         var failures = 1
-        /// When the gateway asks it again.
+        /// When the gateway checks it again.
         var due: Timestamp
 
         init(since: Timestamp, isSlow: Bool) {
@@ -61,36 +61,36 @@ struct ServerHealth: Sendable, Hashable {
 
     private var evidence = FailureEvidence()
     private var aside: Aside?
-    /// The failed requests of the gateway's own in the present look; `nil` if none is under way.
+    /// The failed requests in the current check; `nil` if no check is in progress.
     private var failedProbes: Int?
-    /// When a request began to try it although it is set aside and slow; `nil` if none does.
+    /// When a request began to try it although it is set aside and slow; `nil` if none is doing so.
     private var lastChanceBegan: Timestamp?
-    /// Whether its last health check failed, and is repeated.
+    /// Whether its last health check failed and is being repeated.
     private var isCheckDoubtful = false
-    /// Whether its last health checks failed. Then only the next one can take it back.
+    /// Whether its last health checks failed. Then only a successful check can restore it.
     private var failsChecks = false
 
     var isAside: Bool { aside != nil || failsChecks }
 
-    /// Whether nothing speaks against it.
+    /// Whether there is nothing against it.
     var isIdle: Bool { !isAside && evidence.isIdle }
 
-    /// - Parameter asked: called only if there was a failure lately.
+    /// - Parameter asked: called only after a recent failure.
     func availability(for asked: () -> AskedTarget, at now: Timestamp) -> Availability {
         if isAside { return .aside }
         return !evidence.isIdle && evidence.refuses(asked(), at: now) ? .aside : .available
     }
 
-    /// Whether the gateway asks now for itself whether it is back. If so, the caller does.
+    /// Whether the gateway should check now whether it is back. If so, the caller must do it.
     mutating func beginLook(at now: Timestamp) -> Bool {
         guard let aside, failedProbes == nil, now >= aside.due else { return false }
         failedProbes = 0
         return true
     }
 
-    /// Whether a request that has an error of another server may try this one, which is set aside.
+    /// Whether a request that has another server's error may try this one, which is set aside.
     ///
-    /// A slow one is tried by one request at a time. ``endLastChance()`` ends that.
+    /// Only one request at a time tries a slow server. ``endLastChance()`` ends that.
     mutating func beginLastChance(at now: Timestamp) -> Bool {
         guard aside?.isSlow == true else { return true }
         if let began = lastChanceBegan, now < began.adding(Self.lastChance) { return false }
@@ -113,7 +113,7 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Records a failure of a client's request.
     ///
-    /// - Parameter isSlow: whether it took the request its time.
+    /// - Parameter isSlow: whether it used up the request's time.
     mutating func fail(
         _ asked: AskedTarget,
         _ failure: FailureEvidence.Failure,
@@ -132,7 +132,7 @@ struct ServerHealth: Sendable, Hashable {
         }
     }
 
-    /// Records the response to a request of the gateway's own, or that none came.
+    /// Records the result of one of the gateway's own requests.
     mutating func probed(_ asked: AskedTarget, isGood: Bool, at now: Timestamp) -> Step {
         guard let failed = failedProbes else { return .none }
         if isGood { return succeed({ asked }, at: now) }
@@ -154,9 +154,10 @@ struct ServerHealth: Sendable, Hashable {
         return wasAside ? .none : .setAside
     }
 
-    /// Records the result of a health check. One that fails is repeated at once: a single one may
-    /// be lost on the way. A good one takes a server back that checks had set aside. One whose
-    /// requests failed is not taken back: it may do the check alone.
+    /// Records the result of a health check. A failed check is repeated immediately, because a
+    /// single one may be lost on the way. A successful one restores a server that failed checks had
+    /// set aside. It does not restore a server whose requests failed, because such a server may
+    /// answer only the check.
     mutating func check(isGood: Bool) -> Step {
         let wasAside = isAside
         if isGood {
@@ -173,6 +174,6 @@ struct ServerHealth: Sendable, Hashable {
 }
 
 extension Timestamp {
-    /// A deadline in milliseconds of the event loops' clock, which does not go back.
+    /// A deadline in milliseconds of the event loops' monotonic clock.
     init(_ deadline: NIODeadline) { self.init(milliseconds: Int64(deadline.uptimeNanoseconds / 1_000_000)) }
 }

@@ -1,53 +1,52 @@
 import Foundation
 import Holdfast
 
-/// Finds properties of endpoints that compile and are ignored, in source text.
+/// Finds endpoint properties in source text that compile but are ignored.
 ///
-/// Every requirement of `Endpoint` except its path has a default, so a property with a wrong type
-/// or name is ignored without a word from the compiler. A client logs such stored properties, and
-/// ``withTestClient(_:logger:_:)`` fails. Computed properties and enums can be seen only in source
-/// text:
+/// Every requirement of `Endpoint` except its path has a default, so the compiler does not report a
+/// property with a wrong type or name; it is just ignored. A client logs such stored properties,
+/// and ``withTestClient(_:logger:_:)`` fails. Computed properties and enums can be detected only in
+/// source text:
 ///
 /// ```swift
 /// let findings = try EndpointSourceCheck(folder: "Sources/App").findings
 /// precondition(findings.isEmpty, "\(findings)")
 /// ```
 ///
-/// The check reads text, and has no compiler:
+/// The check reads text without a compiler:
 ///
-/// * A type conforms if it, an extension, or a protocol of the folder says so.
-/// * Type aliases are known if the folder declares them.
-/// * A property without a stated type is checked only if its initial value is a literal or calls an
+/// - A type conforms if the type, an extension, or a protocol in the folder says so.
+/// - Type aliases are known if the folder declares them.
+/// - A property without a stated type is checked only if its initial value is a literal or calls an
 ///   initializer.
-/// * A property with another name is reported only if its type suits the requirement, and the
-///   endpoint does not declare that requirement.
+/// - A property with another name is reported only if its type matches the requirement's type and
+///   the endpoint does not declare that requirement.
 public struct EndpointSourceCheck: Sendable {
-    /// A property that is ignored.
+    /// An ignored property.
     public struct Finding: Sendable, Hashable, CustomStringConvertible {
-        /// The file, below the folder.
+        /// The file's path relative to the folder.
         public var file: String
-        /// The line, from 1.
+        /// The line number, starting at 1.
         public var line: Int
         /// The endpoint's type.
         public var endpoint: String
         /// The property's name.
         public var property: String
-        /// Why it is ignored, and what to write instead.
+        /// The reason that the property is ignored, and the correction.
         public var explanation: String
 
         /// The finding as one line: `Feed.swift:7: GetFeed: 'timeout' is ignored, …`.
         public var description: String { "\(file):\(line): \(endpoint): \(explanation)" }
     }
 
-    /// The findings, by file and line.
+    /// The findings, sorted by file and line.
     public let findings: [Finding]
-    /// The types that conform to `Endpoint`. If there are none, the folder is probably the wrong
-    /// one.
+    /// The types that conform to `Endpoint`. If there are none, the folder is probably wrong.
     public let endpoints: [String]
 
-    /// Checks all Swift files in a folder and the folders below it, except hidden ones.
+    /// Checks all Swift files in a folder and its subfolders, except hidden files and folders.
     ///
-    /// - Throws: the error of `FileManager` if the folder or a file cannot be read.
+    /// - Throws: an error from `FileManager` if the folder or a file cannot be read.
     public init(folder: String) throws {
         let root = URL(filePath: folder, directoryHint: .isDirectory)
         let names = try FileManager.default.subpathsOfDirectory(atPath: root.path)
@@ -57,7 +56,7 @@ public struct EndpointSourceCheck: Sendable {
         self.init(sources: sources)
     }
 
-    /// Checks sources by their files' names.
+    /// Checks source texts, keyed by file name.
     public init(sources: [String: String]) {
         let types = EndpointTypes(sources.sorted { $0.key < $1.key }.map { SwiftDeclarations($0.value, file: $0.key) })
         findings = types.findings.sorted { ($0.file, $0.line) < ($1.file, $1.line) }

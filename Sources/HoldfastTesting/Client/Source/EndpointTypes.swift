@@ -1,23 +1,24 @@
 import Holdfast
 
-/// The types of some sources that conform to `Endpoint`, and their members that are ignored.
+/// The types in some sources that conform to `Endpoint`, and their ignored members.
 struct EndpointTypes {
-    /// A type or protocol. Private ones of two files are different, whatever their names.
+    /// A type or protocol. Private declarations in two files are different even if their names are
+    /// equal.
     private struct Identity: Hashable {
-        /// `nil` if all files see it.
+        /// The file that can see the declaration; `nil` if all files can.
         var file: String?
         var path: String
     }
 
     private let declarations: [(identity: Identity, SwiftDeclaration)]
     private let aliases: [String: String]
-    /// The paths of private declarations, by file.
+    /// The paths of private declarations in each file.
     private let hidden: [String: Set<String>]
     /// The protocols that refine `Endpoint`.
     private var protocols: Set<Identity> = []
-    /// The types that conform, and the protocols that refine it.
+    /// The types that conform to `Endpoint`, and the protocols that refine it.
     private var conforming: Set<Identity> = []
-    /// The names of types that are made for a requirement.
+    /// The names of types that conform to a protocol for requirements' values.
     private let convertible: Set<String>
 
     init(_ files: [SwiftDeclarations]) {
@@ -38,8 +39,8 @@ struct EndpointTypes {
         conforming = Set(declarations.filter { conforms($0.1) }.map(\.identity))
     }
 
-    /// The declaration that a name in a file stands for: a private one of the file, or one that all
-    /// files see.
+    /// Returns the declaration that a name in a file refers to: a private declaration of that file,
+    /// or a declaration that all files can see.
     private static func identity(of path: String, in file: String, _ hidden: [String: Set<String>]) -> Identity {
         guard let hidden = hidden[file] else { return Identity(file: nil, path: path) }
         var outer = path.split(separator: ".")[...]
@@ -81,12 +82,13 @@ struct EndpointTypes {
         }
     }
 
-    /// A path without the numbers of blocks.
+    /// Returns a path without the numbers of blocks.
     private static func shown(_ path: String) -> String {
         path.split(separator: ".").filter { !$0.hasPrefix("#") }.joined(separator: ".")
     }
 
-    /// The names of properties that a type has of its own, or from a protocol of the sources.
+    /// Returns the names of properties that a type declares itself or gets from a protocol in the
+    /// sources.
     private func declaredNames(_ parts: [SwiftDeclaration]) -> Set<String> {
         var names: Set<String> = []
         var (seen, waiting): (Set<Identity>, [SwiftDeclaration]) = ([], parts)
@@ -120,12 +122,12 @@ struct EndpointTypes {
         if member.isStatic { return isDeclared ? nil : requirement.explanation(ofKind: "static") }
         if member.modifiers.contains("lazy") { return requirement.explanation(ofKind: "lazy") }
         guard let type = member.type.map(resolve), !requirement.types.contains(type) else { return nil }
-        // Such types may conform to what the requirement takes.
+        // Values of these types may be valid for the requirement.
         if type.contains(".Endpoint") || type.hasPrefix("some ") || convertible.contains(type) { return nil }
         return requirement.explanation(ofType: type)
     }
 
-    /// Replaces type aliases of the sources.
+    /// Replaces type aliases that the sources declare.
     private func resolve(_ type: String) -> String {
         let isOptional = type.hasSuffix("?") && !type.hasPrefix("[")
         let name = isOptional ? String(type.dropLast()) : type

@@ -6,11 +6,12 @@ struct SwiftMember {
 
     var kind: Kind
     var name: String
-    /// The type in Swift's short form, stated or evident from the initial value; `nil` if unknown.
+    /// The type in Swift's short form, either stated or inferred from the initial value; `nil` if
+    /// unknown.
     var type: String?
     var modifiers: Set<String>
     var line: Int
-    /// Whether it is a function without parameters.
+    /// Whether the member is a function without parameters.
     var isWithoutParameters = false
 
     var isStatic: Bool { modifiers.contains("static") || modifiers.contains("class") }
@@ -19,11 +20,11 @@ struct SwiftMember {
 
 /// A type, a protocol or an extension in source text.
 struct SwiftDeclaration {
-    /// The types that it is in, and its own name: `API.Feed`. Types within a block of code have the
-    /// block's number in it.
+    /// The enclosing types and the type's own name, such as `API.Feed`. For a type in a block of
+    /// code, the path includes the block's number.
     var path: String
     var isProtocol: Bool
-    /// Whether other files do not see it: it is private, or within code.
+    /// Whether other files cannot see the type, because it is private or inside code.
     var isPrivate: Bool
     var inherited: [String]
     var members: [SwiftMember] = []
@@ -33,7 +34,8 @@ struct SwiftDeclaration {
     var name: String { String(path.split(separator: ".").last ?? "") }
 }
 
-/// The declarations of a Swift file. It reads text, and knows no types of other files.
+/// Finds the declarations in a Swift file. It reads only text and does not know the types of other
+/// files.
 struct SwiftDeclarations {
     private let tokens: [SwiftToken]
     private let file: String
@@ -41,7 +43,7 @@ struct SwiftDeclarations {
     private var blocks = 0
     private var depth = 0
     private(set) var all: [SwiftDeclaration] = []
-    /// The types that type aliases stand for, by the alias's name.
+    /// The types that type aliases refer to, keyed by alias.
     private(set) var aliases: [String: String] = [:]
 
     private static let kinds: Set<String> = ["struct", "enum", "class", "actor", "protocol", "extension"]
@@ -66,11 +68,11 @@ struct SwiftDeclarations {
     }
     private func isSign(_ text: String) -> Bool { token?.kind == .sign && token?.text == text }
 
-    /// Reads up to the brace that ends the block.
+    /// Reads up to the closing brace of the block.
     ///
-    /// - Parameter owner: the declaration whose members these are; `nil` in code.
+    /// - Parameter owner: the declaration that contains the members; `nil` in code.
     private mutating func readBlock(within path: String, of owner: Int?) {
-        // Braces that are deeper are read as if they were not there.
+        // Braces nested more deeply are skipped.
         guard depth < 128 else { return }
         depth += 1
         defer { depth -= 1 }
@@ -97,7 +99,7 @@ struct SwiftDeclarations {
             } else if token.text == "typealias" {
                 readAlias()
             } else {
-                // In `private(set)` and `nonisolated(unsafe)` the modifiers continue.
+                // The modifiers continue after `private(set)` and `nonisolated(unsafe)`.
                 if Self.modifiers.contains(token.text) {
                     modifiers.insert(token.text)
                 } else if !isAfter("(") {
@@ -114,7 +116,7 @@ struct SwiftDeclarations {
         position > 0 && tokens[position - 1].kind == .sign && tokens[position - 1].text == sign
     }
 
-    /// Whether `class` before this word is a modifier.
+    /// Returns whether `class` before this word is a modifier.
     private static func isMember(_ word: String?) -> Bool {
         ["var", "let", "func", "subscript", "init"].contains(word)
     }
@@ -202,7 +204,7 @@ struct SwiftDeclarations {
 
     private mutating func readProperties(of owner: Int, _ modifiers: Set<String>, within path: String) {
         repeat {
-            // After `var`, `let` or a comma.
+            // Skip `var`, `let` or a comma.
             position += 1
             guard let token, token.kind == .word else { return }
             position += 1
@@ -221,7 +223,7 @@ struct SwiftDeclarations {
         } while isSign(",")
     }
 
-    /// Reads a type. It ends with its line, unless a bracket is open.
+    /// Reads a type. A type ends at the end of the line, unless a bracket is open.
     private mutating func readType() -> String {
         var (text, depth) = ("", 0)
         var line = token?.line
@@ -242,7 +244,7 @@ struct SwiftDeclarations {
         return TypeText(text).text
     }
 
-    /// The type of an initial value that shows it: a literal, or a call of an initializer.
+    /// Infers the type of an initial value that is a literal or an initializer call.
     private func evidentType() -> String? {
         guard let token else { return nil }
         switch token.kind {
@@ -266,14 +268,14 @@ struct SwiftDeclarations {
         }
     }
 
-    /// Whether a value of another type may be made of the value that ends with this token: by a
-    /// member, a range, a comparison.
+    /// Returns whether the expression continues after this token, for example with a member, a
+    /// range or a comparison, so that it may have a different type.
     private func continues(after distance: Int) -> Bool {
         guard let sign = next(distance + 1), sign.kind == .sign else { return false }
         return ".!?=[(".contains(sign.text)
     }
 
-    /// The distance of the bracket that closes the one at a distance.
+    /// Returns the distance to the closing bracket that matches the opening bracket at a distance.
     private func bracketEnd(from start: Int) -> Int {
         var (depth, distance) = (0, start)
         while let token = next(distance) {
@@ -285,7 +287,7 @@ struct SwiftDeclarations {
         return distance
     }
 
-    /// Skips an initial value: up to a comma, or to a line that begins another member.
+    /// Skips an initial value, up to a comma or a line that starts another member.
     private mutating func skipValue(within path: String) {
         var depth = 0
         let first = position

@@ -1,20 +1,21 @@
-/// A word, a number, a text or a sign of Swift source.
+/// A word, number, string or symbol in Swift source.
 struct SwiftToken: Equatable {
     enum Kind { case word, number, text, sign }
 
     var kind: Kind
-    /// The word, number or sign; empty for a text.
+    /// The word, number or symbol; empty for a string.
     var text: String
-    /// From 1.
+    /// The line number, starting at 1.
     var line: Int
 }
 
-/// Divides Swift source into tokens, without comments. Regular expressions are not known.
+/// Splits Swift source into tokens and drops comments. Regular expression literals are not
+/// supported.
 struct SwiftTokens {
     private let source: [UInt8]
     private var position = 0
     private var line = 1
-    /// The number of interpolations within each other.
+    /// The nesting depth of interpolations.
     private var depth = 0
     private(set) var all: [SwiftToken] = []
 
@@ -61,7 +62,7 @@ struct SwiftTokens {
         while let byte = byte(), byte != UInt8(ascii: "\n") { advance() }
     }
 
-    /// Comments can contain comments.
+    /// Comments can be nested.
     private mutating func skipComment() {
         var depth = 0
         repeat {
@@ -81,7 +82,8 @@ struct SwiftTokens {
         append(kind, String(decoding: source[start..<position], as: UTF8.self))
     }
 
-    /// The number of `#` before a text that begins here; `nil` if none begins.
+    /// Returns the number of `#` characters before a string that starts here; `nil` if no string
+    /// starts here.
     private func hashesBeforeText() -> Int? {
         var count = 0
         while byte(count) == UInt8(ascii: "#") { count += 1 }
@@ -97,7 +99,7 @@ struct SwiftTokens {
         advance(isLong ? 3 : 1)
         while let byte = byte() {
             if begins(end) { return advance(end.utf8.count) }
-            // A text of one line ends there, whatever it is.
+            // A single-line string always ends at the end of the line.
             if !isLong, byte == UInt8(ascii: "\n") { return }
             if begins("\\" + marks + "("), depth < 32 {
                 advance(hashes + 2)
@@ -112,7 +114,7 @@ struct SwiftTokens {
         }
     }
 
-    /// Skips the value of an interpolation, which may contain texts.
+    /// Skips an interpolation, which may contain strings.
     private mutating func skipInterpolation() {
         let count = all.count
         var depth = 1
