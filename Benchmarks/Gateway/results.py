@@ -86,7 +86,7 @@ def markdown(results, options, versions, loads):
     lines = [
         HEADING,
         "",
-        f"Written by `Benchmarks/gateway.sh --write`: release build, one worker each on one core, wrk and the origin on the other, loopback, {options.connections} connections,"
+        f"Written by `Benchmarks/gateway.sh --write`: release build, one core for each server (Varnish with one pool of at least 100 threads, the others with one worker), wrk and the origin on the other, loopback, {options.connections} connections,"
         f" medians of {options.rounds} rounds of {options.seconds} s in which all servers run in turn; a ratio is the median of the ratios of one round."
         " CPU is the server's user and system time over the requests served. The origin counts its requests, which proves that hits are hits.",
         "",

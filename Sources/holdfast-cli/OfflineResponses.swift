@@ -47,10 +47,11 @@ struct OfflineResponses {
     private let gateway: [GatewayRoute]
     private let rules: RuleSet
 
-    private static let directives: [(PolicyOverrides.Directives, String)] = [
-        (.mustRevalidate, "must-revalidate"), (.proxyRevalidate, "proxy-revalidate"), (.noCache, "no-cache"),
-        (.sMaxage, "s-maxage"),
-    ]
+    /// A response with `no-store` is stored only if a rule lifts it, and `invalidated` is no
+    /// directive.
+    private static let directives = StaleProhibition.allCases.compactMap { prohibition in
+        prohibition.liftedBy.map { ($0, prohibition.rawValue) }
+    }.filter { $0.0 != .noStore && $0.0 != .invalidated }
 
     /// Determines the effect of the rules, without a store.
     ///

@@ -37,6 +37,12 @@ import Testing
         #expect(PageAssets().asset(name) == nil && PageAssets(folder: "/").asset(name) == nil)
     }
 
+    @Test(arguments: TrafficTotals.reasons.dropLast())
+    func overviewHasWordsForEachReason(_ reason: String) throws {
+        let text = String(decoding: try #require(PageAssets.embedded["view-overview.js"]), as: UTF8.self)
+        #expect(text.contains("\n  \(reason): \"") || text.contains("\n  \"\(reason)\": \""))
+    }
+
     @Test func pageIsSmall() {
         #expect(PageAssets.embedded.values.map(\.count).reduce(0, +) < 150_000)
     }

@@ -153,6 +153,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("max-age=300, must-revalidate", "", "must-revalidate"), ("max-age=300, no-cache", "", "no-cache"),
+        ("max-age=300, proxy-revalidate", "", "proxy-revalidate"), ("s-maxage=300", "", "s-maxage"),
+        ("max-age=300", "Cookie: a=1\r\n", "cookie"),
+    ])
+    func refusedRequestsAreCountedByProhibition(_ directives: String, _ fields: String, _ reason: String) async throws {
+        try await withGateway { _ in
+            .ok("a", fields: "Cache-Control: \(directives)\r\n")
+        } _: { gateway, _ in
+            _ = try await gateway.get("/a")
+            gateway.clock.advance(by: .seconds(400))
+            gateway.engine.mode = .offline
+            #expect(try await gateway.get("/a", fields: fields).status == 504)
+            let scrape = await Scrape(gateway)
+            #expect(scrape.count("holdfast_offline_refused_total", ["reason": reason]) == 1)
+            #expect(scrape.count("holdfast_offline_refused_total") == 1)
+        }
+    }
+
     @Test("A malformed request is counted, and one whose client goes away") func countsFailures() async throws {
         try await withGateway { request in
             request.target == "/long" ? .response("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234") : .silence

@@ -6,8 +6,8 @@ public enum OfflineMode: String, Sendable, Hashable, CaseIterable, Codable {
     /// Like ``online``, and while an origin is unreachable, stored responses are served for it. The
     /// default.
     case automatic
-    /// Any stored response is served immediately, whatever its age; the network is used only for
-    /// misses.
+    /// A stored response is served at once, whatever its age. The network is used for misses, and
+    /// to validate responses that must not be served stale.
     case preferStored
     /// The network is never used.
     case offline

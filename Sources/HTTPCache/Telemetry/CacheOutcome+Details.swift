@@ -22,14 +22,15 @@ extension CacheOutcome.Detail {
     /// Stale, served because an operator's rule overrides a directive that forbids it:
     /// `despite-must-revalidate`; or `invalidated`.
     public static func despite(_ directive: String) -> CacheOutcome.Detail {
-        switch directive {
-        case "must-revalidate": CacheOutcome.Detail("despite-must-revalidate")
-        case "proxy-revalidate": CacheOutcome.Detail("despite-proxy-revalidate")
-        case "no-cache": CacheOutcome.Detail("despite-no-cache")
-        case "s-maxage": CacheOutcome.Detail("despite-s-maxage")
-        case "no-store": CacheOutcome.Detail("despite-no-store")
-        case "invalidated": .invalidated
-        default: CacheOutcome.Detail("despite")
+        switch StaleProhibition(rawValue: directive) {
+        case .mustRevalidate: CacheOutcome.Detail("despite-must-revalidate")
+        case .proxyRevalidate: CacheOutcome.Detail("despite-proxy-revalidate")
+        case .noCache: CacheOutcome.Detail("despite-no-cache")
+        case .sMaxage: CacheOutcome.Detail("despite-s-maxage")
+        case .noStore: CacheOutcome.Detail("despite-no-store")
+        case .invalidated: .invalidated
+        // No rule lifts these.
+        case .isPrivate, .credentials, .cookie, nil: CacheOutcome.Detail("despite")
         }
     }
 }

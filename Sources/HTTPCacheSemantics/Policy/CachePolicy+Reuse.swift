@@ -68,7 +68,7 @@ extension CachePolicy {
         let staleness = -freshness.clampedTimeToLive
         let extensions = extensions(of: stored, fields, staleness: staleness)
         var forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
-        var lifted: Prohibition?
+        var lifted: StaleProhibition?
         if let overrides = fields.overrides, !overrides.directivesIgnoredWhenStale.isEmpty, let forbids = forbidding {
             let left =
                 self.prohibition(fields, stored, despite: overrides.directivesIgnoredWhenStale)
@@ -161,24 +161,7 @@ extension CachePolicy {
         return requested.maxAge.map { $0 == .zero || age > $0.milliseconds } ?? false
     }
 
-    /// The reasons that forbid stale use. The raw value is the reason's name.
-    private enum Prohibition: String {
-        /// The origin reported that the resource has changed. RFC 9111 §4.4
-        case invalidated
-        /// The response is shared because of a directive that a rule overrides. RFC 9111 §3.5
-        case credentials
-        // Explicit directives: the response's extensions do not override them.
-        case mustRevalidate = "must-revalidate"
-        case noCache = "no-cache"
-        case noStore = "no-store"
-        case isPrivate = "private"
-        case proxyRevalidate = "proxy-revalidate"
-        case cookie
-        /// Only implied, so the response's extensions override it. RFC 9111 §5.2.2.10
-        case sMaxage = "s-maxage"
-    }
-
-    /// The response's extensions that cover a given staleness. RFC 5861
+    /// The response's extensions that cover a staleness. RFC 5861
     private struct StaleExtensions {
         var whileRevalidate: Bool
         var ifError: Bool
@@ -189,7 +172,7 @@ extension CachePolicy {
         _ fields: StoredFields,
         _ stored: StoredResponseHead,
         despite: PolicyOverrides.Directives = []
-    ) -> Prohibition? {
+    ) -> StaleProhibition? {
         // Nothing overrides this reason. `decision` relies on it being checked first.
         if isWithheld(stored, fields) { return .credentials }
         let directives = fields.directives
@@ -207,11 +190,11 @@ extension CachePolicy {
         return directives.sMaxage == nil || despite.contains(.sMaxage) ? nil : .sMaxage
     }
 
-    private func forbidding(_ prohibition: Prohibition?, isPermitted: Bool) -> Prohibition? {
+    private func forbidding(_ prohibition: StaleProhibition?, isPermitted: Bool) -> StaleProhibition? {
         prohibition == .sMaxage && isPermitted ? nil : prohibition
     }
 
-    private func staleUse(_ prohibition: Prohibition?) -> Reuse.StaleUse {
+    private func staleUse(_ prohibition: StaleProhibition?) -> Reuse.StaleUse {
         prohibition.map { .forbidden(by: $0.rawValue) } ?? .allowed
     }
 
@@ -257,7 +240,7 @@ extension CachePolicy {
         _ fields: StoredFields,
         _ requested: RequestDirectives,
         _ freshness: Freshness,
-        _ prohibition: Prohibition?,
+        _ prohibition: StaleProhibition?,
         _ extensions: StaleExtensions,
         _ isForOthers: Bool
     ) -> Reuse.Decision {

@@ -46,7 +46,8 @@ public enum OfflineReads: Sendable, Hashable {
     var liftedDirectives: PolicyOverrides.Directives {
         switch self {
         case .asAllowed: []
-        case .despiteDirectives: [.noStore, .noCache, .mustRevalidate, .proxyRevalidate, .sMaxage]
+        case .despiteDirectives:
+            PolicyOverrides.Directives(StaleProhibition.allCases.compactMap(\.liftedBy)).subtracting(.invalidated)
         }
     }
 }

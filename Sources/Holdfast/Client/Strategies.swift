@@ -13,8 +13,8 @@ public struct SingleValueStrategy: Sendable, Hashable {
     /// RFC 9111: returns a fresh stored value at once; validates a stale one first. The stored
     /// value is used if the origin is unreachable.
     public static let standard = SingleValueStrategy(preference: .standard)
-    /// Returns the stored value at once, however stale; the emission is marked. Uses the network
-    /// only if no usable value is stored.
+    /// Returns the stored value at once, however stale, unless a directive, a change of the
+    /// resource or a rule's limit forbids it; the emission is marked. Otherwise uses the network.
     public static let storedFirst = SingleValueStrategy(preference: .storedFirst)
     /// Returns the stored value at once, however stale. If it is stale, the client contacts the
     /// origin in the background, for the next call. Uses the network if no usable value is stored.

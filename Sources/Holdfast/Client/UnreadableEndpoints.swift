@@ -54,7 +54,9 @@ extension CachingClient {
 
     /// Logs, the first time, that a directive prevents the use of a stored response.
     func noteForbidden(_ error: ExchangeError, _ endpoint: any Endpoint) {
-        guard let directive = error.forbiddenBy, Self.liftable.contains(directive) else { return }
+        guard let directive = error.forbiddenBy, let lifting = StaleProhibition(rawValue: directive)?.liftedBy,
+            OfflineReads.despiteDirectives.liftedDirectives.contains(lifting)
+        else { return }
         note(
             .forbidden(by: directive),
             endpoint,
@@ -64,11 +66,6 @@ extension CachingClient {
                 + "endpoint to '.despiteDirectives'."
         )
     }
-
-    /// The directives that ``OfflineReads/despiteDirectives`` overrides for stored responses.
-    private static let liftable: Set<String> = [
-        "must-revalidate", "proxy-revalidate", "no-cache", "s-maxage", "no-store",
-    ]
 
     private func note(
         _ reason: UnreadableEndpoints.Reason,

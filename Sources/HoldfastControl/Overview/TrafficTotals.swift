@@ -26,10 +26,9 @@ struct TrafficTotals: Sendable, Hashable {
         case answerableAfterHour, answerableAfterDay
     }
 
-    /// The reasons why requests could not be answered in an outage. One covers all unknown reasons.
-    static let reasons = [
-        "not-stored", "must-revalidate", "proxy-revalidate", "no-cache", "s-maxage", "invalidated", "limit", "other",
-    ]
+    /// The reasons why requests could not be answered in an outage, and one for all that are not
+    /// known.
+    static let reasons = ["not-stored"] + StaleProhibition.allCases.map(\.rawValue) + ["limit", "other"]
     private static let bounds = MetricDescription.durationBounds
     private static let firstReason = Counter.allCases.count
     private static let firstBucket = firstReason + reasons.count

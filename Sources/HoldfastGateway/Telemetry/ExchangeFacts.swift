@@ -75,27 +75,32 @@ struct ExchangeFacts: Sendable {
 }
 
 /// Why a request could not be answered without its origin.
-enum OfflineRefusal: String, CaseIterable, Sendable {
+enum OfflineRefusal: Hashable, CaseIterable, Sendable {
     /// Nothing usable is stored.
-    case notStored = "not-stored"
-    /// `must-revalidate`.
-    case mustRevalidate = "must-revalidate"
-    /// `proxy-revalidate`.
-    case proxyRevalidate = "proxy-revalidate"
-    /// `no-cache`.
-    case noCache = "no-cache"
-    /// `s-maxage`, which implies `proxy-revalidate`.
-    case sMaxage = "s-maxage"
-    /// An unsafe method's success invalidated the stored response.
-    case invalidated
-    /// A limit of this gateway: `stale.offline`, or another.
+    case notStored
+    /// A directive, a change of the resource, or the request's cookie forbids the use of the stored
+    /// response.
+    case forbidden(StaleProhibition)
+    /// The response is staler than `stale.unreachable` or `stale.offline` allows.
     case limit
 
-    /// - Returns: `nil` if that is not why the request was refused.
+    static let allCases = [notStored] + StaleProhibition.allCases.map(forbidden) + [limit]
+
+    /// The value of the label `reason`.
+    var label: String {
+        switch self {
+        case .notStored: "not-stored"
+        case .forbidden(let prohibition): prohibition.rawValue
+        case .limit: "limit"
+        }
+    }
+
+    /// - Returns: `nil` if the request was not refused for that.
     init?(_ error: ExchangeError) {
         switch error.code {
         case .offlineMiss, .originUnreachable: self = .notStored
-        case .staleForbidden: self = error.forbiddenBy.flatMap { Self(rawValue: $0) } ?? .limit
+        case .staleForbidden:
+            self = error.forbiddenBy.flatMap(StaleProhibition.init(rawValue:)).map(Self.forbidden) ?? .limit
         default: return nil
         }
     }

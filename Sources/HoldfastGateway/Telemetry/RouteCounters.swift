@@ -170,7 +170,7 @@ struct RouteCounters: Sendable {
         "holdfast_offline_refused_total",
         "reason",
         "Requests that could not be answered without the origin, by reason.",
-        OfflineRefusal.allCases.map(\.rawValue),
+        OfflineRefusal.allCases.map(\.label),
         after: notStored
     )
 
@@ -179,7 +179,7 @@ struct RouteCounters: Sendable {
         "GET requests answered while the origin was up, by whether the store alone could have answered them. "
             + "When hits are frequent, one in 64 is examined and counts as 64.",
         [[.init("answer", "yes")]]
-            + OfflineRefusal.allCases.map { [.init("answer", "no"), .init("reason", $0.rawValue)] },
+            + OfflineRefusal.allCases.map { [.init("answer", "no"), .init("reason", $0.label)] },
         after: offlineRefused
     )
     static let answerableLater = Section(
@@ -218,12 +218,13 @@ struct RouteCounters: Sendable {
         uniqueKeysWithValues: StorageRefusal.allCases.enumerated().map { ($1, $0) }
     )
 
-    private static let staleDetails =
-        [
-            CacheOutcome.Detail.offline, .unreachable, .staleIfError, .staleWhileRevalidate, .slow, .guarded, .recent,
-            .overloaded, .invalidated, .despite("must-revalidate"), .despite("proxy-revalidate"), .despite("no-cache"),
-            .despite("s-maxage"), .despite("no-store"),
-        ].map(\.description) + ["other"]
+    private static let staleDetails: [String] = {
+        let lifted = StaleProhibition.allCases.filter { $0.liftedBy != nil }
+        let details: [CacheOutcome.Detail] = [
+            .offline, .unreachable, .staleIfError, .staleWhileRevalidate, .slow, .guarded, .recent, .overloaded,
+        ]
+        return (details + lifted.map { CacheOutcome.Detail.despite($0.rawValue) }).map(\.description) + ["other"]
+    }()
 }
 
 extension RouteCounters.Section {

@@ -38,6 +38,22 @@ import Testing
         }
     }
 
+    @Test func testEndsThePauseOfARetry() async throws {
+        let configuration = CachingClient.Configuration(environment: .production, retry: RetryPolicy())
+        try await withTestClient(configuration) { test in
+            test.transport.script(
+                "https://api.example.com/moments?userID=harbour",
+                .status(.serviceUnavailable),
+                .ok(#"{"moments": []}"#)
+            )
+            async let feed = test.client.fetch(GetFeed(userID: "harbour"))
+            await test.sleeper.sleepers(atLeast: 2)
+            test.sleeper.advance(by: .milliseconds(200))
+            let retried = try await feed
+            precondition(retried.value.moments.isEmpty && test.transport.requests.count == 2)
+        }
+    }
+
     @Test func scriptControlsTheNetwork() async throws {
         let clock = ManualDurationClock()
         let transport = ScriptedTransport(sleeper: clock)

@@ -17,7 +17,11 @@ const missingWords = {
   "proxy-revalidate": "'proxy-revalidate' forbids it",
   "no-cache": "'no-cache' forbids it",
   "s-maxage": "'s-maxage' forbids it",
+  "no-store": "'no-store' forbids it",
+  private: "'private' forbids it",
   invalidated: "the resource has changed",
+  credentials: "shared only because of a directive that a rule overrides",
+  cookie: "the request has a cookie, and the response is not 'public'",
   limit: "exceeds its staleness limit",
 };
 
