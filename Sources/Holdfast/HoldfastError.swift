@@ -1,5 +1,6 @@
 import HTTPCache
 public import HTTPTypes
+import OfflineStore
 
 /// An error of the request layer: the reason why a request has no value.
 public struct HoldfastError: Error, Sendable, CustomStringConvertible {
@@ -146,6 +147,8 @@ extension HoldfastError {
         case is CancellationError: self.init(code: .cancelled, message: "The request for '\(target)' was cancelled.")
         case let error as ExchangeError:
             self.init(code: Code(error.code), message: error.message, cause: error.cause ?? error)
+        case let error as StoreError where error.code == .closed:
+            self.init(code: .closed, message: "The store was closed before '\(target)' was read.", cause: error)
         case BodyStreamError.tooLarge(let limit):
             self.init(
                 code: .bodyTooLarge,
@@ -202,7 +205,7 @@ extension HoldfastError {
 }
 
 extension HoldfastError.Code {
-    fileprivate init(_ code: ExchangeError.Code) {
+    init(_ code: ExchangeError.Code) {
         switch code {
         case .offlineMiss: self = .offlineMiss
         case .staleForbidden: self = .staleForbidden

@@ -48,6 +48,23 @@ import Testing
         try await store.close()
     }
 
+    @Test func objectsAreObservedFromAnotherProcess() async throws {
+        let store = try await CacheManager.openForFaults(folder.path + "/store")
+        let lines = try await work("object", 3) { line in
+            switch line {
+            case 2: try await store.setObject(1, forKey: "n")
+            case 3:
+                // Another object is no reason for a line.
+                try await store.setObject(7, forKey: "other")
+                try await store.removeObject(forKey: "n")
+            case 4: try await store.setObject(3, forKey: "n")
+            default: break
+            }
+        }
+        #expect(lines == ["open", "object none", "object 1", "object none", "object 3"])
+        try await store.close()
+    }
+
     @Test func streamsFollowEntriesStoredByAnotherProcess() async throws {
         let store = try await CacheManager.openForFaults(folder.path + "/store")
         let url = "https://a.example/page"

@@ -5,7 +5,8 @@ import Holdfast
 ///
 /// It writes a line `open`. With a URL, it writes `value TEXT` for each value of a stream that
 /// follows the store. Without one, it writes `change KIND OBJECT` for each change, with the value
-/// of the object `n` at that time. It ends after the given number of values, or when the object has
+/// of the object `n` at that time. With `object` in place of a URL, it writes `object VALUE` for
+/// each value of the object `n`. It ends after the given number of values, or when the object has
 /// that number.
 struct Follow {
     private struct Page: Endpoint {
@@ -21,7 +22,7 @@ struct Follow {
     }
 
     let folder: String
-    /// The URL to follow; `nil` follows all changes without a client.
+    /// The URL to follow, or `object`; `nil` follows all changes without a client.
     let url: String?
     let count: Int
 
@@ -37,7 +38,11 @@ struct Follow {
             var configuration = CacheManager.Configuration()
             configuration.changeInterval = .milliseconds(20)
             let store = try await CacheManager.openReadOnly(at: folder, configuration: configuration)
-            if let url { try await follow(url, store) } else { try await watch(store) }
+            switch url {
+            case nil: try await watch(store)
+            case "object": try await observe(store)
+            case let url?: try await follow(url, store)
+            }
             try await store.close()
         } catch {
             Line.write("wrong \(error)")
@@ -51,6 +56,14 @@ struct Follow {
             let value = try await store.object(Int.self, forKey: "n")
             Line.write("change \(change.kind.rawValue) \(value.map(String.init) ?? "none")")
             if value == count { return }
+        }
+    }
+
+    private func observe(_ store: CacheManager) async throws {
+        Line.write("open")
+        for try await stored in store.changes(ofObject: "n", as: Int.self) {
+            Line.write("object \(stored.map { "\($0.value)" } ?? "none")")
+            if stored?.value == count { return }
         }
     }
 

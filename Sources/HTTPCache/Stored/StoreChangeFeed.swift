@@ -1,5 +1,4 @@
 import HTTPCacheSemantics
-import Synchronization
 
 /// One change to what a store holds.
 public struct StoreChange: Sendable {
@@ -68,90 +67,33 @@ extension StoreChange: Hashable {
 
 /// Passes a store's changes on to watchers. Without a watcher it costs one atomic read.
 public final class StoreChangeFeed: Sendable {
-    private struct Watcher {
-        var interest: InvalidationScope
-        var continuation: AsyncStream<StoreChange>.Continuation
-    }
-
-    private struct State {
-        var watchers: [Int: Watcher] = [:]
-        var next = 0
-        var isFinished = false
-        var whenWatched: (@Sendable () -> Void)?
-    }
-
     /// Changes that wait for a slow watcher. Beyond that the oldest are dropped, so that the
     /// watcher still sees the newest.
     public static let bufferLimit = 64
 
-    private let state = Mutex(State())
-    private let count = Atomic(0)
+    private let feed = ChangeFeed<StoreChange>()
 
     /// A feed without watchers.
     public init() {}
 
-    /// Sets a function that is called each time the number of watchers rises from zero, before the
-    /// stream is returned. A store that must look for changes starts to do so then.
-    package func whenWatched(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenWatched = body } }
+    /// See ``ChangeFeed/whenWatched(_:)``.
+    package func whenWatched(_ body: @escaping @Sendable () -> Void) { feed.whenWatched(body) }
 
     /// Whether there is a watcher.
-    package var isWatched: Bool { count.load(ordering: .acquiring) > 0 }
+    package var isWatched: Bool { feed.isWatched }
 
     /// The changes from now on that concern a key, a target, a prefix, a tag or everything.
     ///
     /// The stream ends when the store is closed (``finish()``), when the task that reads it is
     /// cancelled, or when the stream is released.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: StoreChange.self,
-            bufferingPolicy: .bufferingNewest(Self.bufferLimit)
-        )
-        let (id, begin) = state.withLock { state -> (Int?, (@Sendable () -> Void)?) in
-            guard !state.isFinished else { return (nil, nil) }
-            defer { state.next += 1 }
-            state.watchers[state.next] = Watcher(interest: interest, continuation: continuation)
-            count.store(state.watchers.count, ordering: .releasing)
-            return (state.next, state.watchers.count == 1 ? state.whenWatched : nil)
-        }
-        guard let id else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in self?.remove(id) }
-        begin?()
-        return stream
-    }
-
-    private func remove(_ id: Int) {
-        // Released outside the lock: a continuation's end runs foreign code.
-        let removed = state.withLock { state in
-            defer { count.store(state.watchers.count, ordering: .releasing) }
-            return state.watchers.removeValue(forKey: id)
-        }
-        withExtendedLifetime(removed) {}
+        feed.changes(limit: Self.bufferLimit) { $0.concerns(interest) }
     }
 
     /// Passes a change to every watcher that it concerns. Stores call it after the commit.
-    public func publish(_ change: @autoclosure () -> StoreChange) {
-        guard count.load(ordering: .acquiring) > 0 else { return }
-        let change = change()
-        let concerned = state.withLock { state in
-            state.watchers.values.filter { change.concerns($0.interest) }.map(\.continuation)
-        }
-        for continuation in concerned { continuation.yield(change) }
-    }
+    public func publish(_ change: @autoclosure () -> StoreChange) { feed.publish(change()) }
 
     /// Ends all streams, after the changes that they were sent already, and later ones at once.
     /// Stores call it when they are closed: nothing changes after that.
-    public func finish() {
-        let watching = state.withLock { state in
-            state.isFinished = true
-            defer { state.watchers = [:] }
-            count.store(0, ordering: .releasing)
-            return state.watchers.values.map(\.continuation)
-        }
-        for watcher in watching { watcher.finish() }
-    }
-
-    deinit { finish() }
+    public func finish() { feed.finish() }
 }

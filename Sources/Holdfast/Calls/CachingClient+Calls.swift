@@ -107,8 +107,10 @@ extension CachingClient {
         prepared?.request.executionContext = .own(executor)
         do {
             return try await withTaskExecutorPreference(executor) { [call, prepared] in
-                try await within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
-                    try await self.deliverUnlimited(call, prepared, strategy)
+                try await untilClosed(call.name, on: executor) {
+                    try await self.within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
+                        try await self.deliverUnlimited(call, prepared, strategy)
+                    }
                 }
             }
         } catch {
@@ -223,8 +225,10 @@ extension CachingClient {
         let executor = executor(for: call)
         call.executor = executor
         return try await withTaskExecutorPreference(executor) { [call] in
-            try await within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
-                try await self.networkUnlimited(call, after: stored)
+            try await untilClosed(call.name, on: executor) {
+                try await self.within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
+                    try await self.networkUnlimited(call, after: stored)
+                }
             }
         }
     }
@@ -449,6 +453,9 @@ extension CachingClient {
 }
 
 extension Call {
+    /// The call's subject in errors.
+    var name: String { "\(Swift.type(of: endpoint))" }
+
     /// Whether the call has a time limit.
     fileprivate var isLimited: Bool { (options.timeout ?? endpoint.timeout.asOptional) != nil }
 }

@@ -45,22 +45,22 @@ extension Call {
 
     /// Fetches one value, by a strategy that always has one.
     ///
-    /// - Parameter strategy: the endpoint's by default. Without ``cache`` only the network is used,
-    ///   whatever the strategy.
+    /// The strategy decides how the store is used, with or without ``cache``:
+    /// `GetFeed().on(client).fetch()` is `client.fetch(GetFeed())`.
+    ///
+    /// - Parameter strategy: the endpoint's by default.
     /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
-        let client = try resolvedClient()
-        let strategy = usesStore ? strategy ?? endpoint.strategy : .networkOnly
-        return try await client.deliver(self, strategy).emission
+        try await resolvedClient().deliver(cache, strategy ?? endpoint.strategy).emission
     }
 
-    /// Returns the stored value, however stale. Returns `nil` if nothing is stored, if its stale
-    /// use is forbidden, or if it cannot be read as this type.
+    /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if nothing
+    /// is stored, if its stale use is forbidden, or if it cannot be read as this type.
     ///
     /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
     public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
         let client = try resolvedClient()
-        return try await client.stored(self, try await client.prepare(self, for: .lookup))?.emission
+        return try await client.stored(cache, try await client.prepareLookup(cache))?.emission
     }
 
     /// Emits the stored value first, then the network's: ``cache`` and ``request()`` as a strategy.

@@ -9,7 +9,8 @@ import HTTPCache
 /// ```
 ///
 /// A call is a value: each step returns another call, and each step is optional. Without ``cache``,
-/// the store is neither read nor written. Without ``map(_:at:)``, the value has the endpoint's type
+/// ``request()`` neither reads nor writes the store; ``fetch(_:)-(SingleValueStrategy?)`` uses it
+/// by its strategy in any case. Without ``map(_:at:)``, the value has the endpoint's type
 /// (`Data` by default). Without ``validate(_:)`` and ``accepting(_:)``, the endpoint's statuses
 /// apply. Steps and validations apply to the stored value and the network's alike.
 public struct Call<Value: Sendable>: Sendable {
@@ -88,7 +89,7 @@ extension Call where Value: Decodable {
 }
 
 extension Endpoint {
-    /// This endpoint as a call that uses only the network: the beginning of a chain of steps.
+    /// This endpoint as a call without ``Call/cache``: the beginning of a chain of steps.
     public var call: Call<Response> { Call(self, as: Response.self) }
 
     /// This endpoint as a call that emits the stored value first:

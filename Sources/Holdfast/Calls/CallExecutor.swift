@@ -5,11 +5,11 @@ import Synchronization
 /// The executor of one call. While there is work, it runs all tasks of the call on one thread of
 /// the pool. So a switch from one task to another wakes no other thread.
 ///
-/// A call has its own task and the task of its fetch, and one of them always waits for the other.
-/// Until both wait for the network for the first time, their work takes a few microseconds: less
-/// than it costs to wake a thread. A call executor may therefore begin on the thread that makes the
-/// call. It leaves that thread when both tasks wait, or as soon as one of them is about to wait for
-/// a disk (``readyToBlock()``).
+/// A call has the caller's task, its own task and the task of its fetch, and all but one of them
+/// wait for the next. Until all wait for the network for the first time, their work takes a few
+/// microseconds: less than it costs to wake a thread. A call executor may therefore begin on the
+/// thread that makes the call. It leaves that thread when all tasks wait, or as soon as one of them
+/// is about to wait for a disk (``readyToBlock()``).
 final class CallExecutor: ExecutionContext.BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -31,8 +31,8 @@ final class CallExecutor: ExecutionContext.BlockingExecutor {
     ///   job that runs within a running task (a child task that it creates, for example) would
     ///   corrupt the runtime's exclusivity records, which both tasks would share.
     init(startsHere: Bool) {
-        // The call's own task, and its fetch's.
-        state = Mutex(State(jobsHere: startsHere ? 2 : 0))
+        // The caller's task, the call's own (see `CachingClient.untilClosed`), and its fetch's.
+        state = Mutex(State(jobsHere: startsHere ? 3 : 0))
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -19,11 +19,11 @@ final class CallRun<Value: Sendable> {
         let task: Task<Delivery<Value>, any Error>
         /// If callbacks consume the run, cancelling the subscription cancels the fetch without
         /// waiting for a callback to return.
-        private let registration: Subscription.Cancellation.Registration?
+        private let registration: CancellationGroup.Member?
 
         init(_ task: Task<Delivery<Value>, any Error>) {
             self.task = task
-            registration = Subscription.Cancellation.current?.register { task.cancel() }
+            registration = Subscription.Cancellation.current?.underWay.add { task.cancel() }
         }
 
         deinit {
@@ -94,7 +94,7 @@ final class CallRun<Value: Sendable> {
         }
         let prepared: PreparedCall
         do {
-            prepared = try await client.prepare(call, for: .lookup)
+            prepared = try await client.prepareLookup(call)
         } catch {
             stage = .ended
             return try await client.substitute(for: error, in: call).emission
@@ -172,7 +172,7 @@ final class CallRun<Value: Sendable> {
     ) async throws -> Emission<Value>? {
         guard let client else { return nil }
         while let change = await iterator.next(isolation: #isolation) {
-            let prepared = try await client.prepare(call, for: .lookup)
+            let prepared = try await client.prepareLookup(call)
             let stored = try await client.stored(call, prepared)
             if let version = stored?.version, version == superseded { continue }
             let changed = stored.flatMap { self.valueIfChanged($0, after: last) }

@@ -135,6 +135,8 @@ public final class CachingClient: Sendable {
     let plugins: PluginList
     let identities = DecodingIdentities()
     let followed = FollowedChanges()
+    /// The calls under way.
+    let calls = CancellationGroup()
     let recent: RecentExchanges
     private let overrides = RuleOverrides()
     let unreadable = UnreadableEndpoints()
@@ -297,12 +299,16 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// Ends all requests under way, and all streams that follow the store. Closes store and
-    /// transport if
+    /// Ends all calls under way, and all streams that follow the store. Closes store and transport
+    /// if
     /// ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made
     /// them.
+    ///
+    /// A call under way throws ``HoldfastError`` with code `closed`, whatever it waits for. A
+    /// stream that follows the store completes.
     public func close() async throws {
         followed.close()
+        calls.cancel()
         recent.close()
         await engine.shutDown()
         try await onClose()

@@ -3,15 +3,16 @@ extension EmissionStream {
     ///
     /// ```swift
     /// let subscription = client.startWith(endpoint).subscribe(
-    ///     onNext: { emission in await screen.show(emission.value) },
-    ///     onError: { error in await screen.report(error) }
+    ///     onNext: { emission in await counter.add(emission.value) },
+    ///     onError: { error in await counter.note(error) }
     /// )
     /// ```
     ///
     /// Each callback is awaited before the next begins, so an actor sees the emissions in order.
     /// Everything else is as with ``subscribe(on:onNext:onError:onCompleted:)``.
     /// ``Subscription/cancel()`` also cancels the task in which a callback waits. Callbacks cannot
-    /// throw; `for try await` can.
+    /// throw; `for try await` can. If an object's callbacks use the object, name it as their owner:
+    /// ``subscribe(owner:onNext:onError:onCompleted:)``.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
@@ -19,10 +20,21 @@ extension EmissionStream {
         onError: @escaping @Sendable (HoldfastError) async -> Void = { _ in },
         onCompleted: @escaping @Sendable () async -> Void = {}
     ) -> Subscription {
-        Subscription { subscription in
+        subscribe(of: nil, onNext, onError, onCompleted)
+    }
+
+    /// - Parameter owner: the object that the callbacks belong to; held weakly.
+    func subscribe(
+        of owner: (any AnyObject & Sendable)?,
+        _ onNext: @escaping @Sendable (Emission<Value>) async -> Void,
+        _ onError: @escaping @Sendable (HoldfastError) async -> Void,
+        _ onCompleted: @escaping @Sendable () async -> Void
+    ) -> Subscription {
+        Subscription(of: owner) { subscription in
             do {
                 for try await emission in self {
                     await subscription.unlessCancelled(waiting: { await onNext(emission) })
+                    if subscription.isCancelled { return }
                 }
                 await subscription.unlessCancelled(waiting: { await onCompleted() })
             } catch {

@@ -101,6 +101,10 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// The callbacks run one after another, never two at a time: `onNext` for each emission, then
     /// exactly one of `onError` and `onCompleted`. None begins after ``Subscription/cancel()`` was
     /// called.
+    ///
+    /// The callbacks are held until the request ends. If the object that keeps the subscription
+    /// also uses itself in a callback, use ``subscribe(owner:on:onNext:onError:onCompleted:)``:
+    /// otherwise both stay in memory until then.
     /// - Parameter executor: the place where the callbacks run; never an event loop.
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
@@ -109,10 +113,22 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         onError: @escaping @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        Subscription { subscription in
+        subscribe(of: nil, on: executor, onNext, onError, onCompleted)
+    }
+
+    /// - Parameter owner: the object that the callbacks belong to; held weakly.
+    func subscribe(
+        of owner: (any AnyObject & Sendable)?,
+        on executor: CallbackExecutor,
+        _ onNext: @escaping @Sendable (Emission<Value>) -> Void,
+        _ onError: @escaping @Sendable (HoldfastError) -> Void,
+        _ onCompleted: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        Subscription(of: owner) { subscription in
             do {
                 for try await emission in self {
                     await executor.run { subscription.unlessCancelled { onNext(emission) } }
+                    if subscription.isCancelled { return }
                 }
                 await executor.run { subscription.unlessCancelled { onCompleted() } }
             } catch {

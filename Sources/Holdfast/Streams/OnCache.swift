@@ -32,13 +32,25 @@ public struct OnCache<Value: Sendable>: Sendable {
         onError: @escaping @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        Subscription { subscription in
+        request(of: nil, on: executor, onNext, onError, onCompleted)
+    }
+
+    /// - Parameter owner: the object that the callbacks belong to; held weakly.
+    func request(
+        of owner: (any AnyObject & Sendable)?,
+        on executor: CallbackExecutor,
+        _ onNext: @escaping @Sendable (Emission<Value>) -> Void,
+        _ onError: @escaping @Sendable (HoldfastError) -> Void,
+        _ onCompleted: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        Subscription(of: owner) { subscription in
             do {
                 let fresh = stream { stored in
                     await executor.run { subscription.unlessCancelled { onStored(stored) } }
                 }
                 for try await emission in fresh {
                     await executor.run { subscription.unlessCancelled { onNext(emission) } }
+                    if subscription.isCancelled { return }
                 }
                 await executor.run { subscription.unlessCancelled { onCompleted() } }
             } catch {

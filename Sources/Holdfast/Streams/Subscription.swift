@@ -3,71 +3,61 @@ import Synchronization
 /// A request that delivers to callbacks. Cancelling or releasing the subscription cancels the
 /// request.
 public final class Subscription: Sendable {
-    private let cancellation = Cancellation()
+    private let cancellation: Cancellation
     private let task: Task<Void, Never>
 
     /// Whether callbacks may still begin, and the work that is under way. The subscription shares
     /// it with its task, which must not keep the subscription alive.
     final class Cancellation: Sendable {
-        private struct State {
-            var isCancelled = false
-            var isFinished = false
-            var underWay: [Int: @Sendable () -> Void] = [:]
-            var next = 0
-        }
-
         /// The subscription whose callbacks the current task runs.
         @TaskLocal static var current: Cancellation?
 
-        private let state = Mutex(State())
-
-        fileprivate func cancel() {
-            let underWay = state.withLock { state in
-                state.isCancelled = true
-                defer { state.underWay = [:] }
-                return state.underWay.values
-            }
-            for cancel in underWay { cancel() }
-        }
-
-        /// Registers work that is cancelled together with the subscription, at once, even while a
+        /// The work that is cancelled together with the subscription, at once, even while a
         /// callback runs.
-        func register(_ cancel: @escaping @Sendable () -> Void) -> Registration? {
-            let number: Int? = state.withLock { state in
-                if state.isCancelled { return nil }
-                defer { state.next += 1 }
-                state.underWay[state.next] = cancel
-                return state.next
-            }
-            if number == nil { cancel() }
-            return number.map { Registration(cancellation: self, number: $0) }
+        let underWay = CancellationGroup()
+        private let isOwnerGone: @Sendable () -> Bool
+        private let finished = Atomic(false)
+
+        fileprivate init(isOwnerGone: @escaping @Sendable () -> Bool) {
+            self.isOwnerGone = isOwnerGone
         }
 
-        struct Registration: Sendable {
-            fileprivate let cancellation: Cancellation
-            fileprivate let number: Int
-
-            func end() { _ = cancellation.state.withLock { $0.underWay.removeValue(forKey: number) } }
-        }
-
+        /// Runs a callback, unless the subscription was cancelled or its owner is gone.
         func unlessCancelled(_ callback: () -> Void) {
-            if state.withLock({ $0.isCancelled }) { return }
+            if cancelWithoutOwner() { return }
             // Requests that a callback starts are not part of this subscription.
             Self.$current.withValue(nil) { callback() }
         }
 
         /// The same for an asynchronous callback.
         func unlessCancelled(waiting callback: () async -> Void) async {
-            if state.withLock({ $0.isCancelled }) { return }
+            if cancelWithoutOwner() { return }
             await Self.$current.withValue(nil) { await callback() }
         }
 
-        fileprivate var isFinished: Bool { state.withLock { $0.isFinished } }
-        fileprivate func finish() { state.withLock { $0.isFinished = true } }
+        /// Returns whether the subscription is cancelled. Cancels it if its owner is gone. It is
+        /// called only where the callbacks run, because it may release the owner.
+        private func cancelWithoutOwner() -> Bool {
+            if isOwnerGone() { underWay.cancel() }
+            return isCancelled
+        }
+
+        /// Whether no callback may begin any more.
+        var isCancelled: Bool { underWay.isCancelled }
+        fileprivate var isFinished: Bool { finished.load(ordering: .acquiring) }
+        fileprivate func finish() { finished.store(true, ordering: .releasing) }
     }
 
-    init(_ body: @escaping @Sendable (Cancellation) async -> Void) {
-        let cancellation = cancellation
+    /// - Parameter owner: the object that the callbacks belong to; held weakly. When it is gone,
+    ///   the next callback does not run, and the subscription is cancelled.
+    init(of owner: (any AnyObject & Sendable)? = nil, _ body: @escaping @Sendable (Cancellation) async -> Void) {
+        let cancellation =
+            if let owner {
+                Cancellation(isOwnerGone: { [weak owner] in owner == nil })
+            } else {
+                Cancellation(isOwnerGone: { false })
+            }
+        self.cancellation = cancellation
         task = Task {
             await Cancellation.$current.withValue(cancellation) { await body(cancellation) }
             cancellation.finish()
@@ -79,7 +69,7 @@ public final class Subscription: Sendable {
     /// Cancels the request. If it is called where the callbacks run, no further callback begins. If
     /// it is called elsewhere, a callback that is just beginning still runs to its end.
     public func cancel() {
-        cancellation.cancel()
+        cancellation.underWay.cancel()
         task.cancel()
     }
 

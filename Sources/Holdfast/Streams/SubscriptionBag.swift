@@ -5,7 +5,9 @@ import Synchronization
 ///
 /// ```swift
 /// let subscriptions = SubscriptionBag()
-/// client.startWith(endpoint).subscribe { show($0.value) }.store(in: subscriptions)
+/// client.startWith(endpoint).subscribe(owner: self) { screen, emission in
+///     screen.show(emission.value)
+/// }.store(in: subscriptions)
 /// ```
 ///
 /// Subscriptions that have ended are released as others are added.

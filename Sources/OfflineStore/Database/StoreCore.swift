@@ -31,6 +31,8 @@ final class StoreCore: Sendable {
     let sequence = Atomic<Int64>(0)
     /// Publishes every change to the stored responses.
     let changes = StoreChangeFeed()
+    /// Publishes every change to the stored objects.
+    let objectChanges = ChangeFeed<ObjectChange>()
     /// Notifies the publisher of new invalidations for other nodes.
     let journalAdditions = AdditionSignal()
     /// Heads and chunks with a wrong checksum, since opening.
@@ -69,7 +71,8 @@ final class StoreCore: Sendable {
 
     /// Publishes a change when another process commits.
     func watchWriter(every interval: Duration) {
-        let watch = WriterWatch(changes, every: interval, folder: folder.path, logger: logger) { [weak self] in
+        let (path, logger) = (folder.path, logger)
+        let watch = WriterWatch(changes, objectChanges, every: interval, folder: path, logger: logger) { [weak self] in
             guard let self else { throw Self.closed }
             return try self.database()
         }
@@ -238,6 +241,8 @@ final class StoreCore: Sendable {
 
     /// Records the number of a durable invalidation in the sidecar, then publishes it.
     private func publish(_ number: Int64, isDurable: Bool) throws {
+        // Last. Each removal that a caller asks for takes a number, so watched objects may be gone.
+        defer { objectChanges.publish(.any) }
         // Published even if the sidecar cannot be written: the invalidation is in effect, but not
         // guaranteed.
         defer { sequence.store(max(number, sequence.load(ordering: .acquiring)), ordering: .releasing) }
@@ -340,6 +345,7 @@ final class StoreCore: Sendable {
             evicted: { [weak self] count, bytes in
                 self?.evictedEntries.add(count, ordering: .relaxed)
                 self?.evictedBytes.add(bytes, ordering: .relaxed)
+                self?.objectChanges.publish(.any)
             }
         )
     }
@@ -426,6 +432,7 @@ final class StoreCore: Sendable {
         guard isExchanged else { return }
         try? damaged.close(checkpointing: false)
         changes.publish(StoreChange(.invalidated, .all))
+        objectChanges.publish(.any)
     }
 
     private func logSetAside(_ number: Int, _ error: any Error) {
@@ -465,7 +472,10 @@ final class StoreCore: Sendable {
     /// A second call does nothing.
     func close() throws {
         // However closing ends, the store no longer changes.
-        defer { changes.finish() }
+        defer {
+            changes.finish()
+            objectChanges.finish()
+        }
         watch.withLock { $0 }?.close()
         try exchange.withLock { _ in
             let database = current.withLock { current -> StoreDatabase? in

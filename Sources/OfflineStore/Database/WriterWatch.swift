@@ -50,6 +50,7 @@ final class WriterWatch: Sendable {
     }
 
     private let changes: StoreChangeFeed
+    private let objectChanges: ChangeFeed<ObjectChange>
     private let interval: Duration
     private let live: @Sendable () throws -> StoreDatabase
     private let folder: String
@@ -62,17 +63,20 @@ final class WriterWatch: Sendable {
     ///   - live: returns the database that `CURRENT` names now.
     init(
         _ changes: StoreChangeFeed,
+        _ objectChanges: ChangeFeed<ObjectChange>,
         every interval: Duration,
         folder: String,
         logger: Logger,
         live: @escaping @Sendable () throws -> StoreDatabase
     ) {
         self.changes = changes
+        self.objectChanges = objectChanges
         self.interval = interval
         self.folder = folder
         self.logger = logger
         self.live = live
         changes.whenWatched { [weak self] in self?.begin() }
+        objectChanges.whenWatched { [weak self] in self?.begin() }
     }
 
     deinit { close() }
@@ -93,13 +97,15 @@ final class WriterWatch: Sendable {
 
     private func tick() {
         let change = state.withLock { state -> StoreChange.Kind? in
-            guard changes.isWatched, !state.isClosed else {
+            guard changes.isWatched || objectChanges.isWatched, !state.isClosed else {
                 Self.end(&state)
                 return nil
             }
             return poll(&state)
         }
-        if let change { changes.publish(StoreChange(change, .all)) }
+        guard let change else { return }
+        changes.publish(StoreChange(change, .all))
+        objectChanges.publish(.any)
     }
 
     /// Returns the change since the last poll; `nil` if there is none.

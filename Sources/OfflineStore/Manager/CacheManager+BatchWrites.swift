@@ -46,6 +46,8 @@ extension CacheManager {
             if let whole = entry.whole(isVisibleBeforeCommit: false, database.state) { return whole }
             try await store(entry, key: key, database)
             return nil
+        } whenStored: { [core] entry in
+            core.objectChanges.publish(.object(key: entry.draft.key))
         }
     }
 

@@ -36,6 +36,7 @@ extension CacheManager {
                 let part = try await core.write(to: database) { context in
                     try context.removeExpired(batch, at: now, includingOfflineUsable: includingOfflineUsable)
                 }
+                if part.objects > 0 { core.objectChanges.publish(.any) }
                 removed += part.responses + part.objects
                 summary = summary + part
             }

@@ -92,6 +92,8 @@ extension CacheManager {
 
     /// Stores one object in its own transaction.
     func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
+        // After a failure too: a watcher may have seen the value before its commit.
+        defer { core.objectChanges.publish(.object(key: entry.key)) }
         let state = database.state
         if let whole = entry.whole(isVisibleBeforeCommit: true, state) {
             return try await core.writeEntry(whole, to: database)
@@ -210,7 +212,7 @@ extension CacheManager {
     }
 
     /// Returns the object of a key, from memory or from disk.
-    private func object(forKey key: [UInt8]) async throws -> LoadedObject? {
+    func object(forKey key: [UInt8]) async throws -> LoadedObject? {
         switch try store.object(of: key) {
         case .none: nil
         case .object(let object): object

@@ -51,7 +51,8 @@ extension CacheManager {
         /// The longest time until a process that only reads notices the writer's commits.
         ///
         /// 250 ms by default, and at least 10 ms. The process polls only while a task reads
-        /// ``CacheManager/changes(of:)``. Each poll reads a number from the log's index.
+        /// ``CacheManager/changes(of:)`` or ``CacheManager/changes(ofObject:as:coder:)``. Each poll
+        /// reads a number from the log's index.
         public var changeInterval = Duration.milliseconds(250)
 
         /// Bytes written to the write-ahead log before it is copied into the database.

@@ -55,7 +55,7 @@ import Testing
         #expect(ended.failure == .noClient)
     }
 
-    @Test func callWithoutCacheNeitherReadsNorStores() async throws {
+    @Test func requestWithoutCacheNeitherReadsNorStores() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/items/1", .fresh("1"), .fresh("2"))
             for _ in 0..<2 {
@@ -64,6 +64,20 @@ import Testing
             }
             let stored = try await fixture.client.fetch(Shop.item(1), .storedOnly)
             #expect(stored == nil)
+        }
+    }
+
+    @Test func fetchUsesTheStoreWithOrWithoutCache() async throws {
+        try await ScriptedClient.run { fixture in
+            fixture.script("/items/1", .fresh("1"), .fresh("2"))
+            let (client, item) = (fixture.client, Shop.item(1))
+            #expect(try await item.on(client).fetch().source == .network)
+            #expect(try await item.on(client).fetch().source == .store)
+            #expect(try await item.on(client).fetch(.storedFirst).source == .store)
+            #expect(try await item.on(client).fetch(.storedOnly)?.value == Data("1".utf8))
+            #expect(try await item.call.then { _ in item.call }.on(client).fetch().source == .store)
+            #expect(try await item.on(client).fetch(.networkOnly).value == Data("2".utf8))
+            #expect(try await client.fetch(item, .storedOnly)?.value == Data("2".utf8))
         }
     }
 

@@ -63,6 +63,19 @@ extension ServerEnvironment {
         try await client.close()
     }
 
+    @MainActor final class FeedScreen {
+        private let subscriptions = SubscriptionBag()
+        private(set) var feed: Feed?
+
+        func open(_ client: CachingClient) {
+            client.startWith(GetFeed(userID: "harbour")).subscribeOnMainActor(owner: self) { screen, emission in
+                screen.feed = emission.value
+            } onError: { screen, error in
+                print(error)
+            }.store(in: subscriptions)
+        }
+    }
+
     /// Not run either.
     private func overview() async throws {
         let client = try await CachingClient.open(store: "feed.store")
@@ -83,14 +96,10 @@ extension ServerEnvironment {
             ) {
                 show(emission.value, isOld: emission.isStale)
             }
-            let subscription = client.onCache(GetFeed(userID: "harbour")) { stored in
-                show(stored.value, isOld: true)
-            }.request(on: .main) { fresh in
-                show(fresh.value, isOld: false)
-            } onError: { error in
-                report(error)
-            }
-            await subscription.finished()
+            let screen = FeedScreen()
+            await screen.open(client)
+            await test.transport.waitForRequests(3)
+            while await screen.feed == nil { await Task.yield() }
             do {
                 _ = try await client.fetch(GetFeed(userID: "harbour"))
             } catch let error as HoldfastError where error.code == .offlineMiss {

@@ -5,8 +5,8 @@ import Testing
 
 /// The page "Short forms".
 @Suite(.timeLimit(.minutes(20))) struct ShortFormsPageTests {
-    private typealias Feed = GettingStartedTests.Feed
-    private typealias GetFeed = GettingStartedTests.GetFeed
+    typealias Feed = GettingStartedTests.Feed
+    typealias GetFeed = GettingStartedTests.GetFeed
     private typealias Moments = GettingStartedTests.Moments
 
     private struct Draft: Codable, Sendable { var title: String }
@@ -15,6 +15,34 @@ import Testing
         var events: [String] = []
         func show(_ feed: Feed) { events.append("\(feed.moments.count)") }
         func report(_ error: HoldfastError) { events.append("\(error.code)") }
+    }
+
+    final class FeedScreen: Sendable {
+        private let subscriptions = SubscriptionBag()
+
+        func open(_ client: CachingClient) {
+            client.startWith(GetFeed(userID: "harbour")).subscribe(owner: self) { screen, emission in
+                screen.show(emission.value)
+            }.store(in: subscriptions)
+        }
+
+        func close() { subscriptions.cancelAll() }
+
+        func show(_ feed: Feed) { print(feed.moments.count) }
+    }
+
+    private final class SeparateScreen: Sendable {
+        private let subscriptions = SubscriptionBag()
+
+        func open(_ client: CachingClient) {
+            client.onCache(GetFeed(userID: "harbour"), owner: self) { screen, stored in
+                screen.show(stored.value)
+            }.request(owner: self) { screen, fresh in
+                screen.show(fresh.value)
+            }.store(in: subscriptions)
+        }
+
+        private func show(_ feed: Feed) { print(feed.moments.count) }
     }
 
     private static let reply = ScriptedTransport.Reply.ok(
@@ -87,15 +115,16 @@ import Testing
         try await withTestClient(.init(environment: .production)) { test in
             let (client, screen) = (test.client, Screen())
             test.transport.script(GettingStartedTests.url, repeating: Self.reply)
-            let bag = SubscriptionBag()
-            client.startWith(GetFeed(userID: "harbour")).subscribe { emission in
-                show(emission.value)
-            }.store(in: bag)
-            bag.cancelAll()
-            let subscription = client.startWith(GetFeed(userID: "harbour")).subscribe(
-                onNext: { emission in await screen.show(emission.value) },
-                onError: { error in await screen.report(error) }
-            )
+            let feedScreen = FeedScreen()
+            feedScreen.open(client)
+            SeparateScreen().open(client)
+            feedScreen.close()
+            let feed = client.startWith(GetFeed(userID: "harbour"))
+            let subscription = feed.subscribe(owner: screen) { screen, emission in
+                await screen.show(emission.value)
+            } onError: { screen, error in
+                await screen.report(error)
+            }
             await subscription.finished()
             let events = await screen.events
             #expect(events.last == "1" && !events.isEmpty)

@@ -62,6 +62,26 @@ import Testing
         }
     }
 
+    @Test func objectIsObserved() async throws {
+        try await withFolder { folder in
+            let store = try await CacheManager.open(at: folder)
+            try await store.setObject(Draft(text: "Dear"), forKey: "draft/7")
+            let shown = Events()
+            @Sendable func show(_ draft: Draft?) { shown.append(draft?.text ?? "none") }
+            let watching = Task {
+                for try await draft in store.changes(ofObject: "draft/7", as: Draft.self) {
+                    show(draft?.value)
+                }
+            }
+            while shown.all.isEmpty { await Task.yield() }
+            try await store.removeObject(forKey: "draft/7")
+            while shown.all.count < 2 { await Task.yield() }
+            try await store.close()
+            try await watching.value
+            #expect(shown.all == ["Dear", "none"])
+        }
+    }
+
     /// Shows the first stored value and the values that the writing process stores afterwards.
     @Test func workersFollowTheWriter() async throws {
         try await withFolder { folder in

@@ -72,7 +72,9 @@ extension CachingClient {
         }
         let requested = Set(ids)
         // An item that was not requested may not belong to its key.
-        let values = try await batch.fetch(ids, self).filter { requested.contains($0.key) }
+        let values = try await untilClosed("a batch of '\(Value.self)'") {
+            try await batch.fetch(ids, self).filter { requested.contains($0.key) }
+        }
         do {
             try await store.setObjects(values.map { (key: batch.key($0.key), value: $0.value) }, expiry: batch.expiry)
         } catch {

@@ -49,7 +49,7 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
         self.init(key: key, expiry: expiry) { missing, client in
             // The items are stored, so they must be the origin's.
             let call = endpoint(missing).on(client).map(values).with { $0.takesSubstitutes = false }
-            return try await call.fetch(.networkOnly).value
+            return try await client.deliver(call, .networkOnly).emission.value
         }
     }
 }

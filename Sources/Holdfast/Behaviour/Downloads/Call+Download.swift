@@ -34,8 +34,10 @@ extension Call {
             )
         }
         let call = with { $0.acceptsCompression = false }
-        return try await client.within(options.timeout ?? endpoint.timeout.asOptional, of: self) {
-            try await client.download(call, to: destination)
+        return try await client.untilClosed(name) {
+            try await client.within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
+                try await client.download(call, to: destination)
+            }
         }
     }
 }

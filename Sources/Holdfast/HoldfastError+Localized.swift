@@ -1,0 +1,127 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Texts for people, in English. Without them, `localizedDescription` would state only the type and
+/// a number. They hold no query values or credentials.
+extension HoldfastError: LocalizedError {
+    /// The message.
+    public var errorDescription: String? { message }
+    /// The meaning of the code; `nil` for a code of your own.
+    public var failureReason: String? { code.words?.reason }
+    /// The next step; `nil` if there is none, or for a code of your own.
+    public var recoverySuggestion: String? { code.words?.nextStep }
+}
+
+extension HoldfastError.Code {
+    /// The meaning of a code, and the next step.
+    struct Words {
+        var reason: String
+        var nextStep: String?
+
+        init(_ reason: String, _ nextStep: String? = nil) {
+            self.reason = reason
+            self.nextStep = nextStep
+        }
+    }
+
+    var words: Words? { Self.words[self] }
+
+    private static let words: [HoldfastError.Code: Words] = [
+        .invalidURL: Words(
+            "The request has no valid 'http' or 'https' URL.",
+            "Correct the base URL and the path of the endpoint."
+        ),
+        .urlMissing: Words(
+            "No base URL is known.",
+            "Set 'baseURL' in the endpoint, or 'environment' in the client's configuration."
+        ),
+        .parametersMissing: Words("The request lacks parameters.", "Pass them in the endpoint's 'task'."),
+        .invalidRule: Words(
+            "The endpoint's own rule is invalid.",
+            "Correct the endpoint's 'rule' or 'tags'."
+        ),
+        .encodingFailed: Words(
+            "Parameters or content could not be encoded.",
+            "Check the values and the encoder in the endpoint's 'task'."
+        ),
+        .offlineMiss: Words(
+            "Nothing usable is stored, and the mode forbids network use.",
+            "Change the client's 'mode', or fetch the value while the network is up."
+        ),
+        .staleForbidden: Words(
+            "The stored response is stale, and a directive forbids its use.",
+            "Try again when the server is reachable, or set 'offlineReads' to '.despiteDirectives'."
+        ),
+        .originUnreachable: Words(
+            "The server is unreachable, and nothing usable is stored.",
+            "Check the network connection, and try again."
+        ),
+        .overloaded: Words("Too many requests are under way.", "Try again later."),
+        .transportFailed: Words(
+            "The exchange with the server failed.",
+            "Try again. If it fails again, look at the error's 'cause'."
+        ),
+        .truncated: Words("The response broke off.", "Try again."),
+        .status: Words(
+            "The server responded with a status that the endpoint does not accept.",
+            "Look at the error's 'status' and 'body'."
+        ),
+        .authenticationFailed: Words(
+            "The server rejected the credentials, or none could be obtained.",
+            "Log in again."
+        ),
+        .loginRequired: Words("The user is not logged in.", "Log in again."),
+        .outdated: Words(
+            "The server no longer serves this resource, or not to this version of the client.",
+            "Update the client."
+        ),
+        .timeout: Words("The call exceeded its time limit.", "Try again, or raise 'timeout'."),
+        .envelope: Words("The content reports that the request failed.", "Look at the error's 'envelope'."),
+        .graphQL: Words("The response has GraphQL errors.", "Look at the error's 'graphQLErrors'."),
+        .dataFormat: Words(
+            "The value does not have the expected form.",
+            "Compare the value's type with the error's 'rejected' and 'body'."
+        ),
+        .noClient: Words(
+            "The call has no client.",
+            "Pass a client with 'on(_:)', or set 'CachingClient.$current' around the call."
+        ),
+        .noData: Words(
+            "The response has no content.",
+            "Set 'emptyContent' in the endpoint, or use 'NoContent' as its response type."
+        ),
+        .decodingFailed: Words(
+            "The content does not decode as the expected type.",
+            "Compare the type with the error's 'codingPath' and 'body'."
+        ),
+        .bodyTooLarge: Words(
+            "The content is larger than the limit.",
+            "Raise 'maximumBodyBytes', or download the content to a file."
+        ),
+        .fileFailed: Words(
+            "A file could not be created, written or moved into place.",
+            "Check its path, its permissions and the free space."
+        ),
+        .closed: Words("The client was closed.", "Open a client to call again."),
+        .cancelled: Words("The call was cancelled."),
+    ]
+}
+
+extension LoginRequired: LocalizedError {
+    /// The reason in the application's words, if there is one.
+    public var errorDescription: String? { reason.isEmpty ? failureReason : reason }
+    /// The user is not logged in.
+    public var failureReason: String? { HoldfastError.Code.loginRequired.words?.reason }
+    /// To log in again.
+    public var recoverySuggestion: String? { HoldfastError.Code.loginRequired.words?.nextStep }
+}
+
+extension GraphQLErrors: LocalizedError {
+    /// The number of errors, with the first one's code and path; not the server's own words.
+    public var errorDescription: String? { description }
+    /// The response has errors.
+    public var failureReason: String? { HoldfastError.Code.graphQL.words?.reason }
+}

@@ -1,0 +1,203 @@
+/// Callbacks that belong to an object, such as a screen, and do not keep it in memory.
+///
+/// An object that stores its subscription, and whose callback uses the object, would otherwise be
+/// kept in memory by its own request: the object holds the subscription, which holds the callback,
+/// which holds the object.
+extension EmissionStream {
+    /// Starts the request, and delivers its emissions to callbacks of an object that is held
+    /// weakly.
+    ///
+    /// ```swift
+    /// final class Screen: Sendable {
+    ///     private let subscriptions = SubscriptionBag()
+    ///
+    ///     func open(_ client: CachingClient) {
+    ///         client.startWith(GetFeed()).subscribe(owner: self) { screen, emission in
+    ///             screen.show(emission.value)
+    ///         }.store(in: subscriptions)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Keep the subscription in the owner: the request is then cancelled as soon as the owner is
+    /// released. If the subscription is kept elsewhere, it ends when its next callback is due and
+    /// the owner is gone. No callback runs without its owner. Everything else is as with
+    /// ``subscribe(on:onNext:onError:onCompleted:)``.
+    ///
+    /// - Parameters:
+    ///   - owner: passed to each callback. While a callback runs, the owner is held.
+    ///   - executor: the place where the callbacks run; never an event loop.
+    /// - Returns: the subscription. Releasing it cancels the request.
+    public func subscribe<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        on executor: CallbackExecutor = .concurrent,
+        onNext: @escaping @Sendable (Owner, Emission<Value>) -> Void,
+        onError: @escaping @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
+        onCompleted: @escaping @Sendable (Owner) -> Void = { _ in }
+    ) -> Subscription {
+        subscribe(
+            of: owner,
+            on: executor,
+            weakly(owner, onNext),
+            weakly(owner, onError),
+            { [weak owner] in if let owner { onCompleted(owner) } }
+        )
+    }
+
+    /// Like ``subscribe(owner:on:onNext:onError:onCompleted:)``, with asynchronous callbacks. Each
+    /// is awaited before the next begins.
+    ///
+    /// - Returns: the subscription. Releasing it cancels the request.
+    public func subscribe<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        onNext: @escaping @Sendable (Owner, Emission<Value>) async -> Void,
+        onError: @escaping @Sendable (Owner, HoldfastError) async -> Void = { _, _ in },
+        onCompleted: @escaping @Sendable (Owner) async -> Void = { _ in }
+    ) -> Subscription {
+        subscribe(
+            of: owner,
+            { [weak owner] emission in if let owner { await onNext(owner, emission) } },
+            { [weak owner] error in if let owner { await onError(owner, error) } },
+            { [weak owner] in if let owner { await onCompleted(owner) } }
+        )
+    }
+
+    /// Like ``subscribe(owner:on:onNext:onError:onCompleted:)`` on the main actor, with callbacks
+    /// that may use its state.
+    ///
+    /// - Returns: the subscription. Releasing it cancels the request.
+    public func subscribeOnMainActor<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        onNext: @escaping @MainActor @Sendable (Owner, Emission<Value>) -> Void,
+        onError: @escaping @MainActor @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
+        onCompleted: @escaping @MainActor @Sendable (Owner) -> Void = { _ in }
+    ) -> Subscription {
+        // The executor runs them on the main actor, so the assumption holds.
+        subscribe(
+            owner: owner,
+            on: .main,
+            onNext: { owner, emission in MainActor.assumeIsolated { onNext(owner, emission) } },
+            onError: { owner, error in MainActor.assumeIsolated { onError(owner, error) } },
+            onCompleted: { owner in MainActor.assumeIsolated { onCompleted(owner) } }
+        )
+    }
+}
+
+extension OnCache {
+    /// Delivers the network's value to callbacks of an object that is held weakly. See
+    /// ``EmissionStream/subscribe(owner:on:onNext:onError:onCompleted:)``.
+    ///
+    /// ```swift
+    /// client.onCache(GetFeed(), owner: self) { screen, stored in
+    ///     screen.show(stored.value)
+    /// }.request(owner: self) { screen, fresh in
+    ///     screen.show(fresh.value)
+    /// }.store(in: subscriptions)
+    /// ```
+    ///
+    /// - Returns: the subscription. Releasing it cancels the request.
+    public func request<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        on executor: CallbackExecutor = .concurrent,
+        onNext: @escaping @Sendable (Owner, Emission<Value>) -> Void,
+        onError: @escaping @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
+        onCompleted: @escaping @Sendable (Owner) -> Void = { _ in }
+    ) -> Subscription {
+        request(
+            of: owner,
+            on: executor,
+            weakly(owner, onNext),
+            weakly(owner, onError),
+            { [weak owner] in if let owner { onCompleted(owner) } }
+        )
+    }
+
+    /// Like ``request(owner:on:onNext:onError:onCompleted:)`` on the main actor, with callbacks
+    /// that may use its state. The stored value's closure runs there too.
+    ///
+    /// - Returns: the subscription. Releasing it cancels the request.
+    public func requestOnMainActor<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        onNext: @escaping @MainActor @Sendable (Owner, Emission<Value>) -> Void,
+        onError: @escaping @MainActor @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
+        onCompleted: @escaping @MainActor @Sendable (Owner) -> Void = { _ in }
+    ) -> Subscription {
+        request(
+            owner: owner,
+            on: .main,
+            onNext: { owner, emission in MainActor.assumeIsolated { onNext(owner, emission) } },
+            onError: { owner, error in MainActor.assumeIsolated { onError(owner, error) } },
+            onCompleted: { owner in MainActor.assumeIsolated { onCompleted(owner) } }
+        )
+    }
+}
+
+extension Call {
+    /// Like ``results(on:onCompleted:_:)``, with callbacks of an object that is held weakly. See
+    /// ``EmissionStream/subscribe(owner:on:onNext:onError:onCompleted:)``.
+    ///
+    /// - Returns: the subscription. Releasing it cancels the request.
+    public func results<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        on executor: CallbackExecutor = .concurrent,
+        onCompleted: @escaping @Sendable (Owner) -> Void = { _ in },
+        _ onResult: @escaping @Sendable (Owner, Result<Emission<Value>, HoldfastError>) -> Void
+    ) -> Subscription {
+        request().subscribe(
+            owner: owner,
+            on: executor,
+            onNext: { onResult($0, .success($1)) },
+            onError: { onResult($0, .failure($1)) },
+            onCompleted: onCompleted
+        )
+    }
+
+    /// Passes the stored value to a closure of an object that is held weakly, and the network's to
+    /// the request's; see ``OnCache/request(owner:on:onNext:onError:onCompleted:)``.
+    ///
+    /// - Parameter onStored: called at most once, before the network's value, and only while the
+    ///   owner exists.
+    public func onCache<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        _ onStored: @escaping @Sendable (Owner, Emission<Value>) -> Void
+    ) -> OnCache<Value> {
+        onCache(weakly(owner, onStored))
+    }
+}
+
+extension CachingClient {
+    /// Passes the stored value to a closure of an object that is held weakly, and the network's to
+    /// the request's; see ``OnCache/request(owner:on:onNext:onError:onCompleted:)``.
+    ///
+    /// - Parameter onStored: called at most once, before the network's value, and only while the
+    ///   owner exists.
+    public func onCache<E: Endpoint, Owner: AnyObject & Sendable>(
+        _ endpoint: E,
+        ifNetworkFails failure: NetworkFailure = .throwing,
+        owner: Owner,
+        _ onStored: @escaping @Sendable (Owner, Emission<E.Response>) -> Void
+    ) -> OnCache<E.Response> {
+        onCache(endpoint, ifNetworkFails: failure, weakly(owner, onStored))
+    }
+}
+
+extension ScopedClient {
+    /// Passes the stored value to a closure of an object that is held weakly; see
+    /// ``CachingClient/onCache(_:ifNetworkFails:owner:_:)``.
+    public func onCache<Owner: AnyObject & Sendable>(
+        _ endpoint: E,
+        ifNetworkFails failure: NetworkFailure = .throwing,
+        owner: Owner,
+        _ onStored: @escaping @Sendable (Owner, Emission<Value>) -> Void
+    ) -> OnCache<Value> {
+        onCache(endpoint, ifNetworkFails: failure, weakly(owner, onStored))
+    }
+}
+
+/// Returns a callback that passes its owner on, and does nothing once the owner is gone.
+private func weakly<Owner: AnyObject & Sendable, Value: Sendable>(
+    _ owner: Owner,
+    _ callback: @escaping @Sendable (Owner, Value) -> Void
+) -> @Sendable (Value) -> Void {
+    { [weak owner] value in if let owner { callback(owner, value) } }
+}

@@ -1,0 +1,27 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+// Texts for people. Without them, `localizedDescription` would state only the type and a number.
+
+extension ScriptError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension UnscriptedCalls: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension IgnoredProperties: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension ExpiryFixtureError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
