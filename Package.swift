@@ -339,7 +339,7 @@ let package = Package(
             name: "HTTPClientTransportTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPClientTransport", "HoldfastTesting", "OfflineStore",
-                "SampleOrigin", httpTypes, nioCore, nioPosix, logging,
+                "SampleOrigin", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),
@@ -347,7 +347,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", "FleetTier", "CZlib", httpTypes, nioCore, crypto, logging,
+                "SampleOrigin", "FleetTier", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
             ],
             swiftSettings: settings
         ),

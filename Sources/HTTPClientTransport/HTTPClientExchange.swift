@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import HTTPCache
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -105,6 +106,15 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
     /// opened.
     func foundNoConnection(_ error: any Error) -> Bool {
         !state.withLock { $0.isSent } && connections.isShortage(error, at: origin)
+    }
+
+    /// Whether the request failed because its connection closed before any byte of a response.
+    ///
+    /// A connection that was never made did not close.
+    func isUnanswered(_ error: any Error) -> Bool {
+        // The client found a kept connection that had closed.
+        if let error = error as? ChannelError, error == .ioOnClosedChannel { return true }
+        return state.withLock { $0.isSent && $0.head == nil } && TransportError.isClose(error)
     }
 
     // MARK: Calls from the client, on the event loop

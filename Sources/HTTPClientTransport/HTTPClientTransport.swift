@@ -5,66 +5,36 @@ import HTTPTypes
 public import Logging
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Synchronization
 
 /// The library's transport to origin servers. It uses AsyncHTTPClient and disables everything that
 /// would hide something from the cache.
 ///
-/// It does not follow redirects, decode content, store cookies or retry requests. It uses HTTP/1.1,
-/// or HTTP/2 if the origin offers it over TLS.
+/// It does not follow redirects, decode content or store cookies. It uses HTTP/1.1, or HTTP/2 if
+/// the origin offers it over TLS.
+///
+/// It sends a request again in one case. An origin may close a kept connection just when a request
+/// is sent on it. If a connection closes before any byte of a response, a request that is
+/// idempotent (`TransportRequest.isIdempotent`), and whose content is in memory, is sent once more,
+/// on a new connection. RFC 9110 §9.2.2
 ///
 /// ```swift
 /// let transport = HTTPClientTransport()
 /// defer { … try await transport.shutDown() … }
 /// ```
 public final class HTTPClientTransport: Transport {
-    /// Limits for one exchange. Each has a default, because an exchange without a limit could hang.
-    public struct Configuration: Sendable, Hashable {
-        /// The maximum time to wait for a connection, including TLS. The default is 10 seconds.
-        public var connectTimeout: Duration
-        /// The maximum silence of the origin: before the head, and between two parts of the body.
-        /// The default is 30 seconds.
-        public var idleTimeout: Duration
-        /// The maximum number of concurrent HTTP/1.1 connections to one origin. HTTP/2 requests
-        /// share one connection.
-        ///
-        /// The default, `nil`, allows one connection for each in-flight request, so that no request
-        /// waits for a connection. The engine limits these requests (`inFlightLimit`, 256 per
-        /// origin). Responses that are read but not stored, such as downloads and streams, have
-        /// their own limit.
-        ///
-        /// With a limit, further requests wait for a free connection for up to ``connectTimeout``.
-        /// Then they fail as `overloaded`: nothing was sent, and the origin does not count as
-        /// unreachable.
-        public var connectionsPerOrigin: Int?
-        /// How long an idle connection is kept. The default is 20 seconds.
-        ///
-        /// After a burst, the number of idle connections equals the number of concurrent requests
-        /// in the burst. Each one uses a descriptor here and one at the origin.
-        public var keptTime: Duration
-
-        /// Creates limits for one exchange.
-        public init(
-            connectTimeout: Duration = .seconds(10),
-            idleTimeout: Duration = .seconds(30),
-            connectionsPerOrigin: Int? = nil,
-            keptTime: Duration = .seconds(20)
-        ) {
-            self.connectTimeout = connectTimeout
-            self.idleTimeout = idleTimeout
-            self.connectionsPerOrigin = connectionsPerOrigin
-            self.keptTime = keptTime
-        }
-    }
-
-    /// Fields that belong to the connection or repeat the target. Only the client sets them:
-    /// otherwise a response could be stored under a target that it does not come from. RFC 9110
-    /// §7.6.1, §7.2
+    /// Fields that belong to the connection or name the target a second time. Only the client sets
+    /// them: otherwise a response could be stored under a target that it does not come from. RFC
+    /// 9110 §7.6.1, §7.2
     fileprivate static let framing: Set<String> = [
         "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
 
     private let client: HTTPClient
+    /// Uses each connection once, so that a repeated request finds no kept connection. Another kept
+    /// one may close too: an origin that restarts closes all of them.
+    private let repeatingClient: HTTPClient
     private let loops: LeastBusyLoops
     private let connections: BusyConnections
     private let handshakes = FirstHandshakes()
@@ -91,7 +61,14 @@ public final class HTTPClientTransport: Transport {
         settings.connectionPool.retryConnectionEstablishment = false
         // The engine creates the span for each request; a span by the client would be a duplicate.
         settings.tracing.tracer = nil
-        self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+        settings.tlsConfiguration = configuration.tls?.configuration
+        settings.proxy = configuration.proxy.map { HTTPClient.Configuration.Proxy($0) }
+        // Network.framework, which is the default on macOS, takes no such certificates.
+        let loops: HTTPClient.EventLoopGroupProvider =
+            configuration.tls == nil ? .singleton : .shared(MultiThreadedEventLoopGroup.singleton)
+        self.client = HTTPClient(eventLoopGroupProvider: loops, configuration: settings)
+        settings.maximumUsesPerConnection = 1
+        self.repeatingClient = HTTPClient(eventLoopGroupProvider: loops, configuration: settings)
         self.loops = LeastBusyLoops(client.eventLoopGroup)
         self.connections = BusyConnections(limit: limit)
         self.logger = logger
@@ -100,17 +77,43 @@ public final class HTTPClientTransport: Transport {
     /// Ends every exchange and closes every connection.
     public func shutDown() async throws {
         guard !isShutDown.exchange(true, ordering: .relaxed) else { return }
+        // Both are shut down, even if one fails.
+        async let others: Void = repeatingClient.shutdown()
         try await client.shutdown()
+        try await others
     }
 
     deinit {
         // A transport that was not shut down still closes its connections, but no caller is left to
         // receive an error.
-        if !isShutDown.load(ordering: .relaxed) { client.shutdown { _ in } }
+        guard !isShutDown.load(ordering: .relaxed) else { return }
+        client.shutdown { _ in }
+        repeatingClient.shutdown { _ in }
     }
 
     /// See ``Transport/send(_:)``.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let target = try Self.target(of: request)
+        let origin = target.origin
+        do { try await handshakes.enter(origin) } catch { throw TransportError(error, origin: origin) }
+        defer { handshakes.leave(origin) }
+        do {
+            return try await send(request, to: target, by: client)
+        } catch {
+            guard error.permitsRepeating(request) else { throw error.error }
+            logger.debug("Repeating a request, because its connection closed", metadata: ["origin": "\(origin)"])
+        }
+        do {
+            return try await send(request, to: target, by: repeatingClient)
+        } catch {
+            throw error.error
+        }
+    }
+
+    /// The target of a request, which the client sends unchanged.
+    ///
+    /// - Throws: `TransportError` (`invalidRequest`).
+    private static func target(of request: TransportRequest) throws -> TargetURI {
         guard let target = request.target ?? TargetURI(request: request.head) else {
             throw TransportError(
                 code: .invalidRequest,
@@ -127,9 +130,16 @@ public final class HTTPClientTransport: Transport {
                 message: "The target '\(target.redacted)' cannot be sent unchanged. Percent-encode it, as UTF-8."
             )
         }
+        return target
+    }
+
+    /// Sends a request once.
+    private func send(
+        _ request: TransportRequest,
+        to target: TargetURI,
+        by client: HTTPClient
+    ) async throws(FailedAttempt) -> TransportResponse {
         let origin = target.origin
-        do { try await handshakes.enter(origin) } catch { throw TransportError(error, origin: origin) }
-        defer { handshakes.leave(origin) }
         let lease = loops.take(for: target)
         defer { loops.give(back: lease) }
         let exchange = HTTPClientExchange(on: lease.loop, to: origin, connections, handshakes)
@@ -137,11 +147,15 @@ public final class HTTPClientTransport: Transport {
         let start: HTTPClientExchange.ResponseStart
         do {
             let outgoing = try HTTPClient.Request(request, to: target, on: lease.loop)
-            start = try await exchange.send { [client, logger] in
+            start = try await exchange.send { [logger] in
                 client.execute(request: outgoing, delegate: $0, eventLoop: .delegate(on: lease.loop), logger: logger)
             }
         } catch {
-            throw exchange.foundNoConnection(error) ? .overloaded(origin, error) : TransportError(error, origin: origin)
+            let isShortage = exchange.foundNoConnection(error)
+            throw FailedAttempt(
+                error: isShortage ? .overloaded(origin, error) : TransportError(error, origin: origin),
+                isUnanswered: exchange.isUnanswered(error)
+            )
         }
         let head = HTTPResponse(start.head)
         if let content = start.content { return TransportResponse(head: head, body: BodyStream(content)) }
@@ -163,7 +177,10 @@ extension HTTPClient.Request {
         var headers = HTTPHeaders()
         headers.reserveCapacity(request.head.headerFields.count + 1)
         for field in request.head.headerFields where !HTTPClientTransport.framing.contains(field.name.canonicalName) {
-            headers.add(name: field.name.rawName, value: field.value)
+            // HTTPFields splits cookies, but HTTP/1.1 has one field for them. RFC 6265 §5.4
+            guard field.name != .cookie || !headers.contains(name: "cookie") else { continue }
+            let value = field.name == .cookie ? request.head.headerFields[.cookie] : nil
+            headers.add(name: field.name.rawName, value: value ?? field.value)
         }
         try self.init(
             url: target.uri,
@@ -193,5 +210,15 @@ extension HTTPResponse {
 extension TimeAmount {
     fileprivate init(_ duration: Duration) {
         self = .milliseconds(duration.clampedMilliseconds)
+    }
+}
+
+extension HTTPClient.Configuration.Proxy {
+    fileprivate init(_ proxy: HTTPClientTransport.Proxy) {
+        self = .server(
+            host: proxy.host,
+            port: Int(proxy.port),
+            authorization: proxy.credentials.map { .basic(username: $0.user, password: $0.password) }
+        )
     }
 }

@@ -28,6 +28,11 @@ extension TransportError {
         self.init(code: code, message: "\(phrase) '\(origin)'.", cause: error)
     }
 
+    /// Whether a connection closed between two messages, not within one.
+    static func isClose(_ error: any Error) -> Bool {
+        !(error is HTTPParserError) && classify(error).0 == .connectionClosed
+    }
+
     private static let outOfDescriptors: (Code, String) = (
         .outOfDescriptors,
         "No file descriptor is left for a connection; raise the limit of open files (ulimit -n) to reach"
@@ -66,13 +71,14 @@ extension TransportError {
 
     private static func classify(_ error: HTTPClientError) -> (Code, String) {
         switch error {
-        case .connectTimeout, .getConnectionFromPoolTimeout:
+        case .proxyAuthenticationRequired: return (.connect, "The proxy rejected its credentials on the way to")
+        case .invalidProxyResponse: return (.connect, "The proxy opened no tunnel to")
+        case .connectTimeout, .getConnectionFromPoolTimeout, .httpProxyHandshakeTimeout:
             return (.connectTimeout, "Timed out connecting to")
         // This timer runs while the connection would accept more data, so the sender of the content
         // has stalled, not the origin.
         case .writeTimeout: return (.cancelled, "The request's content stalled while being sent to")
-        case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
-            .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
+        case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout, .socksHandshakeTimeout:
             return (.timeout, "Timed out waiting for a response from")
         case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")
         case .cancelled: return (.cancelled, "The request was cancelled:")

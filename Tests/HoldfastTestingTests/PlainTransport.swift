@@ -22,6 +22,7 @@ struct PlainTransport: Transport {
         case readsAhead = "A body that is not read"
         case throwsAnotherError = "A refused connection"
         case retriesHangUps = "An origin that closes the connection"
+        case retriesHangUpsTwice = "An origin that closes two connections"
         case endsSilently = "A body that breaks off throws"
         case continuesWhenCancelled = "Cancelling the calling task"
     }
@@ -35,11 +36,10 @@ struct PlainTransport: Transport {
             return try await Task { try await exchange(request) }.value
         }
         if mutation == .sendsTwice { _ = try? await exchange(request).body.collect(upTo: 1 << 20) }
-        var response: TransportResponse
-        do { response = try await exchange(request) } catch let error as TransportError {
-            guard mutation == .retriesHangUps, error.code == .connectionClosed else { throw error }
-            response = try await exchange(request)
-        }
+        var response = try await exchange(
+            request,
+            retries: mutation == .retriesHangUps ? 1 : mutation == .retriesHangUpsTwice ? 2 : 0
+        )
         if mutation == .followsRedirects, response.head.status.code == 302 { response = try await exchange(request) }
         if mutation == .retriesOn503, response.head.status.code == 503 { response = try await exchange(request) }
         if mutation == .sortsFields {
@@ -50,6 +50,15 @@ struct PlainTransport: Transport {
             response.body = BodyStream(try await response.body.collect(upTo: 1 << 28))
         }
         return response
+    }
+
+    private func exchange(_ request: TransportRequest, retries: Int) async throws -> TransportResponse {
+        do {
+            return try await exchange(request)
+        } catch let error as TransportError {
+            guard retries > 0, error.code == .connectionClosed else { throw error }
+            return try await exchange(request, retries: retries - 1)
+        }
     }
 
     private func exchange(_ request: TransportRequest) async throws -> TransportResponse {

@@ -171,16 +171,7 @@ extension CacheRequest {
         sending.originReport = originReport
         sending.isProbe = isProbe
         sending.upgrade = upgrade
+        if let isIdempotent { sending.isIdempotent = isIdempotent }
         return sending
-    }
-}
-
-extension HTTPRequest.Method {
-    /// RFC 9110 §9.2.1; QUERY by RFC 10008
-    var isSafe: Bool {
-        switch rawValue {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true
-        default: false
-        }
     }
 }

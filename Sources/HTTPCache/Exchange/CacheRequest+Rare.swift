@@ -12,6 +12,13 @@ extension CacheRequest {
         var tags: [String]?
         var leavesTarget: Bool?
         var upgrade: UpgradeOffer?
+        var isIdempotent: Bool?
+    }
+
+    /// See ``TransportRequest/isIdempotent``; `nil` if the method decides.
+    package var isIdempotent: Bool? {
+        get { rare?.isIdempotent }
+        set { setRare(\.isIdempotent, newValue) }
     }
 
     /// An offer to switch to another protocol with the origin, on a separate connection. Such a

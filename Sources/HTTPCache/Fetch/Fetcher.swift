@@ -428,8 +428,7 @@ struct Fetcher: Sendable {
             return inFlight.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }
         // Encoding and copying a long body would block other requests.
-        let isShort = expected?.isWithin(Self.inPlaceLimit) == true
-        let isInPlace = isShort && storing.isInPlace
+        let isInPlace = storing.isInPlace && expected?.isWithin(Self.inPlaceLimit) == true
         let body = InFlightBody(
             length: expected,
             writer: writer,
@@ -474,7 +473,8 @@ struct Fetcher: Sendable {
             }
             body.finish()
         } catch {
-            // A body that was cut short is never stored.
+            // It is never stored. A caller that sees the break and tries again does not join it.
+            engine.inFlightFetches.detach(inFlight, key)
             await writer?.abandon()
             body.finish(throwing: error)
         }

@@ -24,6 +24,14 @@ public struct TransportRequest: Sendable {
     /// The time begins with connecting; for a request with content it begins when the content has
     /// been sent. See `OriginWait`.
     public var headTimeout: Duration?
+    /// Whether sending the request twice has the same effect as sending it once. Then a transport
+    /// may send it again, once, if its connection closed before any byte of a response. By default
+    /// the method decides. RFC 9110 §9.2.2
+    public var isIdempotent: Bool {
+        get { statedIdempotence ?? head.method.isIdempotent }
+        set { statedIdempotence = newValue }
+    }
+    private var statedIdempotence: Bool?
     /// Called if the request has to wait until another one releases its connection.
     package var onWaiting: (@Sendable () -> Void)?
     /// Where a transport notes how the origin responded; `nil` if no caller wants that.

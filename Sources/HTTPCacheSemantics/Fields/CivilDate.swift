@@ -1,13 +1,13 @@
 /// A day in the proleptic Gregorian calendar.
 ///
 /// For the arithmetic, a year begins in March, which makes the leap day the last day of the year.
-struct CivilDate: Sendable, Hashable {
+package struct CivilDate: Sendable, Hashable {
     var year: Int64
     /// 1 to 12.
     var month: Int64
     var day: Int64
 
-    init(year: Int64, month: Int64, day: Int64) {
+    package init(year: Int64, month: Int64, day: Int64) {
         self.year = year
         self.month = month
         self.day = day
@@ -47,7 +47,7 @@ struct CivilDate: Sendable, Hashable {
     }
 
     /// Returns the instant, for years with four digits, or `nil` if the day does not exist.
-    func timestamp(secondOfDay: Int64) -> Timestamp? {
+    package func timestamp(secondOfDay: Int64) -> Timestamp? {
         isValid ? Timestamp(seconds: daysSince1970 * 86_400 + secondOfDay) : nil
     }
 }

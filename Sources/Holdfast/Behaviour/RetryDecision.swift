@@ -36,9 +36,7 @@ extension RetryPolicy {
     /// - Parameter isIdempotent: whether it may be sent twice. A request that was not sent at all
     ///   is tried again in any case.
     func decision(after error: any Error, isIdempotent: Bool = true, retries: Int, jitter: Double) -> RetryDecision {
-        guard retries < limit, let code = (error as? TransportError)?.code,
-            code.isOverload || (isIdempotent && code.isTransient)
-        else { return .keep }
+        guard retries < limit, error.isOverload || (isIdempotent && error.isTransient) else { return .keep }
         return .retry(after: backOff(retries, jitter: jitter))
     }
 
@@ -48,6 +46,15 @@ extension RetryPolicy {
         for _ in 0..<max(0, retries) where whole < maximumDelay { whole = min(whole * 2, maximumDelay) }
         return whole / 2 + whole / 2 * min(max(jitter, 0), 1)
     }
+}
+
+extension Error {
+    fileprivate var isTransient: Bool {
+        if case .truncated? = self as? BodyStreamError { return true }
+        return (self as? TransportError)?.code.isTransient ?? false
+    }
+
+    fileprivate var isOverload: Bool { (self as? TransportError)?.code.isOverload ?? false }
 }
 
 extension TransportError.Code {

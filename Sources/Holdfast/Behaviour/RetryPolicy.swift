@@ -3,6 +3,14 @@
 /// Only requests that change nothing, or are marked idempotent, are sent again (RFC 9110 §9.2.2). A
 /// request that was not sent at all, because too many others were under way
 /// (``HoldfastError/Code/overloaded``), is tried again in any case.
+///
+/// A response whose content breaks off is a failure too. A value is made of the whole content, so
+/// its caller sees nothing of the first response, except that reported progress starts over. A
+/// download resumes from its part. ``CachingClient/respond(to:)`` delivers content as it arrives
+/// and retries nothing: the stream throws, and its caller knows what it has used.
+///
+/// The limit counts all retries of a call. The transport's own repetition, after a kept connection
+/// closed before any byte of a response, is not counted: see `HTTPClientTransport`.
 public struct RetryPolicy: Sendable, Hashable {
     /// How often a request is sent again at most.
     public var limit: Int

@@ -5,6 +5,9 @@ import Logging
 
 /// Sends a failed request again, if its call allows it. The engine sees one exchange: its timeout,
 /// its caller's timeout and a cancellation end the waiting at once.
+///
+/// It hands content over as it arrives. If content breaks off, its reader sends the request again:
+/// ``CachingClient/retry(_:_:_:afterBreakOf:_:)``, ``Download``.
 struct RetryingTransport: Transport {
     let base: any Transport
     let clock: any WallClock
@@ -15,32 +18,41 @@ struct RetryingTransport: Transport {
     let logger: Logger
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        guard let context = request.context as? CallContext, context.retry.limit > 0 else {
+        guard let context = request.context as? CallContext, let retries = context.retries else {
             return try await base.send(request)
         }
         let (policy, isIdempotent) = (context.retry, context.isIdempotent)
-        var retries = 0
         while true {
             let delay: Duration
             var rejected: BodyStream?
             do {
                 let response = try await base.send(request)
                 guard isIdempotent else { return response }
-                switch policy.decision(after: response.head, retries: retries, jitter: jitter(), now: clock.now()) {
+                switch policy.decision(
+                    after: response.head,
+                    retries: retries.value,
+                    jitter: jitter(),
+                    now: clock.now()
+                ) {
                 case .keep: return response
                 case .retry(let after): (delay, rejected) = (after, response.body)
                 }
             } catch {
                 try Task.checkCancellation()
-                switch policy.decision(after: error, isIdempotent: isIdempotent, retries: retries, jitter: jitter()) {
+                switch policy.decision(
+                    after: error,
+                    isIdempotent: isIdempotent,
+                    retries: retries.value,
+                    jitter: jitter()
+                ) {
                 case .keep: throw error
                 case .retry(let after): delay = after
                 }
             }
-            retries += 1
+            retries.increment()
             logger.debug(
                 "Resending a request",
-                metadata: ["http.method": "\(request.head.method)", "retry.number": "\(retries)"]
+                metadata: ["http.method": "\(request.head.method)", "retry.number": "\(retries.value)"]
             )
             try await pause(delay, givingUp: rejected)
         }

@@ -260,7 +260,7 @@ extension CachingClient {
     /// - Parameter mayReuse: whether another call's response may be used, if the call chose reuse
     ///   itself. A caller that requests the network only must get the network. A stream that
     ///   requests it after a stored value may reuse.
-    private func deliver<Value: Sendable>(
+    func deliver<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
         _ preference: CacheRequest.Preference,
@@ -369,6 +369,7 @@ extension CachingClient {
                 await invalidate(after: call)
             }
             try Task.checkCancellation()
+            if let again = try await retry(call, prepared, preference, afterBreakOf: response, error) { return again }
             var failure = error
             do {
                 if let registered = try await registerQuery(call, prepared, after: error) { return registered }

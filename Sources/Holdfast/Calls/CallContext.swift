@@ -6,6 +6,8 @@ struct CallContext: Sendable {
     var observers: [any ObservingPlugin]
     /// When the request is tried again; `never` for content that cannot be sent twice.
     var retry: RetryPolicy
+    /// Counts the retries; `nil` if the policy permits none.
+    var retries: RetryCount?
     /// Whether the request may be sent twice. Otherwise it is tried again only if nothing was sent.
     var isIdempotent: Bool
     /// Receives the progress of the transfer.

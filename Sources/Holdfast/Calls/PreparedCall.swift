@@ -10,6 +10,9 @@ struct PreparedCall: Sendable {
 
     /// The target for messages, with secrets redacted.
     var target: String { reading.target.description }
+
+    /// Data for the request layer's own transports; `nil` if they have nothing to do.
+    var context: CallContext? { request.context as? CallContext }
 }
 
 extension CachingClient {
@@ -77,6 +80,7 @@ extension CachingClient {
     ) async throws -> Unfinished {
         let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
         var (request, info) = try begin(call, for: purpose, attempt, secrets: secrets)
+        if !plugins.preparing.isEmpty { info.preparation = CallInfo.nextPreparation() }
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
         }
@@ -95,12 +99,16 @@ extension CachingClient {
         request.target = target
         // A mutation is neither served from the store nor collapsed with another request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
+        // Without this, the method decides.
+        if endpoint.isIdempotent != request.head.method.isIdempotent { request.isIdempotent = endpoint.isIdempotent }
         request.reuseWithin = options.reuseWithin
         if let executor = call.executor { request.executionContext = .own(executor) }
+        let retry = retryPolicy(of: call, sending: request.body)
         let context = CallContext(
             info: info,
             observers: plugins.observing,
-            retry: retryPolicy(of: call, sending: request.body),
+            retry: retry,
+            retries: retry.limit > 0 ? RetryCount() : nil,
             isIdempotent: endpoint.isIdempotent,
             onProgress: options.onProgress,
             body: request.body

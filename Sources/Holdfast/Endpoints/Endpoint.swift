@@ -232,16 +232,6 @@ extension Endpoint {
     public var sampleResponse: SampleResponse? { nil }
 }
 
-extension HTTPRequest.Method {
-    /// Whether the method only reads data. RFC 9110 §9.2.1, RFC 10008
-    var isSafe: Bool {
-        switch self {
-        case .get, .head, .options, .trace: true
-        default: rawValue == "QUERY"
-        }
-    }
-}
-
 /// The response type of an endpoint whose content is ignored.
 public struct NoContent: Decodable, Sendable, Hashable {
     /// Creates the empty value.

@@ -1,4 +1,5 @@
 public import HTTPCache
+import Synchronization
 
 /// Facts about a call, for the plugins that take part in it.
 public struct CallInfo: Sendable {
@@ -27,4 +28,15 @@ public struct CallInfo: Sendable {
     /// The number of times that the request was prepared again because a plugin recovered it,
     /// starting at 0.
     public var attempt: Int
+    /// The place of this preparation among all that plugins take part in; see ``lastPreparation``.
+    var preparation: UInt64 = 0
+
+    private static let preparations = Atomic<UInt64>(0)
+
+    /// The latest ``preparation`` in this process. A plugin that forgets a user ignores the
+    /// responses to requests that were prepared before.
+    static var lastPreparation: UInt64 { preparations.load(ordering: .relaxed) }
+
+    /// The next ``preparation``.
+    static func nextPreparation() -> UInt64 { preparations.add(1, ordering: .relaxed).newValue }
 }

@@ -65,8 +65,8 @@ struct OriginRequest: Sendable {
     /// The content; `nil` if there is none.
     private(set) var body: BodyStream?
     var isChunked: Bool { body.map { $0.length == nil } ?? false }
-    /// Whether it may be sent again: its method is idempotent (RFC 9110 §9.2.2; QUERY by RFC
-    /// 10008), and its content is in memory.
+    /// Whether it may be sent again: it is idempotent (RFC 9110 §9.2.2), and its content is in
+    /// memory.
     let isRepeatable: Bool
     /// How long the origin may take to send the head; `nil` if only the transport's own limits
     /// apply.
@@ -177,7 +177,7 @@ struct OriginRequest: Sendable {
             method: method,
             head: head,
             body: content,
-            isRepeatable: method.isIdempotent
+            isRepeatable: request.isIdempotent
                 && (content.map { $0.length?.isWithin(Self.repeatableLimit) ?? false } ?? true),
             headTime: request.headTimeout?.timeAmount,
             start: .now(),
@@ -219,17 +219,6 @@ extension HTTPRequest.Method {
     fileprivate var hasContent: Bool {
         switch rawValue {
         case "POST", "PUT", "PATCH": true
-        default: false
-        }
-    }
-
-    /// RFC 9110 §9.2.2; QUERY by RFC 10008
-    fileprivate var isIdempotent: Bool { isReading || rawValue == "PUT" || rawValue == "DELETE" }
-
-    /// Whether it is safe: RFC 9110 §9.2.1; QUERY by RFC 10008
-    var isReading: Bool {
-        switch rawValue {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true
         default: false
         }
     }

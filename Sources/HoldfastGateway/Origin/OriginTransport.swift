@@ -173,7 +173,7 @@ extension OriginTransport {
             }
         }
         if let site = routes?.origins.site(of: endpoint), site.hasSeveral {
-            guard request.head.method.isReading else { return nil }
+            guard request.head.method.isSafe else { return nil }
             let call = FailoverCall(self, request, endpoint, site, isRepeatable: true)
             call.begin(on: eventLoop, completion)
             return call

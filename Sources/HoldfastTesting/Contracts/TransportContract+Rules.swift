@@ -164,13 +164,22 @@ extension TransportContract {
             tested.findings.equal(code, .connect, "the code")
         },
         Rule(
-            "An origin that closes the connection before the head is 'connectionClosed', and gets no second request.",
+            "An origin that closes the connection before the head is 'connectionClosed', and gets no second POST.",
             [.hangUp, hello]
-        ) {
-            tested in
-            let code = await tested.failure(tested.request())
+        ) { tested in
+            let code = await tested.failure(tested.request("/", .post))
             tested.findings.equal(code, .connectionClosed, "the code")
             tested.findings.equal(tested.origin.requests.count, 1, "requests on the wire")
+        },
+        Rule(
+            "An origin that closes two connections before the head gets no third request.",
+            [.hangUp, .hangUp, hello]
+        ) { tested in
+            let code = await tested.failure(tested.request())
+            tested.findings.equal(code, .connectionClosed, "the code")
+            // RFC 9110 §9.2.2 permits a second one.
+            let count = tested.origin.requests.count
+            tested.findings.expect(count <= 2, "\(count) requests were on the wire")
         },
         Rule(
             "A body that breaks off throws; it does not end silently.",

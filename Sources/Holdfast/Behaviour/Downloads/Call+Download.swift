@@ -77,6 +77,7 @@ extension CachingClient {
                     target: target,
                     file: file,
                     policy: retryPolicy(of: call, sending: prepared.request.body),
+                    retries: prepared.context?.retries ?? RetryCount(),
                     limit: call.options.maximumBodyBytes ?? call.endpoint.maximumBodyBytes.asOptional
                 )
                 let (length, resumedFrom, response) = try await download.run()

@@ -11,6 +11,7 @@ struct Download<Value: Sendable>: Sendable {
     let target: TargetURI
     let file: PartFile
     let policy: RetryPolicy
+    let retries: RetryCount
     /// Bytes that are accepted. Only the endpoint's or the call's own limit applies.
     let limit: Int?
     var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
@@ -19,7 +20,6 @@ struct Download<Value: Sendable>: Sendable {
     private var isResumable: Bool { prepared.request.storage == .never }
 
     func run() async throws -> (length: Int64, resumedFrom: Int64, response: CacheResponse) {
-        var retries = 0
         var resumedFrom: Int64?
         while true {
             let part = isResumable ? try await file.resumable(target) : nil
@@ -55,13 +55,13 @@ struct Download<Value: Sendable>: Sendable {
                     try Task.checkCancellation()
                     guard
                         case .retry(let delay) = policy.decision(
-                            after: error.asConnectionError,
+                            after: error,
                             isIdempotent: call.endpoint.isIdempotent,
-                            retries: retries,
+                            retries: retries.value,
                             jitter: jitter()
                         )
                     else { throw error }
-                    retries += 1
+                    retries.increment()
                     try await client.sleeper.sleep(for: delay)
                 }
             }
@@ -131,13 +131,5 @@ struct Download<Value: Sendable>: Sendable {
         try Task.checkCancellation()
         try await file.write(waiting, at: written)
         return written + Int64(waiting.readableBytes)
-    }
-}
-
-extension Error {
-    /// Converts a body that ended too early into a connection that closed too early.
-    fileprivate var asConnectionError: any Error {
-        guard let error = self as? BodyStreamError, case .truncated = error else { return self }
-        return TransportError(code: .connectionClosed, message: "The response broke off.", cause: self)
     }
 }

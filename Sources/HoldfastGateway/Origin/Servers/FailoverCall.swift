@@ -55,7 +55,7 @@ final class FailoverCall: TransportCall {
         end = request.headTimeout.map { .now() + $0.timeAmount }
         // Another protocol may change data, so the request does not count as safe.
         let asked = Failover.Request(
-            isSafe: request.head.method.isReading && request.upgrade == nil,
+            isSafe: request.head.method.isSafe && request.upgrade == nil,
             isRepeatable: isRepeatable,
             hasCredentials: request.hasCredentials
         )

@@ -1,0 +1,14 @@
+package import HTTPTypes
+
+extension HTTPRequest.Method {
+    /// Whether the method only reads. RFC 9110 §9.2.1; QUERY by RFC 10008
+    package var isSafe: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true
+        default: false
+        }
+    }
+
+    /// Whether two requests have the same effect as one. RFC 9110 §9.2.2
+    package var isIdempotent: Bool { isSafe || rawValue == "PUT" || rawValue == "DELETE" }
+}

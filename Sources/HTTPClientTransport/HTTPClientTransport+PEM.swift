@@ -1,0 +1,77 @@
+import HTTPCache
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension HTTPClientTransport {
+    /// Certificates or a private key in PEM format (RFC 7468).
+    ///
+    /// A description shows the path, and nothing of the content.
+    public enum PEM: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+        /// The path of a file. It has at most 1 MiB.
+        case file(String)
+        /// The text itself.
+        case text(String)
+
+        /// The path of the file, in quotes.
+        public var description: String {
+            switch self {
+            case .file(let path): Self.isContent(path) ? "PEM text as a path" : "'\(path)'"
+            case .text: "PEM text"
+            }
+        }
+
+        /// Nothing of the content.
+        public var customMirror: Mirror { Mirror(self, children: [:]) }
+    }
+}
+
+extension HTTPClientTransport.PEM {
+    /// The most bytes of a file. 1 MiB
+    private static let limit = 1 << 20
+
+    /// Whether a path is the content of a file, passed by mistake: it must not be shown.
+    private static func isContent(_ path: String) -> Bool { path.contains("-----BEGIN") }
+
+    /// The bytes; at least one.
+    ///
+    /// - Parameter role: the name of the parameter, for the message.
+    /// - Throws: `TransportError` (`tls`).
+    func bytes(for role: String) throws(TransportError) -> [UInt8] {
+        let bytes: [UInt8]
+        switch self {
+        case .text(let text): bytes = Array(text.utf8)
+        case .file(let path):
+            guard !Self.isContent(path) else {
+                throw refusal(role, "is not a path. Pass the text as '.text'.")
+            }
+            bytes = try read(path, for: role)
+        }
+        guard !bytes.isEmpty else { throw refusal(role, "is empty.") }
+        return bytes
+    }
+
+    private func read(_ path: String, for role: String) throws(TransportError) -> [UInt8] {
+        guard let file = fopen(path, "r") else { throw refusal(role, unreadable(errno)) }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: Self.limit + 1)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0 else { throw refusal(role, unreadable(errno)) }
+        guard count <= Self.limit else { throw refusal(role, "is too large. The limit is \(Self.limit) bytes.") }
+        return Array(bytes.prefix(count))
+    }
+
+    private func unreadable(_ code: CInt) -> String {
+        "cannot be read: \(String(cString: strerror(code))). Name a readable PEM file."
+    }
+
+    /// The error of PEM that cannot be used.
+    func refusal(_ role: String, _ reason: String) -> TransportError {
+        TransportError(code: .tls, message: "\(self) (\(role)) \(reason)")
+    }
+}

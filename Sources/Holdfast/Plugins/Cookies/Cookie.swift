@@ -1,0 +1,124 @@
+import HTTPCacheSemantics
+
+/// A cookie as a jar keeps it.
+struct Cookie: Sendable, Hashable {
+    var name: String
+    var value: String
+    /// The domain, in lower case, without a dot in front.
+    var domain: String
+    /// Whether only the host ``domain`` itself gets it. Otherwise the hosts below get it too.
+    var isHostOnly: Bool
+    var path: String
+    /// Whether only `https` origins get it.
+    var isSecure: Bool
+    /// `nil`: it lasts as long as the jar.
+    var expiry: Timestamp?
+
+    /// The most bytes of a name and its value together. RFC 6265bis §5.6
+    static let limit = 4096
+    /// The most bytes of an attribute's value. RFC 6265bis §5.6
+    private static let attributeLimit = 1024
+    /// The longest lifetime, in seconds: 400 days. RFC 6265bis §5.6.1
+    private static let longestLife: Int64 = 400 * 86_400
+
+    /// Reads a `Set-Cookie` field. RFC 6265bis §5.6, §5.7
+    ///
+    /// - Returns: `nil` if the origin may not set it, or if it has no name.
+    init?(_ field: String, from origin: TargetURI, at now: Timestamp) {
+        // No control character but a tab.
+        guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) else { return nil }
+        let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        guard let pair = parts.first, let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        name = Self.trimmed(pair[..<equals])
+        value = Self.trimmed(pair[pair.index(after: equals)...])
+        guard !name.isEmpty, name.utf8.count + value.utf8.count <= Self.limit else { return nil }
+        var attributes = Attributes()
+        for part in parts.dropFirst() {
+            let equals = part.firstIndex(of: UInt8(ascii: "="))
+            let value = equals.map { Self.trimmed(part[part.index(after: $0)...]) } ?? ""
+            guard value.utf8.count <= Self.attributeLimit else { continue }
+            attributes.take(Self.trimmed(part[..<(equals ?? part.endIndex)]).lowercased(), value, at: now)
+        }
+        path = attributes.path ?? Self.defaultPath(of: origin)
+        isSecure = attributes.isSecure
+        let longest = now.adding(milliseconds: Self.longestLife * 1000)
+        expiry = (attributes.age ?? attributes.expiry).map { min($0, longest) }
+        (domain, isHostOnly) = (origin.host, true)
+        if let domain = attributes.domain, domain != origin.host {
+            // Domain=com would reach the hosts of everyone. Public suffixes with a dot, such as
+            // co.uk, are not known here.
+            guard domain.contains("."), CookieScope.host(origin.host, matches: domain) else { return nil }
+            (self.domain, isHostOnly) = (domain, false)
+        } else if attributes.domain != nil, origin.host.contains("."), CookieScope.mayHaveSubdomains(origin.host) {
+            isHostOnly = false
+        }
+        guard !isSecure || origin.scheme == "https", mayHaveItsName(hasDomain: attributes.domain != nil) else {
+            return nil
+        }
+    }
+
+    /// Whether it keeps the promise of its name's prefix. RFC 6265bis §4.1.3
+    private func mayHaveItsName(hasDomain: Bool) -> Bool {
+        let name = name.lowercased()
+        if name.hasPrefix("__secure-") { return isSecure }
+        if name.hasPrefix("__host-") { return isSecure && !hasDomain && path == "/" }
+        return true
+    }
+
+    /// The path of cookies without `Path`. RFC 6265bis §5.1.4
+    private static func defaultPath(of origin: TargetURI) -> String {
+        let end = origin.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? origin.path.startIndex
+        return end == origin.path.startIndex ? "/" : String(origin.path[..<end])
+    }
+
+    private static func trimmed(_ bytes: Substring.UTF8View) -> String {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        var rest = bytes.drop(while: isSpace)
+        while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
+        return String(Substring(rest))
+    }
+
+    /// Whether it has expired.
+    func hasExpired(at now: Timestamp) -> Bool { expiry.map { $0 <= now } ?? false }
+
+    /// Whether both are one cookie, of which the later one stays. RFC 6265bis §5.7
+    func replaces(_ other: Cookie) -> Bool {
+        name == other.name && domain == other.domain && isHostOnly == other.isHostOnly && path == other.path
+    }
+}
+
+extension Cookie {
+    /// The attributes of a `Set-Cookie` field. The last one of a name counts; `HttpOnly` and
+    /// `SameSite` are for browsers.
+    private struct Attributes {
+        var domain: String?
+        var path: String?
+        var isSecure = false
+        /// By `Expires`.
+        var expiry: Timestamp?
+        /// By `Max-Age`, which takes precedence.
+        var age: Timestamp?
+
+        mutating func take(_ name: String, _ value: String, at now: Timestamp) {
+            switch name {
+            case "secure": isSecure = true
+            case "path": path = value.hasPrefix("/") ? value : nil
+            case "domain":
+                let domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
+                self.domain = domain.isEmpty ? nil : domain
+            case "expires": expiry = CookieDate.parse(value) ?? expiry
+            case "max-age": age = Self.expiry(ofAge: value, at: now) ?? age
+            default: break
+            }
+        }
+
+        /// RFC 6265bis §5.6.2
+        private static func expiry(ofAge value: String, at now: Timestamp) -> Timestamp? {
+            let isNegative = value.hasPrefix("-")
+            let digits = isNegative ? value.dropFirst() : value[...]
+            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            if isNegative || digits.allSatisfy({ $0 == "0" }) { return .distantPast }
+            return now.adding(milliseconds: 1000 * min(Int64(digits) ?? Cookie.longestLife, Cookie.longestLife))
+        }
+    }
+}
