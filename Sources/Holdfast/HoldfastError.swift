@@ -37,6 +37,10 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         /// The response's status is not one that the endpoint accepts; see ``HoldfastError/status``
         /// and ``HoldfastError/body``.
         public static let status = Code(description: "status")
+        /// A redirect could not be followed: it is part of a loop, the eleventh, has an invalid
+        /// `Location`, leads from `https` to `http`, or needs content that can be read only once.
+        /// See ``RedirectPolicy``.
+        public static let redirectFailed = Code(description: "redirectFailed")
         /// The origin requires credentials that the request did not have, or rejected them (401,
         /// 407), or no credentials could be obtained.
         public static let authenticationFailed = Code(description: "authenticationFailed")
@@ -135,7 +139,7 @@ extension HoldfastError {
     /// are not included.
     var isContentFailure: Bool {
         switch code {
-        case .decodingFailed, .noData, .dataFormat: true
+        case .decodingFailed, .noData, .dataFormat, .redirectFailed: true
         default: false
         }
     }

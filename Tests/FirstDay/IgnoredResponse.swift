@@ -12,6 +12,7 @@ private struct OtherTypes: Endpoint {
     let maximumBodyBytes: Int64  // ignored: takes 'Int' or 'Int?'
     let timeout: TimeInterval  // ignored: takes 'Duration' or 'Duration?'
     let retry = 3  // ignored: its type is 'Int'
+    let redirects: Bool  // ignored: takes 'RedirectPolicy'
     let sampleResponse: Data  // ignored: takes 'SampleResponse' or 'SampleResponse?'
 }
 
@@ -24,6 +25,7 @@ private struct OtherNames: Endpoint {
     let maxBodyBytes: Int  // ignored: 'maximumBodyBytes' of type
     let timeOut: Duration  // ignored: 'timeout' of type
     let retries: Int  // ignored: 'retry' of type
+    let followRedirects: Bool  // ignored: 'redirects' of type
     let sampleData: Data  // ignored: 'sampleResponse' of type
 }
 
@@ -41,5 +43,6 @@ private enum Computed: OwnAPI {
     var emptyBody: EmptyContent { .isMissing }  // ignored: 'emptyContent' of type
     var maximumBodyBytes: UInt { 7 }  // ignored: its type is 'UInt'
     var retryPolicy: RetryPolicy { .never }  // ignored: 'retry' of type
+    var redirect: RedirectPolicy { .never }  // ignored: 'redirects' of type
     var sampleResponse: String { "{}" }  // ignored: its type is 'String'
 }

@@ -26,12 +26,14 @@ import Testing
         _ pairs: [(String, String)],
         status: Int = 200,
         request pairsOfRequest: [(String, String)] = [],
-        hasCredentials: Bool = false
+        hasCredentials: Bool = false,
+        isFollowed: Bool = false
     ) -> Storability {
         policy.storability(
             of: response(pairs, status: status),
             to: request(pairsOfRequest),
-            hasCredentials: hasCredentials
+            hasCredentials: hasCredentials,
+            isFollowed: isFollowed
         )
     }
 
@@ -51,6 +53,16 @@ import Testing
         for kind in Self.kinds {
             let fields = [("Cache-Control", "no-store, max-age=60")]
             #expect(storability(policy(kind), fields, status: status) == .forbidden(.responseNoStore))
+        }
+    }
+
+    /// Without lifting it, a 302 needs a lifetime, followed or not. RFC 9110 §15.1
+    @Test(arguments: [302, 303, 307], [[("Cache-Control", "no-store")], []])
+    func followedRedirectIsStoredLikeASuccess(status: Int, fields: [(String, String)]) {
+        for kind in Self.kinds {
+            #expect(storability(policy(kind), fields, status: status, isFollowed: true) == .common)
+            #expect(storability(policy(kind), fields, status: status) != .common)
+            #expect(storability(CachePolicy(kind: kind), fields, status: status, isFollowed: true) != .common)
         }
     }
 

@@ -315,6 +315,22 @@ import Testing
         #expect(try await fixture.engine.respond(to: request).isStale)
     }
 
+    @Test(arguments: [301, 302, 303, 307, 308], [true, false])
+    func callersExpiryAppliesToRedirectsThatAreFollowed(status: Int, isFollowed: Bool) async throws {
+        let fixture = EngineFixture()
+        let redirect = ScriptedTransport.Reply.status(.init(code: status), fields: [.location: "/b"])
+        fixture.transport.script(EngineFixture.url, redirect, redirect)
+        var request = try fixture.request()
+        request.storage = .expiring(.after(.seconds(100)))
+        request.followsRedirects = isFollowed
+        for _ in 0..<2 {
+            let response = try await fixture.engine.respond(to: request)
+            #expect(response.head.status.code == status)
+            _ = try await response.body.collect(upTo: 10)
+        }
+        #expect(fixture.transport.requests.count == (isFollowed ? 1 : 2))
+    }
+
     @Test func postIsStoredByContentIfCallerOptsIn() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .ok("a"), .ok("b"))

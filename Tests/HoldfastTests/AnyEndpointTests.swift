@@ -35,6 +35,7 @@ import Testing
         var maximumBodyBytes: Int? { 7 }
         var timeout: Duration? { .seconds(3) }
         var retry: RetryPolicy? { RetryPolicy() }
+        var redirects: RedirectPolicy { .always }
         var sampleResponse: SampleResponse? { SampleResponse(json: "{}") }
     }
 
@@ -53,6 +54,7 @@ import Testing
         #expect(erased.acceptedStatuses == own.acceptedStatuses && erased.valuePath == own.valuePath)
         #expect(erased.envelope == own.envelope && erased.emptyContent == own.emptyContent)
         #expect(erased.maximumBodyBytes == 7 && erased.timeout == own.timeout && erased.retry != nil)
+        #expect(erased.redirects == own.redirects)
         #expect(erased.sampleResponse == own.sampleResponse)
         #expect("\(erased.strategy)" == "\(own.strategy)")
         let request = try erased.request(environment: environment, defaults: .init())

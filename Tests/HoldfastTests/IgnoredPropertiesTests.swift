@@ -33,6 +33,7 @@ import Testing
         let maximumBodyBytes: Int64 = 7
         let timeout = 5.0
         let retry = 3
+        let redirects = true
         let sampleResponse = Data()
     }
 
@@ -61,6 +62,7 @@ import Testing
         let maxBodyBytes = 7
         let timeOut = 5
         let retries = 3
+        let followRedirects = true
         let sampleData = Data()
     }
 

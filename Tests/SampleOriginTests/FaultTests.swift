@@ -50,12 +50,15 @@ struct FaultTests {
         }
     }
 
-    @Test func redirectStaysOnThisOrigin() async throws {
+    @Test func redirectLeadsToAPathAndMayHaveALifetime() async throws {
         try await SampleOrigin.withOrigin { origin in
             let response = try await RawClient.get("/redirect?to=/moments&status=307", to: origin)
             #expect(response.status == 307)
             #expect(response["Location"] == "/moments")
             #expect(try await RawClient.get("/redirect?to=https://x.example", to: origin).status == 400)
+            let stored = try await RawClient.get("/redirect?to=//127.0.0.1:1/x&max-age=60", to: origin)
+            #expect(stored["Location"] == "//127.0.0.1:1/x" && stored["Cache-Control"] == "max-age=60")
+            #expect(response["Cache-Control"] == nil)
         }
     }
 

@@ -34,15 +34,24 @@ func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/hangup") { request, context -> Response in
         try await hangUp(context.channel, reset: Query(request)["reset"] == "true")
     }
-    router.get("/redirect") { request, _ in
-        let query = Query(request)
-        let status = try query.integer("status", default: 302, in: 301...308)
-        let isVisible: (UInt8) -> Bool = { (0x21...0x7E).contains($0) }
-        guard let target = query["to"], target.hasPrefix("/"), target.utf8.allSatisfy(isVisible) else {
-            throw OriginHTTPError.badRequest("Parameter 'to' must be a path on this origin, such as '/moments'.")
-        }
-        return Response(status: HTTPResponse.Status(code: status), headers: [.location: target])
+    for method: HTTPRequest.Method in [.get, .head, .post, .put, .delete] {
+        router.on("/redirect", method: method) { request, _ in try redirect(as: Query(request)) }
     }
+}
+
+/// A redirect. A target that begins with two slashes is at another origin (RFC 3986 §4.2).
+private func redirect(as query: Query) throws -> Response {
+    let status = try query.integer("status", default: 302, in: 301...308)
+    let isVisible: (UInt8) -> Bool = { (0x21...0x7E).contains($0) }
+    guard let target = query["to"], target.hasPrefix("/"), target.utf8.allSatisfy(isVisible) else {
+        throw OriginHTTPError.badRequest("Parameter 'to' must be a path, such as '/moments'.")
+    }
+    var response = Response(status: HTTPResponse.Status(code: status), headers: [.location: target])
+    if query["max-age"] != nil {
+        let maxAge = try query.integer("max-age", default: 0, in: 0...1_000_000)
+        response.headers[.cacheControl] = "max-age=\(maxAge)"
+    }
+    return response
 }
 
 /// A failure with the requested status, and optionally the time to wait, as seconds or as a date

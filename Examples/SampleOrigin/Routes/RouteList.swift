@@ -42,7 +42,9 @@ extension SampleOrigin {
                                           missing=N leaves out the last N bytes
           GET  /html, /empty              a success without JSON, or without content
           any  /echo, /echo/...           the request as it was received
-          GET  /redirect?to=PATH&status=N a redirection
+          any  /redirect?to=PATH&status=N&max-age=SECONDS
+                                          a redirection; '//host:port/path' leads to
+                                          another origin
 
         ENVELOPES (GET or POST; code=CODE, msg=TEXT, as=number, string or bool)
           /envelope/object, array, null, none, ids

@@ -66,6 +66,10 @@ public struct CacheRequest: Sendable {
     /// No stored response may be served or validated, but the response is stored as usual. Used if
     /// a stored response turned out to be damaged.
     package var ignoresStored = false
+    /// Its caller follows redirects, so a redirect is stored as the success would be that it leads
+    /// to: with the caller's expiry, or for reads without the network. The engine itself follows
+    /// none.
+    package var followsRedirects = false
     /// Where its exchange runs.
     package var executionContext = ExecutionContext.system
     /// The client that makes it, so that no client takes all permits for an origin.

@@ -30,6 +30,9 @@ public struct CacheResponse: Sendable {
     public var stored: StoredResponse?
     /// The result in RFC 9211's terms.
     public var outcome: CacheOutcome
+    /// The redirects that led here; `nil` if there were none. The engine follows none, so its own
+    /// responses never have any.
+    package var redirects: FollowedRedirects?
     /// The request, and the responses stored when it arrived, for the offline forecast.
     package var forecastSubject: OfflineForecast.Subject?
 }

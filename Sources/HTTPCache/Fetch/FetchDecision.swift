@@ -218,7 +218,7 @@ package struct FetchContext: Sendable {
         }
         var request = presented.head
         if isStored, request.method == .head { request.method = .get }
-        let isExpiring = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
+        let isExpiring = explicitExpiry(at: requestTime) != nil && hasCallersExpiry(response.status)
         if response.status == .partialContent {
             return policy.partialStorability(
                 of: response,
@@ -233,7 +233,8 @@ package struct FetchContext: Sendable {
             hasCredentials: hasCredentials,
             methodIsKeyed: presented.isContentKeyed,
             hasExplicitExpiry: isExpiring,
-            isStored: isStored
+            isStored: isStored,
+            isFollowed: presented.followsRedirects && response.status.isRedirect
         )
     }
 
@@ -249,7 +250,7 @@ package struct FetchContext: Sendable {
             fields: policy.storedFields(of: response),
             requestTime: requestTime,
             responseTime: responseTime,
-            explicitExpiry: response.status.kind == .successful ? explicitExpiry(at: responseTime) : nil
+            explicitExpiry: hasCallersExpiry(response.status) ? explicitExpiry(at: responseTime) : nil
         )
         head.sharingBasis = sharingBasis(in: partition)
         return head
@@ -371,6 +372,12 @@ package struct FetchContext: Sendable {
         }
         for tag in presented.tags where !tags.containsBytes(of: tag) { tags.append(tag) }
         return tags
+    }
+
+    /// Whether the caller's own expiry applies: to a success, and to a redirect that the caller
+    /// follows.
+    private func hasCallersExpiry(_ status: HTTPResponse.Status) -> Bool {
+        status.kind == .successful || (presented.followsRedirects && status.isRedirect)
     }
 
     private func explicitExpiry(at now: Timestamp) -> Timestamp? {

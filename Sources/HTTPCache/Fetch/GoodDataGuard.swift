@@ -1,5 +1,5 @@
-import HTTPCacheSemantics
-import HTTPTypes
+package import HTTPCacheSemantics
+package import HTTPTypes
 
 /// Rejects a success that looks wrong compared with the stored one: a captive portal's page, an
 /// empty response, a list that lost most of its items.
@@ -24,24 +24,44 @@ public struct GoodDataGuard: Sendable, Hashable {
 
     /// Whether to reject the response because of its head.
     func refuses(_ response: HTTPResponse, length: StatedLength?, replacing stored: StoredResponse) -> Bool {
-        guard response.status == .ok, stored.head.status == .ok else { return false }
-        if let old = stored.head.fields.mediaType {
+        guard stored.head.status == .ok else { return false }
+        return refuses(response, length: length, replacing: stored.head.fields, bodyLength: stored.bodyLength)
+    }
+
+    /// The same for the fields of a stored 200 and the bytes of its body.
+    package func refuses(
+        _ response: HTTPResponse,
+        length: StatedLength?,
+        replacing stored: HTTPFields,
+        bodyLength: Int64
+    ) -> Bool {
+        guard response.status == .ok else { return false }
+        if let old = stored.mediaType {
             let new = response.headerFields.mediaType
             if refusesOtherMediaType, old != new { return true }
             if refusesHTML, new?.isHTML == true, !old.isHTML { return true }
         }
         guard let length else { return false }
-        return refuses(length: length, response.headerFields, replacing: stored)
+        return refuses(length: length, response.headerFields, replacing: stored, bodyLength: bodyLength)
     }
 
     /// Whether to reject it because of the body's length.
     func refuses(length: StatedLength, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
         guard stored.head.status == .ok else { return false }
-        if refusesEmpty, length == 0, stored.bodyLength > 0 { return true }
-        guard minimumJSONShare > 0, fields.isJSON, stored.head.fields.isJSON,
-            fields[.contentEncoding] == stored.head.fields[.contentEncoding]
+        return refuses(length: length, fields, replacing: stored.head.fields, bodyLength: stored.bodyLength)
+    }
+
+    private func refuses(
+        length: StatedLength,
+        _ fields: HTTPFields,
+        replacing stored: HTTPFields,
+        bodyLength: Int64
+    ) -> Bool {
+        if refusesEmpty, length == 0, bodyLength > 0 { return true }
+        guard minimumJSONShare > 0, fields.isJSON, stored.isJSON,
+            fields[.contentEncoding] == stored[.contentEncoding]
         else { return false }
-        return length.isBelow(Double(stored.bodyLength) * minimumJSONShare)
+        return length.isBelow(Double(bodyLength) * minimumJSONShare)
     }
 }
 

@@ -1,9 +1,9 @@
 /// Sends requests to origin servers. The engine has no other way to reach them.
 ///
 /// It does not cache, follow redirects, decode content or retry: one request, one response. There
-/// is one exception: a kept connection may be about to close when a request is
-/// sent on it. If it closes before any byte of a response, a transport may send the request again,
-/// once, on a new connection. See ``TransportRequest/isIdempotent``.
+/// is one exception: a kept connection may close just when a request is sent on it. If it closes
+/// before any byte of a response, a transport may send the request once more, on a new connection.
+/// See ``TransportRequest/isIdempotent``.
 public protocol Transport: Sendable {
     /// Sends a request and returns when the final response's head has arrived; the body streams
     /// after it.

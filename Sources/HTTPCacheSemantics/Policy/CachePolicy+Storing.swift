@@ -49,18 +49,22 @@ extension CachePolicy {
     ///     information.
     ///   - isStored: whether it is already stored, so that a missing lifetime is no reason to
     ///     refuse it.
+    ///   - isFollowed: whether it is a redirect that the caller follows. Then what lifts `no-store`
+    ///     from successes lifts it from this response too, and a missing lifetime with it.
     public func storability(
         of response: HTTPResponse,
         to request: HTTPRequest,
         hasCredentials: Bool,
         methodIsKeyed: Bool = false,
         hasExplicitExpiry: Bool = false,
-        isStored: Bool = false
+        isStored: Bool = false,
+        isFollowed: Bool = false
     ) -> Storability {
         let code = response.status.code
         let directives = directives(of: response.headerFields)
         let overrides = overrides(of: response.headerFields)
-        if let refusal = refusal(status: code) ?? refusal(directives, status: code, overrides) {
+        let isKept = overrides?.keepsNoStore == true && (isFollowed || (200..<300).contains(code))
+        if let refusal = refusal(status: code) ?? refusal(directives, status: code, keepsNoStore: isKept) {
             return .forbidden(refusal)
         }
         if let statuses = overrides?.statuses {
@@ -86,7 +90,9 @@ extension CachePolicy {
             guard methodIsKeyed, Self.mayBeKeyed(method) else { return .forbidden(.method) }
             if method.rawValue != "QUERY" && !isExplicit { return .forbidden(.notExplicit) }
         }
-        if !isExplicit && !mayBeStoredWithoutLifetime(directives, status: code) { return .forbidden(.notExplicit) }
+        if !isExplicit && !(isKept && isFollowed) && !mayBeStoredWithoutLifetime(directives, status: code) {
+            return .forbidden(.notExplicit)
+        }
         let isReplaced = overrides?.replacesLifetime(status: code, isStated: isStated) == true
         let isShareable = sharesWithCredentials(
             directives,
@@ -113,13 +119,13 @@ extension CachePolicy {
     private func refusal(
         _ directives: ResponseDirectives,
         status code: Int,
-        _ overrides: PolicyOverrides?
+        keepsNoStore: Bool
     ) -> StorageRefusal? {
         if directives.mustUnderstand {
             // With must-understand, no-store applies only to caches that do not support
             // must-understand. RFC 9111 §5.2.2.3
             if !StatusRules.isUnderstood(code) { return .statusNotUnderstood }
-        } else if directives.noStore, !(200..<300).contains(code) || overrides?.keepsNoStore != true {
+        } else if directives.noStore, !keepsNoStore {
             return .responseNoStore
         }
         if kind == .shared && directives.isPrivate == .whole { return .privateResponse }

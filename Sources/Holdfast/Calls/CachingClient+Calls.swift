@@ -29,8 +29,10 @@ extension CachingClient {
     ) -> Delivery<Value>? {
         let recall = reading.mayRecall ? call.recall : nil
         guard mayRead || recall != nil else { return nil }
-        // If this fails, the slow path repeats it, reports errors and tries other sources.
+        // If this fails, the slow path repeats it, reports errors and tries other sources. It also
+        // follows redirects.
         return try? engine.attempt(on: request, mayRead: mayRead) { response in
+            guard !reading.isFollowed(response.head, to: request) else { return nil }
             if let recall, let known = reading.recallValue(response, recall) { return known }
             return mayRead ? try reading.readAtOnce(response, call.interpret) : nil
         }
@@ -70,7 +72,7 @@ extension CachingClient {
         _ request: CacheRequest
     ) async throws -> Delivery<Value>? {
         do {
-            return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
+            return try await prepared.reading.read(try await follow(request, call, prepared), call.interpret)
         } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
             noteForbidden(error, call.endpoint)
             return nil
@@ -186,9 +188,8 @@ extension CachingClient {
             // As soon as the request can be made, the engine does the same as without plugins.
             Task {
                 guard let prepared = try? await prepare(call, for: .network) else { return }
-                var (request, _) = makeCheckedRequest(prepared, call)
-                request.preference = .staleWhileRevalidate
-                _ = try? await engine.respond(to: request)
+                let (request, _) = makeCheckedRequest(prepared, call, .staleWhileRevalidate)
+                _ = try? await follow(request, call, prepared)
             }
             return stored
         default: return stored
@@ -210,10 +211,10 @@ extension CachingClient {
             // The first failure is the one to report.
             try Task.checkCancellation()
         }
-        if error.code == .overloaded {
-            stored?.emission.outcome.detail = .overloaded
-        } else {
-            stored?.emission.outcome.noteUnreachable()
+        switch error.code {
+        case .overloaded: stored?.emission.outcome.detail = .overloaded
+        case .redirectFailed: stored?.emission.outcome.noteGuarded(from: error.status)
+        default: stored?.emission.outcome.noteUnreachable()
         }
         return stored
     }
@@ -243,8 +244,7 @@ extension CachingClient {
         let prepared = try await self.prepare(call, for: .network)
         guard let stored else { return try await self.deliver(call, prepared, .networkOnly, mayReuse: true) }
         return try await self.convertErrors(prepared) {
-            var (request, judgement) = self.makeCheckedRequest(prepared, call)
-            request.preference = .networkOnly
+            let (request, judgement) = self.makeCheckedRequest(prepared, call, .networkOnly)
             let response = try await self.respondOrReuse(to: request, call, prepared)
             if response.isValidated, response.stored?.bodyID == stored.bodyID {
                 var confirmed = stored
@@ -268,17 +268,17 @@ extension CachingClient {
     ) async throws -> Delivery<Value> {
         let call = mayReuse ?? (preference != .networkOnly) ? call : call.with { $0.reuseWithin = nil }
         return try await convertErrors(prepared) {
-            var (request, judgement) = makeCheckedRequest(prepared, call)
-            request.preference = preference
+            let (request, judgement) = makeCheckedRequest(prepared, call, preference)
             let response: CacheResponse
             do {
                 response = try await respondOrReuse(to: request, call, prepared)
             } catch let error as HoldfastError {
                 // The engine throws other errors, so this one states that a plugin could not make
-                // the request anew.
+                // the request anew, or that a redirect did not lead to a response.
                 guard let stored = try await fallBack(call, after: error, preference) else { throw error }
                 return stored
             }
+            if let stored = try await storedInstead(of: response, to: request, call, prepared) { return stored }
             return try await read(response, call, prepared, preference, judgement)
         }
     }
@@ -288,12 +288,15 @@ extension CachingClient {
     /// - Returns: also the place where the check leaves the value that it made of the response.
     func makeCheckedRequest<Value: Sendable>(
         _ prepared: PreparedCall,
-        _ call: Call<Value>
+        _ call: Call<Value>,
+        _ preference: CacheRequest.Preference? = nil
     ) -> (CacheRequest, Judgement<Value>?) {
         var request = prepared.request
+        if let preference { request.preference = preference }
         guard request.storage != .never else { return (request, nil) }
         let judgement = Judgement<Value>()
-        request.contentCheck = prepared.reading.check(call, keepingFor: judgement)
+        let check = prepared.reading.check(call, keepingFor: judgement)
+        request.contentCheck = judgingRedirects(of: request, call, prepared, by: check)
         if prepared.reading.decoding.takesBytes(call.decoded) {
             request.goodDataGuard = configuration.goodDataGuard
         }
@@ -310,8 +313,8 @@ extension CachingClient {
         }
     }
 
-    /// Returns the engine's response. If the origin rejected the request and a plugin recovers from
-    /// that, returns the response to the request made anew.
+    /// Returns the engine's response, after redirects. If the origin rejected the request and a
+    /// plugin recovers from that, returns the response to the request made anew.
     ///
     /// - Parameter adjust: repeats, on the request made anew, the changes that were made to the
     ///   first one after it had been prepared.
@@ -322,21 +325,22 @@ extension CachingClient {
         _ prepared: PreparedCall,
         adjust: (inout CacheRequest) -> Void = { _ in }
     ) async throws -> CacheResponse {
-        let response = try await respondWhenAdmitted(to: request)
+        let response = try await follow(request, call, prepared)
         let plugins = plugins.and(call.options.plugins)
         guard response.source == .network, !plugins.recovering.isEmpty,
             !prepared.reading.acceptedStatuses.contains(response.head.status)
         else { return response }
         do {
+            let rejected = response.redirects?.last ?? request
             for plugin in plugins.recovering
-            where try await plugin.recover(from: response.head, to: request, for: prepared.reading.info) {
+            where try await plugin.recover(from: response.head, to: rejected, for: prepared.reading.info) {
                 var again = try await prepare(call, for: .network, attempt: 1).request
                 again.preference = request.preference
                 again.ignoresStored = request.ignoresStored
                 again.contentCheck = request.contentCheck
                 again.goodDataGuard = request.goodDataGuard
                 adjust(&again)
-                return try await engine.respond(to: again)
+                return try await follow(again, call, prepared)
             }
         } catch {
             if error is CancellationError || error is ExchangeError { throw error }
@@ -371,6 +375,9 @@ extension CachingClient {
             try Task.checkCancellation()
             if let again = try await retry(call, prepared, preference, afterBreakOf: response, error) { return again }
             var failure = error
+            if let redirects = response.redirects, !(error is CancellationError) {
+                failure = HoldfastError(error, target: prepared.target).naming(redirects)
+            }
             do {
                 if let registered = try await registerQuery(call, prepared, after: error) { return registered }
             } catch let error as HoldfastError where error.isContentFailure {
@@ -404,7 +411,7 @@ extension CachingClient {
         request.keysContent = registering.keysContent
         request.storage = registering.storage
         request.invalidatesTarget = registering.invalidatesTarget
-        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret, judgement)
+        return try await prepared.reading.read(try await follow(request, call, prepared), call.interpret, judgement)
     }
 
     /// Tries the second source after the first one's body failed: the store for the network, the
@@ -481,11 +488,11 @@ extension CacheOutcome {
         if detail != .invalidated { detail = .unreachable }
     }
 
-    /// Records that the origin responded, but with unusable content.
-    fileprivate mutating func noteGuarded(from status: HTTPResponse.Status) {
+    /// Records that the origin responded, but with unusable content or an unusable redirect.
+    mutating func noteGuarded(from status: HTTPResponse.Status?) {
         self = CacheOutcome(
             forward: .stale,
-            forwardStatus: status.code,
+            forwardStatus: status?.code,
             timeToLive: timeToLive,
             detail: detail ?? .guarded
         )

@@ -19,7 +19,10 @@ extension CachingClient {
             do {
                 switch invalidation {
                 case .endpoint(let endpoint):
-                    try await engine.invalidate(try request(for: endpoint), keepingForOffline: true)
+                    let first = try request(for: endpoint)
+                    for request in await requestsWithStoredRedirects(from: first) {
+                        try await engine.invalidate(request, keepingForOffline: true)
+                    }
                 case .tag(let tag): try await engine.invalidate(tagged: tag, keepingForOffline: true)
                 case .prefix(let prefix): try await store.invalidateResponses(withPrefix: try TargetPrefix(prefix))
                 }

@@ -43,8 +43,8 @@ public struct CallOptions: Sendable {
     public var emptyContent: EmptyContent?
     /// Bytes of content that are accepted, after decompression.
     public var maximumBodyBytes: Int?
-    /// How long the call may take, from its start to the network's value. The stored value is
-    /// emitted before that in any case.
+    /// How long the call may take, redirects included, from its start to the network's value. The
+    /// stored value is emitted before that in any case.
     public var timeout: Duration?
     /// When the request is sent again.
     public var retry: RetryPolicy?

@@ -34,6 +34,7 @@ final class CallRun<Value: Sendable> {
 
     private var call: Call<Value>
     private var stage = Stage.beginning
+    private var watched: WatchedTargets?
     private var changes: AsyncStream<StoreChange>?
     private var client: CachingClient?
     /// Whether the value seen last is valid. Then an invalidation applies to it, and is handled
@@ -100,9 +101,12 @@ final class CallRun<Value: Sendable> {
             return try await client.substitute(for: error, in: call).emission
         }
         if call.options.followsStore {
-            changes = client.followed.follow(client.engine.changes(for: prepared.request))
+            let watched = WatchedTargets(client.engine, prepared.request)
+            changes = client.followed.follow(watched.changes)
+            self.watched = watched
         }
         let stored = try await client.stored(call, prepared)
+        watched?.watch(stored?.redirects)
         let emitted = stored.flatMap { stored in
             stored.emission.isStale && call.options.staleValues == .skipped ? nil : stored
         }
@@ -132,6 +136,7 @@ final class CallRun<Value: Sendable> {
             } onCancel: {
                 task.cancel()
             }
+            watched?.watch(fresh.redirects)
             // A stored value that was not emitted cannot be compared with.
             if stored == nil { fresh.emission.isUnchanged = false }
             isValid = true
@@ -174,6 +179,7 @@ final class CallRun<Value: Sendable> {
         while let change = await iterator.next(isolation: #isolation) {
             let prepared = try await client.prepareLookup(call)
             let stored = try await client.stored(call, prepared)
+            watched?.watch(stored?.redirects)
             if let version = stored?.version, version == superseded { continue }
             let changed = stored.flatMap { self.valueIfChanged($0, after: last) }
             let wasValid = isValid

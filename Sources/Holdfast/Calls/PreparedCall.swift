@@ -126,7 +126,7 @@ extension CachingClient {
 
     /// When a call's request is tried again. Never if its content cannot be sent twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
-        guard body?.isInMemory != false || call.endpoint.task.isReadAgain else { return .never }
+        guard call.mayRepeat(body) else { return .never }
         return call.options.retry ?? call.endpoint.retry.asOptional ?? configuration.retry
     }
 
@@ -186,7 +186,7 @@ extension Endpoint {
 
 extension HTTPTask {
     /// Whether content that is read while it is sent can be read again: files can be opened again.
-    fileprivate var isReadAgain: Bool {
+    var isReadAgain: Bool {
         switch self {
         case .file, .multipart: true
         case .plain, .parameters, .urlEncoded, .encodable, .data, .download, .graphQL: false
@@ -196,7 +196,7 @@ extension HTTPTask {
 
 extension RequestBody {
     /// Whether the content is in memory, and so can be sent again.
-    fileprivate var isInMemory: Bool {
+    var isInMemory: Bool {
         if case .buffer = self { true } else { false }
     }
 }

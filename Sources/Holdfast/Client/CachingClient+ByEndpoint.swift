@@ -35,7 +35,8 @@ extension CachingClient {
     /// ```
     ///
     /// A request with a principal has two keys: the principal's own key, and the common key for
-    /// responses that every principal may use. All variants (`Vary`) share a key.
+    /// responses that every principal may use. All variants (`Vary`) share a key. A redirect has a
+    /// key of its own, which is returned here, and so has the response that it leads to.
     /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
     ///   store cannot be read.
     public func key(of endpoint: some Endpoint) async throws -> CacheKey? {
@@ -54,21 +55,28 @@ extension CachingClient {
     /// responses that this request would find become stale: those of its principal, and the common
     /// ones.
     ///
+    /// Stored redirects that the endpoint follows become stale too, and so do the responses that
+    /// they lead to.
+    ///
     /// The change is durable when the function returns. A response that is being fetched meanwhile
     /// is not stored. Streams that follow the store are notified (``CallOptions/followsStore``).
     /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
     ///   store cannot be written.
     public func invalidate(_ endpoint: some Endpoint) async throws {
-        let request = try await prepare(call(endpoint), for: .lookup).request
-        let keys = lookupKeys(of: request)
-        guard keys.contains(where: { $0.components.content != nil }) else {
-            return try await engine.invalidate(request, keepingForOffline: true)
+        let prepared = try await prepare(call(endpoint), for: .lookup)
+        for request in await requestsWithStoredRedirects(from: prepared.request) {
+            let keys = lookupKeys(of: request)
+            if keys.contains(where: { $0.components.content != nil }) {
+                for key in keys { try await invalidate(key, keepingForOffline: true) }
+            } else {
+                try await engine.invalidate(request, keepingForOffline: true)
+            }
         }
-        for key in keys { try await invalidate(key, keepingForOffline: true) }
     }
 
     /// Removes the stored responses of an endpoint, in all variants: those of its request's
-    /// principal, and the common ones. The responses of other principals stay.
+    /// principal, and the common ones. The responses of other principals stay. Stored redirects
+    /// that the endpoint follows are removed with the responses that they lead to.
     ///
     /// Afterwards nothing is served if the origin is unreachable. To keep the response for that
     /// case, use ``invalidate(_:)``.
@@ -78,8 +86,10 @@ extension CachingClient {
     /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
     ///   store cannot be written.
     public func remove(_ endpoint: some Endpoint) async throws {
-        let request = try await prepare(call(endpoint), for: .lookup).request
-        for key in lookupKeys(of: request) { try await invalidate(key, keepingForOffline: false) }
+        let prepared = try await prepare(call(endpoint), for: .lookup)
+        for request in await requestsWithStoredRedirects(from: prepared.request) {
+            for key in lookupKeys(of: request) { try await invalidate(key, keepingForOffline: false) }
+        }
     }
 
     /// The principal's own key first, then the common one. Empty if the request bypasses the store.

@@ -69,10 +69,11 @@ extension CachingClient {
         encoder: any ContentEncoder = JSONContentEncoder(),
         _ change: (inout Value) throws -> Void
     ) async throws -> StoredUpdate<Value> {
-        let prepared = try await prepare(call(endpoint, as: type), for: .lookup)
+        let call = call(endpoint, as: type)
+        let prepared = try await prepare(call, for: .lookup)
         while true {
             try Task.checkCancellation()
-            guard let found = try await readForUpdate(prepared, type) else { return StoredUpdate(value: nil) }
+            guard let found = try await readForUpdate(call, prepared) else { return StoredUpdate(value: nil) }
             var value = found.value
             try change(&value)
             if let update = try await write(value, into: found, prepared, encoder) { return update }
@@ -83,15 +84,15 @@ extension CachingClient {
     /// type.
     @concurrent
     private func readForUpdate<Value: Decodable & Sendable>(
-        _ prepared: PreparedCall,
-        _ type: Value.Type
+        _ call: Call<Value>,
+        _ prepared: PreparedCall
     ) async throws -> UpdatableContent<Value>? {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = .storedOnly
         let reading = prepared.reading
         do {
-            let response = try await engine.respond(to: request)
+            let response = try await follow(request, call, prepared)
             guard let stored = response.stored, request.head.method != .head, stored.head.status != .partialContent,
                 reading.acceptedStatuses.contains(stored.head.status)
             else { return nil }
@@ -100,12 +101,18 @@ extension CachingClient {
             let plain = try body.decoded(codings: stored.head.fields, upTo: limit, of: reading.target)
             let data = Data(plain.readableBytesView)
             let value = try reading.decoding.decode(
-                type,
+                Value.self,
                 from: data,
                 status: stored.head.status,
                 target: reading.target
             )
-            return UpdatableContent(stored: stored, body: body, data: data, value: value)
+            return UpdatableContent(
+                request: response.redirects?.last ?? request,
+                stored: stored,
+                body: body,
+                data: data,
+                value: value
+            )
         } catch {
             try Task.checkCancellation()
             let error = HoldfastError(error, target: prepared.target)
@@ -129,7 +136,7 @@ extension CachingClient {
         guard let data = try content.data(found.data, replacing: found.value, with: value) else {
             return StoredUpdate(value: value)
         }
-        try await invalidateOthers(than: found.stored, prepared.request)
+        try await invalidateOthers(than: found.stored, found.request)
         let now = clock.now()
         let replaced = try await store.replaceBody(
             of: found.stored,
@@ -158,6 +165,8 @@ extension CachingClient {
 
 /// Stored content that is about to be changed.
 private struct UpdatableContent<Value: Sendable>: Sendable {
+    /// The call's request, or the one that its redirects lead to.
+    let request: CacheRequest
     let stored: StoredResponse
     /// The content as it is stored.
     let body: ByteBuffer

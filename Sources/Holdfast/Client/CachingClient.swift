@@ -350,6 +350,7 @@ public final class CachingClient: Sendable {
         var request = try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
         let secrets = configuration.defaults.secrets.union(endpoint.secrets)
         if !secrets.isEmpty { request.name(secrets) }
+        request.followsRedirects = endpoint.redirects.follows(isMutation: endpoint.isMutation)
         let endpointReads = endpoint.offlineReads.asOptional
         let endpointRule = endpoint.rule.asOptional
         if endpointRule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {

@@ -36,6 +36,8 @@ public enum OfflineReads: Sendable, Hashable {
     /// **On disk.** Content that an API forbids to store is then in the store's folder until it is
     /// replaced, evicted or removed. Use this only for data that may be there.
     ///
+    /// **Redirects** that the call follows are stored like the successes that they lead to.
+    ///
     /// **Never stored** are responses with `Vary: *`, errors, responses to a request with its own
     /// `no-store`, a 201 or 202 that states no lifetime, and responses that an endpoint's `storage`
     /// or a rule excludes. A response that a successful unsafe request invalidated is not shown

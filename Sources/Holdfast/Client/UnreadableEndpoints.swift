@@ -43,11 +43,11 @@ final class UnreadableEndpoints: Sendable {
 }
 
 extension CachingClient {
-    /// Logs, the first time, that a success could not be stored. If its caller or a rule
-    /// requested that, it logs nothing.
-    func noteUnstored(_ response: CacheResponse, _ endpoint: any Endpoint) {
+    /// Logs, the first time, that a success could not be stored, or a redirect on the way to one.
+    /// If its caller or a rule requested that, it logs nothing.
+    func noteUnstored(_ response: CacheResponse, _ endpoint: any Endpoint, isFollowed: Bool = false) {
         guard let refusal = response.outcome.notStored, refusal != .bypass, !endpoint.isMutation,
-            response.head.status.kind == .successful
+            response.head.status.kind == .successful || isFollowed
         else { return }
         note(.notStored(refusal), endpoint, "Response was not stored", refusal.rawValue, refusal.advice)
     }

@@ -53,6 +53,8 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public var timeout: Duration?
     /// See ``Endpoint/retry``.
     public var retry: RetryPolicy?
+    /// See ``Endpoint/redirects``.
+    public var redirects = RedirectPolicy.reads
 
     private var namedMethod: HTTPRequest.Method?
     /// The given method. If there is none, POST if the task has content, and otherwise GET.

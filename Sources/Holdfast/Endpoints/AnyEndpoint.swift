@@ -78,6 +78,8 @@ public struct AnyEndpoint: Endpoint {
     public var timeout: Duration? { base.timeout.asOptional }
     /// See ``Endpoint/retry``.
     public var retry: RetryPolicy? { base.retry.asOptional }
+    /// See ``Endpoint/redirects``.
+    public var redirects: RedirectPolicy { base.redirects }
     /// See ``Endpoint/sampleResponse``.
     public var sampleResponse: SampleResponse? { base.sampleResponse.asOptional }
 

@@ -159,6 +159,8 @@ public protocol Endpoint: Sendable {
     var timeout: EndpointTimeout { get }
     /// The policy for retries. The client's policy by default.
     var retry: EndpointRetry { get }
+    /// Which redirects are followed. By default those of requests that change nothing.
+    var redirects: RedirectPolicy { get }
     /// The response to this endpoint in tests. None by default.
     var sampleResponse: EndpointSampleResponse { get }
 }
@@ -228,6 +230,8 @@ extension Endpoint {
     public var timeout: Duration? { nil }
     /// The client's policy.
     public var retry: RetryPolicy? { nil }
+    /// Those of requests that change nothing.
+    public var redirects: RedirectPolicy { .reads }
     /// No sample.
     public var sampleResponse: SampleResponse? { nil }
 }

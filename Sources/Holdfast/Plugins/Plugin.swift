@@ -24,9 +24,10 @@ public protocol PreparingPlugin: Plugin {
     /// Changes a request before it is looked up and sent. The cache key is derived from the changed
     /// request.
     ///
-    /// It runs once for each lookup and for each network request. For ``CallInfo/Purpose/lookup``,
-    /// it must not wait for the network, because stored responses must be available without the
-    /// network.
+    /// It runs once for each lookup and for each network request, except requests that follow a
+    /// redirect: those get the fields of the previous request, and other origins get no
+    /// credentials. For ``CallInfo/Purpose/lookup``, it must not wait for the network, because
+    /// stored responses must be available without the network.
     /// - Throws: any error that prevents the request. With a ``HoldfastError`` with code
     ///   `loginRequired` or `authenticationFailed`, the call fails. After any other error, the
     ///   stored value is still used if the strategy allows it.

@@ -131,9 +131,11 @@ final class ContentReading: Sendable {
             bytes: bytes,
             bodyID: response.stored?.bodyID,
             receivedAt: response.stored?.head.responseTime,
-            isInvalidated: response.source == .store && response.stored?.head.isInvalidated == true,
+            isInvalidated: response.redirects?.isInvalidated == true
+                || response.source == .store && response.stored?.head.isInvalidated == true,
             codings: response.head.headerFields.codings,
-            limit: maximumBodyBytes
+            limit: maximumBodyBytes,
+            redirects: response.redirects
         )
     }
 

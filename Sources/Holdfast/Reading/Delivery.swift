@@ -18,6 +18,8 @@ struct Delivery<Value: Sendable>: Sendable {
     var codings: HTTPFields = [:]
     /// The maximum number of bytes that decoding may produce.
     var limit = 0
+    /// The redirects that led to the response.
+    var redirects: FollowedRedirects?
 
     /// The version of the stored response that was read; `nil` if there was no stored response.
     var version: StoredVersion? { bodyID.map { StoredVersion(bodyID: $0, receivedAt: receivedAt) } }

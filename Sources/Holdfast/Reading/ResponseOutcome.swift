@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 public import HTTPTypes
 
 /// The outcome of a request. It depends on the class of the status code (RFC 9110 §15), and on
@@ -69,6 +70,14 @@ extension HoldfastError {
                 code: .outdated,
                 message:
                     "'\(target)' responded with \(status): it is no longer served, or not to this version of the client.",
+                status: status,
+                body: body
+            )
+        case .redirection where status.isRedirect:
+            self.init(
+                code: .status,
+                message: "'\(target)' responded with \(status), and the redirect was not followed. "
+                    + "The endpoint's 'redirects' determines which are.",
                 status: status,
                 body: body
             )

@@ -13,7 +13,8 @@ extension Endpoint {
             "invalidatesTarget": Bool.self, "acceptedStatuses": AcceptedStatuses.self, "valuePath": ValuePath.self,
             "envelope": EnvelopeChoice.self, "emptyContent": EmptyContent.self,
             "maximumBodyBytes": EndpointMaximumBodyBytes.self, "timeout": EndpointTimeout.self,
-            "retry": EndpointRetry.self, "sampleResponse": EndpointSampleResponse.self,
+            "retry": EndpointRetry.self, "redirects": RedirectPolicy.self,
+            "sampleResponse": EndpointSampleResponse.self,
         ]
     }
 
@@ -44,6 +45,7 @@ extension Endpoint {
         case "maximumBodyBytes": maximumBodyBytes.asOptional == nil
         case "timeout": timeout.asOptional == nil
         case "retry": retry.asOptional == nil
+        case "redirects": redirects == defaults.redirects
         case "sampleResponse": sampleResponse.asOptional == nil
         default: false
         }

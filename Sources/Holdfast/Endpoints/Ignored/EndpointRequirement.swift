@@ -132,6 +132,12 @@ package struct EndpointRequirement: Sendable {
             alsoNamed: ["retryPolicy", "retries", "retryCount", "retryLimit", "maxRetries", "maximumRetries"],
             of: ["Int"]
         ),
+        EndpointRequirement(
+            "redirects",
+            ["RedirectPolicy"],
+            alsoNamed: ["redirectPolicy", "redirection", "followRedirects", "followsRedirects"],
+            of: ["Bool"]
+        ),
         EndpointRequirement(optional: "sampleResponse", "SampleResponse", alsoNamed: ["sampleData"], of: ["Data"]),
     ]
 }
