@@ -265,17 +265,3 @@ extension InMemoryResponseStore.State {
         invalidations.contains { $0.number > fencingNumber.number && $0.scope.covers(key, tags: tags) }
     }
 }
-
-extension InvalidationScope {
-    /// Returns whether the scope covers this key with these tags.
-    fileprivate func covers(_ key: CacheKey, tags: [String]) -> Bool {
-        switch self {
-        case .all: true
-        case .key(let other): other == key
-        case .tag(let tag): tags.contains { $0.utf8.elementsEqual(tag.utf8) }
-        case .target(let target): key.components.target == target
-        case .prefix(let prefix): prefix.covers(key)
-        case .host(let host): host.covers(key)
-        }
-    }
-}

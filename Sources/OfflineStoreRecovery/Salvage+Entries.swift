@@ -163,15 +163,13 @@ extension Salvage {
             if number < pending.marked { causes.append(.unspecified) }
             if number < source.gathered.unsafeTagInvalidations[tag.id] ?? 0 { causes.append(.unsafeMethod) }
         }
-        if kind == .response {
-            for pending in source.gathered.prefixInvalidations where number < pending.sequence {
-                let isCovered = pending.prefix.withUnsafeBytes { prefix in
-                    entry.row.key.withUnsafeBytes { TargetPrefix.covers(prefix: prefix, key: $0) }
-                }
-                guard isCovered else { continue }
-                if pending.isRemoval { return .removed }
-                causes.append(.unspecified)
+        for pending in source.gathered.prefixInvalidations where number < pending.sequence {
+            let isCovered = pending.prefix.withUnsafeBytes { prefix in
+                entry.row.key.withUnsafeBytes { kind.covers($0, byPrefix: prefix) }
             }
+            guard isCovered else { continue }
+            if pending.isRemoval { return .removed }
+            causes.append(.unspecified)
         }
         return .kept(causes.compactMap(\.self).max())
     }

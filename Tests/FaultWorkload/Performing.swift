@@ -48,9 +48,14 @@ extension HTTPField.Name {
 extension CacheManager {
     /// Opens a store for tests, with few readers and a standing clock. It logs only with `VERBOSE`
     /// in the environment.
-    package static func openForFaults(_ folder: String, budget: Int64 = 256 << 20) async throws -> CacheManager {
+    package static func openForFaults(
+        _ folder: String,
+        budget: Int64 = 256 << 20,
+        isErasing: Bool = false
+    ) async throws -> CacheManager {
         var configuration = Configuration(budget: budget)
         configuration.readerCount = 2
+        configuration.securelyDeletes = isErasing
         return try await open(
             at: folder,
             configuration: configuration,

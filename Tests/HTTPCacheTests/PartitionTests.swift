@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
+import NIOCore
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct PartitionTests {
@@ -174,5 +175,37 @@ import Testing
         try await fixture.get()
         let ann = try await fixture.get(preference: .storedOnly, principal: "ann")
         #expect(ann.text == "all's")
+    }
+
+    /// A plugin may name the principal long before the lookup. A log-out in between counts.
+    @Test(arguments: ["ada", "bob"]) func requestMadeBeforeALogOutIsStoredForOthersAlone(_ name: String) async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .fresh("early"), .fresh("late"))
+        var request = try fixture.request(principal: name)
+        request.fencingNumber = fixture.memory.invalidationSequence
+        try await fixture.memory.invalidate(.principal("ada"), .remove, at: fixture.clock.now())
+        #expect(String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 9)) == "early")
+        while fixture.engine.inFlightFetchCount > 0 { await Task.yield() }
+        #expect(fixture.memory.all.count == (name == "bob" ? 1 : 0))
+        request.fencingNumber = fixture.memory.invalidationSequence
+        let expected = name == "bob" ? "early" : "late"
+        #expect(String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 9)) == expected)
+        while fixture.engine.inFlightFetchCount > 0 { await Task.yield() }
+        #expect(fixture.memory.all.count == 1)
+    }
+
+    /// The same for a validation: a 304 to an early request renews nothing that is hers.
+    @Test func validationMadeBeforeALogOutRenewsNothing() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .fresh("hers", etag: "\"1\""), .status(.notModified, fields: [:]))
+        try await fixture.get(principal: "ada")
+        fixture.clock.advance(by: .seconds(61))
+        var request = try fixture.request(principal: "ada")
+        request.fencingNumber = fixture.memory.invalidationSequence
+        // Marked, so that there is something to validate.
+        try await fixture.memory.invalidate(.principal("ada"), .mark(.unspecified), at: fixture.clock.now())
+        #expect(String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 9)) == "hers")
+        while fixture.engine.inFlightFetchCount > 0 { await Task.yield() }
+        #expect(fixture.memory.all.map(\.head.isInvalidated) == [true])
     }
 }

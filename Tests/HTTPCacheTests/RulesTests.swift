@@ -489,6 +489,17 @@ import Testing
         #expect(fixture.transport.requests.map { $0.headerFields[name] } == ["alice-alone", "bob"])
     }
 
+    @Test func principalOfTheCallerIsKnownIfARuleIdentifiesAnother() async throws {
+        let name = try #require(HTTPField.Name("X-User"))
+        let fixture = fixture(.private) { $0.principal = .field(name) }
+        let keys = try ["ada", "bob", nil].map { principal in
+            let request = try fixture.request(url, [name: "carol"], principal: principal)
+            return try #require(fixture.engine.key(for: request))
+        }
+        #expect(keys.map { KeyOwner($0)?.name } == ["ada", "bob", nil])
+        #expect(Set(keys).count == 3)
+    }
+
     @Test(arguments: [true, false]) func bypassingPOSTInvalidatesWhateverItsContent(
         isBypassed: Bool
     ) async throws {

@@ -77,6 +77,8 @@ import Testing
             let url = "https://a.example/feed?\(query)"
             let key = try #require(fixture.engine.key(for: request(fixture, url, principal: principal)))
             #expect(!holdsSecret(key.bytes))
+            // A log-out has to find the responses of the principal.
+            #expect(KeyOwner(key) == principal.map { KeyOwner($0) })
             // The parameters hidden behind it still make a difference.
             let other = url.replacing("page=2", with: "page=3").replacing("x=1", with: "x=2")
             let otherKey = try #require(fixture.engine.key(for: request(fixture, other, principal: principal)))

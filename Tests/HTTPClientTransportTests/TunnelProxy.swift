@@ -94,6 +94,7 @@ final class TunnelProxy: Sendable {
         private func open(_ host: String, _ port: Int, for context: ChannelHandlerContext) {
             let client = context.channel
             ClientBootstrap(group: context.eventLoop)
+                .connectTimeout(.hours(1))
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(Relay(to: client))

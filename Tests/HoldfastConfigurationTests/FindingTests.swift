@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
@@ -375,6 +376,11 @@ import Testing
         let name = rule.contains("name: x") ? "rule 'x'" : "rule 1"
         #expect(found == ["f:3: \(name)\(expected.dropFirst())"])
         #expect(!found.joined().contains("hunter2"))
+    }
+
+    @Test func staleIgnoreNamesEachReasonThatARuleMayLift() {
+        let liftable = StaleProhibition.allCases.filter { $0.liftedBy != nil }.map(\.rawValue)
+        #expect(Set(Readers.liftable.map(\.0)) == Set(liftable))
     }
 
     @Test func findingsComeInTheOrderOfTheirLines() {

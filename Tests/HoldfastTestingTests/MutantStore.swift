@@ -32,6 +32,7 @@ final class MutantStore: ResponseStore {
         case takesPrefixesForTargets = "An invalidation of a prefix covers exactly the targets"
         case takesPrefixesForPaths = "A prefix may end anywhere"
         case takesPrefixesForOrigins = "begin with it, in all partitions, method classes and variants"
+        case takesPrincipalsForAll = "An invalidation of a principal covers everything"
         case forgetsPrefixesBeyondSome = "Many prefixes at a time invalidate all"
         case forgetsTags = "A tag is invalidated for all responses"
         case freshensWithoutFence = "A response that was invalidated after the fencing number is not freshened"
@@ -206,6 +207,7 @@ final class MutantStore: ResponseStore {
             }
         case .forgetsPrefixesBeyondSome:
             if case .prefix = scope, base.invalidationSequence.number > 64 { scope = .tag("none") }
+        case .takesPrincipalsForAll: if case .principal = scope { scope = .all }
         case .hangsOnInvalidation: if base.all.isEmpty { try await Gate().wait() }
         default: break
         }

@@ -17,6 +17,7 @@ import Testing
         let folder: TemporaryFolder
         let clock = ManualClock()
         private static let names = ["key", "target", "prefix/1", "tag", "removed", "other"]
+        private static let principal = CacheKey.Partition.principal("ada")
 
         init() throws { folder = try TemporaryFolder() }
 
@@ -47,6 +48,7 @@ import Testing
             for name in Self.names {
                 try await store.store(draft(try cacheKey("/\(name)"), at: clock.now(), tags: [name]), name)
             }
+            try await store.store(draft(try cacheKey("/other", partition: Self.principal), at: clock.now()), "hers")
         }
 
         private func causes(_ name: String, _ store: CacheManager) async throws -> [InvalidationCause?] {
@@ -74,6 +76,7 @@ import Testing
             let prefix = try TargetPrefix("https://api.example/prefix/")
             try await responses.invalidate(.prefix(prefix), .mark(.unspecified), at: now)
             try await responses.invalidate(.tag("tag"), .mark(.unsafeMethod), at: now)
+            try await responses.invalidate(.principal("ada"), .remove, at: now)
             let last = try await responses.invalidate(.tag("removed"), .remove, at: now)
             #expect(last > before && responses.invalidationSequence == last)
         }
@@ -84,6 +87,8 @@ import Testing
             #expect(try await causes("prefix/1", store) == [.unspecified], comment)
             #expect(try await causes("tag", store) == [.unsafeMethod], comment)
             #expect(try await causes("removed", store) == [], comment)
+            let hers = try await store.responses.lookup(try cacheKey("/other", partition: Self.principal))
+            #expect(hers.isEmpty, comment)
         }
 
         /// In force at once, also for what is in memory; written when there is room; still in force
@@ -119,6 +124,26 @@ import Testing
             try await expectInvalidated(again, "after the store was opened again")
             #expect(try await causes("other", again) == [nil])
             #expect(try await causes("late", again) == [nil])
+            try await again.close()
+        }
+
+        /// A log-out promises that nothing is left on the disk.
+        @Test func removalOfAPrincipalFailsWhileItIsInMemoryAlone() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            try await fill(store)
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+            #expect(await code { try await store.removeResponses(of: "ada") } == .full)
+            let hers = try cacheKey("/other", partition: Self.principal)
+            #expect(try await store.responses.lookup(hers).isEmpty)
+            reader.close()
+            disk.free()
+            try await store.removeResponses(of: "ada")
+            try await store.close()
+            let again = try await open(disk)
+            #expect(try await again.responses.lookup(hers).isEmpty)
+            #expect(try await again.text(of: try cacheKey("/other")) == "other")
             try await again.close()
         }
 

@@ -170,8 +170,8 @@ import Testing
     @Test func prefixConcernsItsOriginOrWhoDoesNotKnowHis() {
         let known = KnownInvalidations(last: 0)
         known.append([.init(number: 1, scope: .prefix, hash: 5)])
-        #expect(known.concerns(subject(9), after: 0, originHash: 5))
-        #expect(!known.concerns(subject(9), after: 0, originHash: 6))
+        #expect(known.concerns(subject(9), after: 0, wide: WideHashes(origin: 5)))
+        #expect(!known.concerns(subject(9), after: 0, wide: WideHashes(origin: 6)))
         #expect(known.concerns(subject(9), after: 0) && !known.concerns(subject(9), after: 1))
     }
 

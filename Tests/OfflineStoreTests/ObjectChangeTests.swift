@@ -148,7 +148,10 @@ import Testing
             for _ in watchers { await iterator.next() }
             #expect(watched.core.objectChanges.isWatched)
             for watcher in watchers { watcher.cancel() }
-            for watcher in watchers { #expect(try await watcher.value) }
+            for watcher in watchers {
+                let isCancelled = try await watcher.value
+                #expect(isCancelled)
+            }
             while watched.core.objectChanges.isWatched { await Task.yield() }
             while watched.core.writerWatch?.isLooking == true { await Task.yield() }
         }

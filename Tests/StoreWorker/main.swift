@@ -14,11 +14,14 @@ import OfflineStore
 //         purges as a node of a fleet, until the power fails
 //     store-worker follow FOLDER URL COUNT
 //         follows a store that another process writes, with a line for each change
+//     store-worker logout FOLDER COUNT ERASING MODE AT
+//         removes everything of one of three principals while all of them store more
 //     store-worker download FOLDER URL MODE ERROR AT
 //         downloads a file through the request layer
 //
 // AGE is 'old' for a store that is filled before the fault, else 'new'. MODE is 'kill', 'torn' or
-// 'cut' with 'load', and 'error' or 'short' with 'sweep'. With 'revise' and 'download' it is
+// 'cut' with 'load', 'kill', 'torn' or 'none' with 'logout', and 'error' or 'short' with 'sweep'.
+// ERASING is 'erasing' to overwrite removed content, or 'plain'. With 'revise' and 'download' it is
 // 'none', or any of these except 'short'.
 
 let words = Array(CommandLine.arguments.dropFirst())
@@ -28,6 +31,7 @@ case "sweep": await Sweep(words)?.run()
 case "revise": await Revise(words)?.run()
 case "share": await Share(words)?.run()
 case "follow": await Follow(words)?.run()
+case "logout": await LogOut(words)?.run()
 case "download": await Download(words)?.run()
 default: Line.write("usage: see Tests/StoreWorker/main.swift")
 }

@@ -29,6 +29,9 @@ struct KnownPurges: Sendable {
     mutating func note(_ scope: InvalidationScope, at position: LogPosition) {
         switch scope {
         case .all: lastOfAll = max(lastOfAll, position)
+        case .principal:
+            // Responses of principals are never shared.
+            break
         case .prefix, .host:
             if let index = wide.firstIndex(where: { $0.scope == scope }) {
                 wide[index].position = max(wide[index].position, position)
@@ -64,20 +67,6 @@ struct KnownPurges: Sendable {
         }
         if isPurged(.key(key)) || isPurged(.target(key.components.target)) { return false }
         if tags.contains(where: { isPurged(.tag($0)) }) { return false }
-        return !wide.contains { $0.position > fencingPosition && $0.scope.concerns(key, tags: tags) }
-    }
-}
-
-extension InvalidationScope {
-    /// Returns whether the scope covers a response.
-    func concerns(_ key: CacheKey, tags: [String]) -> Bool {
-        switch self {
-        case .all: true
-        case .key(let other): other == key
-        case .target(let target): key.components.target == target
-        case .prefix(let prefix): prefix.covers(key)
-        case .host(let host): host.covers(key)
-        case .tag(let tag): tags.contains { Array($0.utf8) == Array(tag.utf8) }
-        }
+        return !wide.contains { $0.position > fencingPosition && $0.scope.covers(key, tags: tags) }
     }
 }

@@ -208,7 +208,7 @@ package final class ResponseSharing: FleetResponses {
         let additions = log.additionCount
         let waiting = try await log.unpublished(limit: limit)
         if waiting.isEmpty { purges.notePublished(additions) }
-        return waiting.count == limit || waiting.contains { $0.scope.concerns(draft.key, tags: draft.tags) }
+        return waiting.count == limit || waiting.contains { $0.scope.covers(draft.key, tags: draft.tags) }
     }
 
     private func body(of envelope: ResponseEnvelope, _ names: ValueNames) -> BodyStream {

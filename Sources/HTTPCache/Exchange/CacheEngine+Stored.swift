@@ -6,8 +6,12 @@ import NIOCore
 /// Stored responses: looking them up, and opening one that the flow serves.
 extension CacheEngine {
     /// Call this before a lookup, so that later events are noticed.
-    package func lookupStart(_ key: CacheKey) -> LookupStart {
-        LookupStart(endedFetches: inFlightFetches.endedCount(key), fencingNumber: store.invalidationSequence)
+    package func lookupStart(_ key: CacheKey, for request: CacheRequest) -> LookupStart {
+        let present = store.invalidationSequence
+        return LookupStart(
+            endedFetches: inFlightFetches.endedCount(key),
+            fencingNumber: request.fencingNumber.map { min($0, present) } ?? present
+        )
     }
 
     /// See ``ResponseStore/shortID(of:)``.

@@ -70,6 +70,12 @@ public struct CacheRequest: Sendable {
     /// to: with the caller's expiry, or for reads without the network. The engine itself follows
     /// none.
     package var followsRedirects = false
+    /// The store's last invalidation when the caller began to make the request; `nil` counts from
+    /// the lookup.
+    ///
+    /// A plugin may name the principal long before the lookup. A removal of everything of this
+    /// principal in between has to keep the response out of the store.
+    package var fencingNumber: InvalidationSequence?
     /// Where its exchange runs.
     package var executionContext = ExecutionContext.system
     /// The client that makes it, so that no client takes all permits for an origin.

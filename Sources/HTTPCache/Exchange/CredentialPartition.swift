@@ -59,7 +59,7 @@ package struct CredentialPartition: Sendable {
             hmac.updateWithLengthPrefix(Array((principal.map { "principal " + $0 } ?? "").utf8))
             for piece in pieces { hmac.updateWithLengthPrefix(piece) }
         }
-        return .credentials(Array(hmac.finalize()))
+        return .credentials(Array(hmac.finalize()), of: request.principal)
     }
 
     /// The partition of the principal that a rule identifies by a field or cookie; `nil` if the
@@ -84,7 +84,7 @@ package struct CredentialPartition: Sendable {
         }
         guard values.contains(where: { !$0.isEmpty }) else { return nil }
         for value in values { hmac.updateWithLengthPrefix(value) }
-        return .credentials(Array(hmac.finalize()))
+        return .credentials(Array(hmac.finalize()), of: request.principal)
     }
 
     /// The request that selects variants, with its credentials replaced by their HMACs, because

@@ -40,7 +40,7 @@ struct Exchange {
             return try await response(action, inFlight)
         }
         while true {
-            let start = engine.lookupStart(key)
+            let start = engine.lookupStart(key, for: prepared.request)
             let (found, isWhole) = await engine.storedResponses(for: prepared)
             let action = flow.lookupFinished(found, isWhole: isWhole, since: start) { engine.clock.now() }
             if let response = try await perform(action) { return response }

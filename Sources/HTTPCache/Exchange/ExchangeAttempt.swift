@@ -70,7 +70,7 @@ package final class ExchangeAttempt: Sendable {
     /// Looks up in memory.
     package func begin() -> Step {
         guard engine.mayAttempt(prepared), let key = prepared.key else { return .continueInTask }
-        let start = engine.lookupStart(key)
+        let start = engine.lookupStart(key, for: prepared.request)
         if let found = prepared.found({ engine.store.resident($0) }) { return decide(found, start, isResident: true) }
         // Part of a body is opened separately.
         guard let lookup = engine.blockingLookup, !prepared.request.head.headerFields.contains(.range) else {
@@ -293,7 +293,7 @@ extension CacheEngine {
         guard request.head.method == .get, request.isCollapsible, let prepared = prepare(request),
             mayAttempt(prepared), let key = prepared.key
         else { return nil }
-        let start = lookupStart(key)
+        let start = lookupStart(key, for: request)
         var found = prepared.found { store.resident($0) }
         if found == nil, mayRead, let blockingLookup {
             found = readingPace.read { StoredLookup(prepared: prepared, lookup: blockingLookup).read() }

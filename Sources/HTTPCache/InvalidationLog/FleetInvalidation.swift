@@ -26,6 +26,7 @@ package struct ScopeSelector: Hashable, Sendable {
         case tag = 3
         case prefix = 4
         case host = 5
+        case principal = 6
     }
 
     package var kind: Kind
@@ -53,6 +54,7 @@ package struct ScopeSelector: Hashable, Sendable {
         case .tag(let name): self.init(kind: .tag, bytes: Array(name.utf8))
         case .prefix(let prefix): self.init(kind: .prefix, bytes: prefix.canonicalBytes)
         case .host(let host): self.init(kind: .host, bytes: Array(host.name.utf8))
+        case .principal(let name): self.init(kind: .principal, bytes: Array(name.utf8))
         }
     }
 
@@ -65,6 +67,7 @@ package struct ScopeSelector: Hashable, Sendable {
         case .tag: text.map(InvalidationScope.tag)
         case .prefix: TargetPrefix(canonicalBytes: bytes).map(InvalidationScope.prefix)
         case .host: text.flatMap { try? TargetHost($0) }.map(InvalidationScope.host)
+        case .principal: text.map(InvalidationScope.principal)
         }
     }
 

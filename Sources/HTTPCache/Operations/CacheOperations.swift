@@ -1,23 +1,23 @@
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// The operations on a running cache: how an operator steers it and sees its state.
+/// The operations on a running cache, which let an operator control it and inspect its state.
 ///
-/// The control plane and the command line use nothing else.
+/// The control plane and the command line use only these operations.
 public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations, RefreshOperations {
-    /// How much of the network is used, and until when.
+    /// How much of the network is used, and until when. An operator can change it temporarily.
     var modeState: ModeState { get }
 
-    /// Sets a mode for a time. See ``TemporarySwitch/begin(_:)``.
+    /// Sets a mode temporarily. See ``TemporarySwitch/begin(_:)``.
     func begin(_ mode: TemporaryMode) async throws
 
-    /// Puts the configured mode into force again. See ``TemporarySwitch/end(by:)``.
+    /// Restores the configured mode. See ``TemporarySwitch/end(by:)``.
     func endTemporaryMode(by client: String) async throws
 
-    /// How far stale use is extended while origins fail, and until when.
+    /// The extension of stale use while origins fail, and its end.
     var stalenessState: StalenessState { get }
 
-    /// Extends stale use for a time. See ``TemporarySwitch/begin(_:)``.
+    /// Extends stale use temporarily. See ``TemporarySwitch/begin(_:)``.
     func begin(_ staleness: TemporaryStaleness) async throws
 
     /// Ends the extension. See ``TemporarySwitch/end(by:)``.
@@ -26,66 +26,67 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
     /// The log level of the program.
     var logLevels: LogLevels { get }
 
-    /// The origins that are routed to, are asked, or failed lately, in alphabetical order.
+    /// The origins that have routes, are in use, or failed recently, in alphabetical order.
     var origins: [OriginCondition] { get }
 
-    /// The last outages of origins that are over, the latest one last.
+    /// The most recent outages of origins that have ended, newest last.
     var endedOutages: [OriginOutage] { get }
 
-    /// The numbers of the same origins for metrics, by the label `origin`: at most 64 and `other`.
+    /// Metrics for the same origins, by the label `origin`: at most 64 origins and `other`.
     var originNumbers: [OriginNumbers] { get }
 
-    /// The fleet with which purges are shared; `nil` if nothing is shared.
+    /// The fleet that purges are shared with; `nil` if nothing is shared.
     var sharing: (any SharingOperations)? { get }
 
-    /// The memory of single requests; `nil` if there is none.
+    /// The record of individual requests; `nil` if there is none.
     var traffic: (any TrafficOperations)? { get }
 
-    /// Compares a stored response with the one that its origin sends now.
+    /// Compares a stored response with the response that its origin sends now.
     ///
-    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be asked
-    ///   or does not respond; the store's error if it cannot be read.
+    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be
+    ///   contacted or does not respond; the store's error if it cannot be read.
     func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison
 }
 
 extension CacheOperations {
-    /// `nil`
+    /// Always `nil`.
     public var sharing: (any SharingOperations)? { nil }
 
-    /// `nil`
+    /// Always `nil`.
     public var traffic: (any TrafficOperations)? { nil }
 
-    /// The state of what is shared with other nodes; `nil` if nothing is.
+    /// The state of the fleet that purges are shared with; `nil` if nothing is shared.
     public var fleetCondition: FleetCondition? { sharing?.condition }
 
-    /// The origins that are treated as unreachable now, `https://a.example`, in alphabetical order.
+    /// The origins that currently count as unreachable, such as `https://a.example`, in
+    /// alphabetical order.
     public var unreachableOrigins: [String] {
         origins.filter { $0.reachability == .unreachable }.map(\.origin)
     }
 }
 
-/// The operations of an engine on its store.
+/// The operations of an engine and its store.
 public struct EngineOperations: CacheOperations {
     private let engine: CacheEngine
     private let store: any StoreOperations & StoreListing
     private let modes: ModeSwitch
     private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
-    /// The fleet with which purges are shared; `nil` if nothing is shared.
+    /// The fleet that purges are shared with; `nil` if nothing is shared.
     public let sharing: (any SharingOperations)?
-    /// The memory of single requests; `nil` if there is none.
+    /// The record of individual requests; `nil` if there is none.
     public let traffic: (any TrafficOperations)?
     /// The log level of the program.
     public let logLevels: LogLevels
 
     /// - Parameters:
-    ///   - store: the operations of the same store that the engine uses.
-    ///   - modes: switches the same engine.
-    ///   - staleness: extends stale use of the same engine.
-    ///   - settings: reloads the configuration of the same engine.
+    ///   - store: the operations of the store that the engine uses.
+    ///   - modes: switches the engine's mode.
+    ///   - staleness: extends the engine's stale use.
+    ///   - settings: reloads the engine's configuration.
     ///   - logLevels: the levels of the program's loggers.
-    ///   - sharing: the fleet with which purges are shared; `nil` if nothing is shared.
-    ///   - traffic: the memory of single requests; `nil` if there is none.
+    ///   - sharing: the fleet that purges are shared with; `nil` if nothing is shared.
+    ///   - traffic: the record of individual requests; `nil` if there is none.
     public init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
@@ -114,23 +115,23 @@ public struct EngineOperations: CacheOperations {
     /// Sets the engine's mode.
     public func begin(_ mode: TemporaryMode) async throws { try await modes.begin(mode) }
 
-    /// Puts the engine's configured mode into force again.
+    /// Restores the engine's configured mode.
     public func endTemporaryMode(by client: String) async throws { try await modes.end(by: client) }
 
     // MARK: Staleness
 
-    /// The engine's extension.
+    /// The extension of the engine's stale use.
     public var stalenessState: StalenessState { staleness.state }
 
     /// Extends the engine's stale use.
     public func begin(_ staleness: TemporaryStaleness) async throws { try await self.staleness.begin(staleness) }
 
-    /// Ends the engine's extension.
+    /// Ends the extension of the engine's stale use.
     public func endTemporaryStaleness(by client: String) async throws { try await staleness.end(by: client) }
 
     // MARK: Origins
 
-    /// The origins of the routes, and those that the engine knows.
+    /// The origins that have routes or are known to the engine.
     public var origins: [OriginCondition] {
         let known = engine.origins.conditions
         let names = Set(known.map(\.origin))
@@ -143,10 +144,10 @@ public struct EngineOperations: CacheOperations {
         }
     }
 
-    /// The last outages of origins that are over.
+    /// The most recent outages of origins that have ended.
     public var endedOutages: [OriginOutage] { engine.origins.endedOutages }
 
-    /// The numbers of the same.
+    /// Metrics for the same origins.
     public var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }
 
     // MARK: Configuration
@@ -154,38 +155,38 @@ public struct EngineOperations: CacheOperations {
     /// The configuration in force.
     public var configuration: any Encodable & Sendable { settings.configuration }
 
-    /// Where it comes from.
+    /// The source of the configuration.
     public var configurationStatus: ConfigurationStatus { settings.configurationStatus }
 
-    /// The origins of the routes.
+    /// The origins that routes lead to.
     public var routedOrigins: [String] { settings.routedOrigins }
 
-    /// The servers of those origins.
+    /// The servers of these origins.
     public var originServers: [String: [OriginCondition.Server]] { settings.originServers }
 
     /// The rules of the configuration in force.
     public var ruleUses: [RuleUse] { settings.ruleUses }
 
-    /// The routes' own modes.
+    /// The modes set for individual routes.
     public var routeModes: [RouteMode] { settings.routeModes }
 
-    /// Reads the file again.
+    /// Reads the configuration file again.
     public func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
 
-    /// Explains a request by the configuration in force.
+    /// Explains a request under the configuration in force.
     public func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
         try await settings.explain(url, fields)
     }
 
     // MARK: Refreshes
 
-    /// Takes a permit of the engine.
+    /// Reserves a permit of the engine.
     public func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
 
-    /// Gives it back.
+    /// Returns the permit.
     public func releaseRefresh() { engine.refreshes.release() }
 
-    /// Begins a refresh through the engine.
+    /// Starts a refresh through the engine.
     public func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport) {
         let store = store
         engine.refreshes.begin(report, on: engine) { try await store.invalidated(scopes, from: $0) }
@@ -196,54 +197,54 @@ public struct EngineOperations: CacheOperations {
 
     // MARK: Store
 
-    /// The store's.
+    /// The number of the store's last invalidation.
     public var invalidationSequence: InvalidationSequence { store.invalidationSequence }
 
-    /// Invalidates in the store. The engine learns of it by the store's sequence, which each
-    /// exchange and each hit reads.
+    /// Invalidates responses in the store. The engine notices it through the store's sequence,
+    /// which each exchange and each hit reads.
     public func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation {
         try await store.invalidate(scopes, keepingForOffline: keepingForOffline)
     }
 
-    /// Counts in the store.
+    /// Counts responses in the store.
     public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         try await store.count(scopes, examining: limit)
     }
 
-    /// Reads in the store.
+    /// Reads invalidated responses from the store.
     public func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
         try await store.invalidated(scopes, from: cursor)
     }
 
-    /// Pins in the store.
+    /// Pins responses in the store.
     public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         try await store.setPinned(isPinned, scopes)
     }
 
-    /// The store's pins.
+    /// The space that the store's pinned entries use.
     public func pinUse() async throws -> PinUse { try await store.pinUse() }
 
     /// The store's condition.
     public func storeCondition() async -> StoreCondition { await store.storeCondition() }
 
-    /// The store's numbers.
+    /// The store's summary.
     public func summary() async throws -> StoreSummary { try await store.summary() }
 
     /// The store's measures.
     public func measures() async throws -> StoreMeasures { try await store.measures() }
 
-    /// The store's.
+    /// The number of bytes that the store has yet to write.
     public var pendingWriteBytes: Int { store.pendingWriteBytes }
 
     /// A page of the store's responses.
     public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
 
-    /// The store's.
+    /// A stored response from the store.
     public func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
         try await store.storedResponse(entry, withID: id)
     }
 
-    /// Asks through the engine.
+    /// Compares the responses through the engine.
     public func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison {
         guard let stored = try await store.storedResponse(entry, withID: id) else {
             throw ResponseComparison.Refusal.unknown

@@ -1,15 +1,15 @@
 /// The health of a running cache in one word.
 public enum HealthStatus: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It serves with all of its means.
+    /// The cache is fully functional.
     case ok
-    /// It serves, with less than all of its means: an origin is unreachable, for example.
+    /// The cache serves requests, but not everything works. For example, an origin is unreachable.
     case degraded
-    /// It was asked to end. It serves what comes, and should get nothing new.
+    /// The cache is shutting down. It serves arriving requests, but should get no new traffic.
     case ending
-    /// It must get no requests.
+    /// The cache must not get any requests.
     case failing
 
-    /// 200, or 503 if it should get no requests.
+    /// The HTTP status: 200, or 503 if the cache should get no requests.
     public var httpStatus: Int {
         switch self {
         case .ok, .degraded: 200

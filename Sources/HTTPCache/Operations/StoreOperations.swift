@@ -1,62 +1,65 @@
 /// The operations on a store: the part of ``CacheOperations`` that needs no running engine.
 ///
-/// A store implements it beside `ResponseStore`. The control plane uses it through an engine, the
-/// command line also on a store that no process has open.
+/// A store implements this protocol in addition to `ResponseStore`. The control plane uses it
+/// through an engine; the command line can also use it on a store that no process has open.
 public protocol StoreOperations: Sendable {
     /// The number of the last invalidation.
     var invalidationSequence: InvalidationSequence { get }
 
-    /// Invalidates the responses of all scopes.
+    /// Invalidates the responses in all scopes.
     ///
-    /// All of it is in force and durable when this returns, for every reader of the store. If it
-    /// throws, a part of the scopes may be in force.
+    /// When this returns, all invalidations are in force and durable for every reader of the store.
+    /// If it throws, some of the scopes may be invalidated.
     ///
-    /// - Parameter keepingForOffline: `true` marks the responses as invalidated, so that they are
-    ///   served only if the origin is unreachable; `false` removes them.
+    /// - Parameter keepingForOffline: whether to keep the responses. `true` marks the responses as
+    ///   invalidated, so that they are served only if the origin is unreachable; `false` removes
+    ///   them.
     /// - Throws: the store's error if it cannot be written.
     func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation
 
-    /// Counts the responses that the scopes cover, each once, and changes nothing.
+    /// Counts the responses that the scopes cover, each of them once, without changing anything.
     ///
-    /// - Parameter limit: about the most stored responses to look at. Beyond it the numbers are
-    ///   estimates. All responses are counted through an index, beyond the limit too.
+    /// - Parameter limit: the approximate maximum number of stored responses to examine. Beyond
+    ///   this limit, the results are estimates. If a scope covers all responses, they are counted
+    ///   through an index even beyond the limit.
     /// - Throws: the store's error if it cannot be read; `CancellationError` if the task was
     ///   cancelled.
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
 
-    /// Reads a page of the invalidated responses of the scopes, for a refresh.
+    /// Reads a page of the invalidated responses in the scopes, for a refresh.
     ///
     /// - Throws: the store's error if it cannot be read.
     func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage
 
-    /// Pins the responses of all scopes that are stored now, or unpins them.
+    /// Pins or unpins all responses in the scopes that are currently stored.
     ///
-    /// A pinned response is not evicted, and the response that replaces it is pinned too. Only its
-    /// removal or an unpinning ends that. All of it is durable when this returns. If it throws, a
-    /// part of the responses may be changed.
+    /// A pinned response is not evicted, and the response that replaces it is also pinned. Only its
+    /// removal or an unpin ends this. When this method returns, all changes are durable. If it
+    /// throws, some of the responses may have been changed.
     ///
-    /// - Returns: the number of responses that were not as asked before.
-    /// - Throws: ``PinsExceedBudget`` if pins would take too much of the store, before anything has
-    ///   changed; the store's error if it cannot be written.
+    /// - Returns: the number of responses that changed.
+    /// - Throws: ``PinsExceedBudget`` if pins would use too much of the store, in which case
+    ///   nothing has changed; the store's error if it cannot be written.
     func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int
 
-    /// The space that pinned entries take, counted through an index.
+    /// Returns the space that pinned entries use, counted through an index.
     ///
     /// - Throws: the store's error if it cannot be read.
     func pinUse() async throws -> PinUse
 
-    /// Reads from the store, and says whether that worked and whether the store accepts writes.
+    /// Reads from the store, and returns whether that worked and whether the store accepts writes.
     func storeCondition() async -> StoreCondition
 }
 
 /// The result of invalidating several scopes.
 public struct ScopeInvalidation: Sendable, Hashable {
-    /// The number of the last of these invalidations. Each scope has a number of its own.
+    /// The number of the last of these invalidations. Each scope has its own number.
     public var sequence: InvalidationSequence
-    /// Whether every response was invalidated, because too many prefixes were under way at once.
+    /// Whether every response was invalidated, because too many invalidations by prefix were in
+    /// progress.
     public var coversEverything: Bool
 
-    /// A result.
+    /// Creates a result.
     public init(sequence: InvalidationSequence, coversEverything: Bool = false) {
         self.sequence = sequence
         self.coversEverything = coversEverything
@@ -67,22 +70,23 @@ public struct ScopeInvalidation: Sendable, Hashable {
 public struct ScopeCount: Sendable, Hashable {
     /// The number of responses, each counted once.
     public var responses: Int
-    /// The bytes they take: bodies, heads and keys, and about the size of their rows.
+    /// The size of these responses in bytes: bodies, heads and keys, plus the approximate size of
+    /// their rows.
     public var bytes: Int64
-    /// The responses among them that are stale or invalidated, and that can be served only while
+    /// The number of these responses that are stale or invalidated and can be served only while
     /// their origin is unreachable.
     public var onlyOfflineCopies: Int
-    /// The responses among them that are fresh, and that may not be served stale: once they are
-    /// expired, nothing can serve them without their origin.
+    /// The number of these responses that are fresh but may not be served stale. Once they expire,
+    /// only their origin can serve them.
     public var onlyWhileFresh: Int
-    /// The responses among them that are pinned.
+    /// The number of these responses that are pinned.
     public var pinned: Int
-    /// The bytes that the pinned ones take.
+    /// The size of the pinned responses in bytes.
     public var pinnedBytes: Int64
-    /// Whether these numbers were counted. Otherwise they are estimates.
+    /// Whether the results are exact counts. If not, they are estimates.
     public var isExact: Bool
 
-    /// A count, of nothing by default.
+    /// Creates a count; by default, of no responses.
     public init(
         responses: Int = 0,
         bytes: Int64 = 0,
@@ -104,12 +108,13 @@ public struct ScopeCount: Sendable, Hashable {
 
 /// Whether a store can be used.
 public enum StoreCondition: Sendable, Hashable {
-    /// It is read and written.
+    /// The store can be read and written.
     case usable
-    /// It can be read, and was opened for reading alone.
+    /// The store can be read, and was opened read-only.
     case readOnly
-    /// It can be read. Its disk stopped accepting writes: it is full, for example.
+    /// The store can be read, but its disk no longer accepts writes, for example because it is
+    /// full.
     case notWritable
-    /// It cannot be read; the text says why.
+    /// The store cannot be read. The text has the reason.
     case unreadable(String)
 }

@@ -2,39 +2,41 @@ public import HTTPTypes
 
 /// The source of an engine's rules.
 public protocol ExchangeRules: Sendable {
-    /// The rules for a request, by its method and target alone.
+    /// Returns the rules for a request, based only on its method and target.
     ///
-    /// The engine calls it once for each exchange, hits included. So it must remember its results
-    /// and must not wait.
+    /// The engine calls this once for each exchange, including hits. So it must cache its results
+    /// and must not block.
     func rules(for request: HTTPRequest) -> RequestRules
 
-    /// Whether any rule applies to some paths only. If so, a gateway rejects targets with dot
-    /// segments: an origin could resolve one to a path to which another rule applies.
+    /// Whether any rule applies only to some paths. If so, a gateway rejects targets with dot
+    /// segments, because an origin could resolve such a target to a path with different rules.
     var havePaths: Bool { get }
 
-    /// The rule that decided each setting that differs from the default, for people.
+    /// Returns, for each setting that differs from the default, the rule that decided it. The
+    /// result is for people.
     ///
-    /// - Parameter contentType: of the response in question; `nil` if there is none.
+    /// - Parameter contentType: the content type of the response in question; `nil` if there is
+    ///   none.
     func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision]
 }
 
 extension ExchangeRules {
-    /// `false`.
+    /// Always `false`.
     public var havePaths: Bool { false }
 }
 
-/// One setting, and the rule that decided it.
+/// A setting and the rule that decided it.
 public struct RuleDecision: Sendable, Hashable, Codable {
-    /// The name of the setting in a file: `freshness.lifetime`.
+    /// The name of the setting in a file, such as `freshness.lifetime`.
     public var setting: String
-    /// Its value as written in a file; never a secret.
+    /// The setting's value in the file's format; never a secret.
     public var value: String
     /// The rule's name, or `rule 3` if it has none.
     public var rule: String
-    /// The line of the file with the setting; `nil` for rules that were made of Swift values.
+    /// The line of the setting in the file; `nil` for rules created in Swift code.
     public var line: Int?
 
-    /// A decision.
+    /// Creates a decision.
     public init(setting: String, value: String, rule: String, line: Int? = nil) {
         self.setting = setting
         self.value = value

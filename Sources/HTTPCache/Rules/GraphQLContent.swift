@@ -3,12 +3,13 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// Whether it is a POST with one GraphQL query: JSON whose document has a selected query.
-    /// GraphQL over HTTP §6.3
+    /// Whether the request is a POST with a single GraphQL query: JSON with a document in which a
+    /// query is selected. GraphQL over HTTP §6.3
     ///
-    /// Mutations, subscriptions, batches (arrays) and content that is encoded or streamed do not
-    /// qualify. Nor does a request that also names the operation in its target or in an extension,
-    /// because some servers use that instead of the document.
+    /// These do not qualify: mutations, subscriptions, batches (arrays), and content that is
+    /// encoded or streamed. A request that also names the operation in its target or in an
+    /// extension does not qualify either, because some servers use that name instead of the
+    /// document.
     var isGraphQLQuery: Bool {
         guard head.method == .post, case .buffer(let buffer)? = body,
             head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
@@ -22,13 +23,13 @@ extension CacheRequest {
         return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
     }
 
-    /// Parameters in which servers look for the operation, some of them before they read the
-    /// content.
+    /// Parameters in which servers look for the operation. Some servers check them before they read
+    /// the content.
     private static let operationParameters = ParameterNames([
         "query", "operationName", "variables", "extensions", "id", "documentId", "doc_id", "queryId",
     ])
 
-    /// Whether a media type allows no encoding but UTF-8, so that the server reads the same text as
+    /// Returns whether a media type allows only UTF-8, so that the server reads the same text as
     /// this code. RFC 8259 §8.1
     private static func isUTF8(_ type: String) -> Bool {
         type.lowercased().split(separator: ";").dropFirst().allSatisfy { parameter in
@@ -38,15 +39,16 @@ extension CacheRequest {
     }
 }
 
-/// The JSON of a GraphQL request, as far as it identifies the operation.
+/// The parts of a GraphQL request's JSON that identify the operation.
 struct GraphQLContent: Sendable, Hashable {
     /// The document.
     var query: String
     /// The name of the selected operation; `nil` if the document has only one.
     var operationName: String?
 
-    /// `nil` if the bytes are no JSON object with a `query`, or if a member occurs twice or is
-    /// unknown to GraphQL over HTTP. A server may interpret such content differently.
+    /// Parses the content. Returns `nil` if the bytes are not a JSON object with a `query`, or if a
+    /// member occurs twice or is not defined by GraphQL over HTTP. A server may interpret such
+    /// content differently.
     init?(_ bytes: [UInt8]) {
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var scanner = JSONScanner(bytes)
@@ -77,9 +79,10 @@ struct GraphQLContent: Sendable, Hashable {
     }
 }
 
-/// Scans JSON without making values of it. RFC 8259
+/// Scans JSON without creating values from it. RFC 8259
 private struct JSONScanner {
-    /// The deepest nesting of arrays and objects that is accepted; more than any variables have.
+    /// The maximum nesting depth of arrays and objects. Real variables are never nested that
+    /// deeply.
     private static let maximumDepth = 256
 
     private let bytes: [UInt8]
@@ -87,7 +90,7 @@ private struct JSONScanner {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether only white space is left.
+    /// Whether only white space remains.
     var isAtEnd: Bool {
         mutating get {
             skipSpace()
@@ -120,20 +123,20 @@ private struct JSONScanner {
         return true
     }
 
-    /// Reads the string that begins here and resolves its escapes; `nil` if there is none, or if it
-    /// holds half a surrogate pair.
+    /// Reads the string that starts here and resolves its escapes. Returns `nil` if there is no
+    /// string, or if the string contains half of a surrogate pair.
     mutating func string() -> String? {
         var result: [UInt8] = []
         let isRead = readString { part in result += part }
         return isRead ? String(validating: result, as: UTF8.self) : nil
     }
 
-    /// Skips the string that begins here.
+    /// Skips the string that starts here.
     private mutating func skipString() -> Bool { readString { _ in } }
 
-    /// Reads the string that begins here.
+    /// Reads the string that starts here.
     ///
-    /// - Parameter take: called with each part of it, with escapes resolved.
+    /// - Parameter take: called with each part of the string, with escapes resolved.
     private mutating func readString(_ take: (ArraySlice<UInt8>) -> Void) -> Bool {
         guard self.take(UInt8(ascii: "\"")) else { return false }
         while true {
@@ -152,7 +155,7 @@ private struct JSONScanner {
         }
     }
 
-    /// Where bytes of a string end that stand for themselves.
+    /// Returns the end of a run of string bytes that need no unescaping.
     private func plainEnd(from start: Int) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             var index = start
@@ -165,7 +168,7 @@ private struct JSONScanner {
         }
     }
 
-    /// Reads an escape behind its backslash. RFC 8259 §7
+    /// Reads an escape after its backslash. RFC 8259 §7
     private mutating func escape() -> Unicode.Scalar? {
         guard position < bytes.count else { return nil }
         let letter = bytes[position]
@@ -207,7 +210,7 @@ private struct JSONScanner {
         return code
     }
 
-    /// Whether an object begins here.
+    /// Whether an object starts here.
     var isAtObject: Bool {
         mutating get {
             skipSpace()
@@ -218,7 +221,7 @@ private struct JSONScanner {
     /// Reads an object.
     ///
     /// - Parameter member: reads the value of a member with this name, or rejects it.
-    /// - Returns: `false` if there is no valid object, or a member was rejected.
+    /// - Returns: `false` if there is no valid object, or if `member` rejected a member.
     mutating func readObject(_ member: (inout JSONScanner, String) -> Bool) -> Bool {
         guard take(UInt8(ascii: "{")) else { return false }
         var isFirst = true

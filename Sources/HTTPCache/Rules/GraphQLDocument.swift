@@ -5,23 +5,23 @@ package enum GraphQLOperationType: String, Sendable {
 
 /// Finds the requested operation of a GraphQL document, and its type. GraphQL §2
 ///
-/// It reads only definitions and their names, and skips everything in brackets. A document that it
-/// cannot read, or that holds anything but operations and fragments, has no operation for it. Such
-/// a request is forwarded like any other, which is always correct.
+/// It reads only definitions and their names, and skips everything in brackets. If it cannot read a
+/// document, or if the document contains anything other than operations and fragments, it finds no
+/// operation. The request is then forwarded like any other, which is always correct.
 package struct GraphQLDocument {
     private enum Token: Hashable {
-        /// Its place, because most names are skipped.
+        /// A name, as a range of bytes, because most names are skipped.
         case name(Range<Int>)
         case punctuator(UInt8)
-        /// A token that only occurs within a definition: a string, a number, a variable's `$`,
+        /// A token that occurs only inside a definition: a string, a number, a variable's `$`, or
         /// `...`.
         case other
         case end
     }
 
-    /// The deepest nesting of brackets that is accepted; more than any query has.
+    /// The maximum nesting depth of brackets. Real queries are never nested that deeply.
     private static let maximumDepth = 256
-    /// The most definitions that are accepted; more than any document has.
+    /// The maximum number of definitions. Real documents never have that many.
     private static let maximumDefinitions = 1_000
 
     private let bytes: [UInt8]
@@ -29,10 +29,11 @@ package struct GraphQLDocument {
 
     private init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The type of the requested operation.
+    /// Returns the type of the requested operation.
     ///
-    /// - Parameter name: of the operation; `nil` if the document has only one.
-    /// - Returns: `nil` if the document cannot be read, or has no such operation or several.
+    /// - Parameter name: the operation's name; `nil` if the document has only one operation.
+    /// - Returns: `nil` if the document cannot be read, or if it does not have exactly one such
+    ///   operation.
     package static func operation(in text: String, named name: String?) -> GraphQLOperationType? {
         var document = GraphQLDocument(text)
         var found: [GraphQLOperationType] = []
@@ -43,7 +44,7 @@ package struct GraphQLDocument {
                 return found.count == 1 ? found[0] : nil
             case .punctuator(UInt8(ascii: "{")):
                 guard document.skipBrackets() else { return nil }
-                // The short form has no name, and is a query.
+                // The short form has no name and is a query.
                 if name == nil { found.append(.query) }
             case .name(let keyword):
                 guard let operation = document.definition(document.text(keyword)) else { return nil }
@@ -55,8 +56,8 @@ package struct GraphQLDocument {
         return nil
     }
 
-    /// Reads the rest of a definition after its keyword. A fragment has no type; `nil` for anything
-    /// else.
+    /// Reads the rest of a definition after its keyword. A fragment has no type. Returns `nil` for
+    /// any other definition.
     private mutating func definition(_ keyword: String) -> (type: GraphQLOperationType?, name: String?)? {
         let type = GraphQLOperationType(rawValue: keyword)
         guard type != nil || keyword == "fragment" else { return nil }
@@ -65,10 +66,10 @@ package struct GraphQLDocument {
         while let token = next() {
             switch token {
             case .punctuator(UInt8(ascii: "{")): return skipBrackets() ? (type, name) : nil
-            // Skips the definitions of variables and the arguments of directives.
+            // Skip variable definitions and the arguments of directives.
             case .punctuator(UInt8(ascii: "(")): guard skipBrackets() else { return nil }
             case .name(let word): if isFirst { name = text(word) }
-            // A directive.
+            // This starts a directive.
             case .punctuator(UInt8(ascii: "@")): break
             case .punctuator, .other, .end: return nil
             }
@@ -77,7 +78,7 @@ package struct GraphQLDocument {
         return nil
     }
 
-    /// Skips past the bracket that closes the one that was just read.
+    /// Skips past the bracket that closes the opening bracket just read.
     private mutating func skipBrackets() -> Bool {
         var open = [bytes[position - 1]]
         while let last = open.last {
@@ -90,7 +91,8 @@ package struct GraphQLDocument {
                 open.append(byte)
                 position += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ")"):
-                // In ASCII the opening bracket is two before its closing one, a parenthesis one.
+                // In ASCII, an opening bracket is two positions before its closing bracket, and an
+                // opening parenthesis one position.
                 guard last == byte - (byte == UInt8(ascii: ")") ? 1 : 2) else { return false }
                 open.removeLast()
                 position += 1
@@ -101,7 +103,8 @@ package struct GraphQLDocument {
         return true
     }
 
-    /// Skips names, and white space and commas between them: most of what is in brackets.
+    /// Skips names, and the white space and commas between them, which are most of the text in
+    /// brackets.
     private mutating func skipPlain() {
         position = bytes.withUnsafeBufferPointer { bytes in
             var index = position
@@ -128,7 +131,7 @@ package struct GraphQLDocument {
         return true
     }
 
-    /// Reads the next token; `nil` if there is no valid one. GraphQL §2.1
+    /// Reads the next token. Returns `nil` if there is no valid token. GraphQL §2.1
     private mutating func next() -> Token? {
         skipIgnored()
         guard position < bytes.count else { return .end }
@@ -175,7 +178,7 @@ package struct GraphQLDocument {
         }
     }
 
-    /// Skips a string, or a block string between three quotes. GraphQL §2.9.4
+    /// Skips a string, or a block string in triple quotes. GraphQL §2.9.4
     private mutating func skipString() -> Bool {
         let isBlock = isNext("\"\"\"")
         position += isBlock ? 3 : 1
@@ -205,7 +208,7 @@ package struct GraphQLDocument {
 
 extension UInt8 {
     fileprivate var isDecimalDigit: Bool { self &- 0x30 < 10 }
-    /// `NameStart`: a letter or an underscore.
+    /// Whether the byte is a `NameStart`, which is a letter or an underscore.
     fileprivate var isNameStart: Bool { (self | 0x20) &- 0x61 < 26 || self == UInt8(ascii: "_") }
     fileprivate var isNumberByte: Bool {
         isDecimalDigit || isNameStart || self == UInt8(ascii: ".") || self == UInt8(ascii: "+")

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Remembers the rules that result from a request's own settings over the engine's rules: equal
-/// settings give the same instance.
+/// Caches the rules that result from applying a request's own settings to the engine's rules. Equal
+/// settings produce the same instance.
 ///
-/// Requests share a fetch if the same instance of rules applies to them. So the instances are kept,
-/// at most ``limit`` of them.
+/// Requests share a fetch only if the same instance of rules applies to them. So the instances are
+/// kept, at most ``limit`` of them.
 final class OverriddenRulesCache: Sendable {
     private struct Key: Hashable, Sendable {
         let base: ObjectIdentifier
@@ -24,24 +24,24 @@ final class OverriddenRulesCache: Sendable {
         }
     }
 
-    /// The entry holds the base, so that no other object gets its identity.
+    /// The entry retains the base, so that no other object can get the same identity.
     private struct Entry: Sendable {
         var base: RequestRules
         var rules: RequestRules
     }
 
-    /// The most entries. Beyond that all are forgotten: requests under way keep their rules, and
-    /// some fetches are not shared.
+    /// The maximum number of entries. When it is exceeded, all entries are dropped: requests in
+    /// flight keep their rules, but some fetches are not shared.
     static let limit = 1024
 
     private let entries = Mutex<[Key: Entry]>([:])
 
-    /// The rules that apply if a request's own settings are put over others.
+    /// Returns the rules that apply when a request's own settings override other rules.
     func rules(_ base: RequestRules, _ override: any SettingsOverriding) -> RequestRules {
         let key = Key(base: ObjectIdentifier(base), override: override)
         if let known = entries.withLock({ $0[key] }) { return known.rules }
-        // Made outside the lock, because it runs foreign code. If two are made at once, the first
-        // stays.
+        // Create the rules outside the lock, because this runs external code. If two threads create
+        // rules concurrently, the first rules are kept.
         let made = Entry(base: base, rules: base.overridden(by: override))
         return entries.withLock { entries in
             if let known = entries[key] { return known.rules }

@@ -2,24 +2,24 @@ import HTTPCacheSemantics
 package import HTTPTypes
 
 extension PreparedRequest {
-    /// One change that rules made to a request before it was looked up or sent.
+    /// A change that rules made to a request before it was looked up or sent.
     package enum Change: Sendable, Hashable {
-        /// A parameter was removed: it is neither keyed nor sent. Its decoded name.
+        /// A parameter was removed, so it is neither keyed nor sent. The value is the decoded name.
         case droppedParameter(String)
         /// The parameters were sorted by name.
         case sortedParameters
-        /// A parameter is sent and not keyed. Its decoded name.
+        /// A parameter is sent but not keyed. The value is the decoded name.
         case ignoredParameter(String)
         /// A client's field is neither keyed nor sent.
         case removedField(HTTPField.Name)
         /// A field is set in the request to the origin. Its value is never shown.
         case setField(HTTPField.Name)
-        /// A client's field is sent, and neither selects a variant nor identifies a principal.
+        /// A client's field is sent, but neither selects a variant nor identifies a principal.
         case ignoredField(HTTPField.Name)
         /// `Accept-Encoding` is keyed and sent with this value.
         case normalizedAcceptEncoding(String)
-        /// A parameter is sent, and treated as a credential: it is not in the key's target. Its
-        /// decoded name.
+        /// A parameter is sent but treated as a credential, so it is not in the key's target. The
+        /// value is the decoded name.
         case secretParameter(String)
         /// The content of a POST is in the key.
         case keyedContent
@@ -27,12 +27,12 @@ extension PreparedRequest {
         case principal(ExchangeSettings.PrincipalSource)
         /// The request bypasses the store.
         case bypassed
-        /// The request bypasses the store, because its method is not stored.
+        /// The request bypasses the store, because responses to its method are not stored.
         case methodNotStored
     }
 
-    /// The changes that the rules made to the request, in order. For people: they are worked out
-    /// anew each time.
+    /// The changes that the rules made to the request, in order. They are for people and are
+    /// computed on each access.
     package var changes: [Change] {
         let secret = (request.secrets?.withheld(from: target).names ?? []).map(Change.secretParameter)
         guard let rules else { return secret }

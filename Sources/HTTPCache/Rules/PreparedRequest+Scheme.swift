@@ -1,18 +1,19 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The scheme by which the client reached the gateway, if it selects variants.
+/// The scheme that the client used to reach the gateway, if it selects variants.
 enum ClientScheme {
-    /// The origin is told of no scheme, or a rule says that it makes no difference.
+    /// The origin does not learn the scheme, or a rule says that the scheme makes no difference.
     case irrelevant
-    /// `X-Forwarded-Proto` of the request states it.
+    /// The request's `X-Forwarded-Proto` states the scheme.
     case stated
-    /// Another value than the request has there, or none.
+    /// Variants are selected by this value of the field instead of the request's value; `nil` means
+    /// no field.
     case selecting(HTTPField?)
 
     /// - Parameters:
-    ///   - presented: the request as it came.
-    ///   - request: the same without the fields that rules remove or set.
+    ///   - presented: the request as received.
+    ///   - request: the same request without the fields that rules remove or set.
     init(_ presented: CacheRequest, sentAs request: CacheRequest, _ settings: ExchangeSettings?) {
         if settings?.ignoredFields.contains(.clientScheme) == true {
             self = .irrelevant
@@ -22,14 +23,15 @@ enum ClientScheme {
         var isStated = false
         var others = ""
         var isTold = false
-        // By index, because a loop over the fields would copy each one; lengths first.
+        // Iterate by index, because a loop over the fields would copy each field. Compare lengths
+        // first.
         for index in fields.indices {
             let name = fields[index].name.canonicalName
             switch name.utf8.count {
             case 17 where name == HTTPField.Name.clientScheme.canonicalName: isStated = true
             case 9 where name == "forwarded":
                 isTold = true
-                // A trusted proxy adds an element of its own, which may state another scheme.
+                // A trusted proxy adds its own element, which may state another scheme.
                 if fields[index].value.utf8.contains(UInt8(ascii: ",")) {
                     others += Self.separator + Self.schemes(in: fields[index].value)
                 }
@@ -53,23 +55,24 @@ enum ClientScheme {
         )
     }
 
-    /// Before the statements of proxies. A value with it is only compared, never sent.
+    /// The prefix of values from other proxies. A value with this prefix is only compared, never
+    /// sent.
     static let separator = ";"
 
-    /// Further fields in which trusted proxies state the scheme of their clients. Those of other
-    /// clients are dropped before (``RequestFieldTable``).
+    /// Additional fields in which trusted proxies state their clients' scheme. These fields from
+    /// other clients are dropped earlier (``RequestFieldTable``).
     private static let names: Set = [
         "cf-visitor", "cloudfront-forwarded-proto", "front-end-https", "wl-proxy-ssl", "x-arr-ssl", "x-scheme",
         "x-url-scheme",
     ]
 
-    /// One of two words, so that no client makes variants at will.
+    /// Returns one of two words, so that clients cannot create variants at will.
     private static func word(for value: String) -> String {
         let value = value.lowercased()
         return value.contains("https") || ["on", "1", "true", "yes"].contains(value) ? "https" : "http"
     }
 
-    /// The schemes of a chain, each in one of four words. RFC 7239 §4
+    /// Returns the schemes of a chain, each as one of four words. RFC 7239 §4
     private static func schemes(in chain: String) -> String {
         chain.split(separator: ",").suffix(8).map { element in
             let parts = element.lowercased().split(separator: ";").map { part in

@@ -1,115 +1,120 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// A request with the rules applied: the key to look up, the request to send, and the changes made.
-/// ``CacheEngine/prepare(_:)`` makes it once for each exchange.
+/// A request after the rules have been applied: the key to look up, the request to send, and the
+/// changes made. ``CacheEngine/prepare(_:)`` creates it once for each exchange.
 ///
-/// A class, because it is large and is passed through many functions.
+/// A class, because it is large and passes through many functions.
 package final class PreparedRequest: Sendable {
-    /// The request as it came, if the rules changed it.
+    /// The request as received, if the rules changed it.
     private let original: CacheRequest?
-    /// The request as it is looked up and sent. It lacks the fields that rules set in requests to
+    /// The request for looking up and sending. It lacks the fields that rules set in requests to
     /// the origin: ``PreparedRequest/sending(_:)`` adds them.
     package let request: CacheRequest
-    /// The request's method, kept because the head computes it on each access.
+    /// The request's method, kept here because the head computes it on each access.
     package let method: HTTPRequest.Method
-    /// The rules that apply; `nil` without rules.
+    /// The rules that apply; `nil` if there are none.
     package let rules: RequestRules?
-    /// The target as it came.
+    /// The target as received.
     package let presentedTarget: TargetURI
-    /// The targets that are sent and keyed, if rules may have changed them.
+    /// The targets for sending and for the key, if rules may have changed them.
     private let rewritten: (sent: TargetURI, keyed: TargetURI)?
-    /// The key of its stored responses; `nil` if it bypasses the store.
+    /// The key of the stored responses; `nil` if the request bypasses the store.
     package let key: CacheKey?
-    /// Whether responses are looked up and stored under ``key`` only, which belongs to the
+    /// Whether responses are looked up and stored only under ``key``, which belongs to the
     /// principal.
     package let isPerPrincipal: Bool
-    /// Whether it has fields that identify its sender, whatever rules state about them.
+    /// Whether the request has fields that identify its sender, regardless of the rules for these
+    /// fields.
     let hasCredentialFields: Bool
-    /// The engine's policy, with the rules' overrides of the responses' fields.
+    /// The engine's policy, with the rules' overrides for response fields.
     package let policy: CachePolicy
     /// The head that selects variants, if it differs from the request's.
     private let selectingHead: HTTPRequest?
     /// How much of the network may be used.
     package let mode: OfflineMode
-    /// Whether this node may believe that it knows all purges.
+    /// Decides whether this node can rely on knowing all purges.
     let contact: FleetContact
     /// ``CacheEngine/settingsVersion`` before these decisions were made.
     package let settingsVersion: UInt64
 
-    /// The head that selects variants: credentials are replaced by their HMACs.
+    /// The head that selects variants, in which credentials are replaced by their HMACs.
     package var selecting: HTTPRequest { selectingHead ?? request.head }
 
-    /// The target that is sent.
+    /// The target to send.
     package var target: TargetURI { rewritten?.sent ?? presentedTarget }
 
-    /// The target that is keyed: without ignored parameters.
+    /// The target for the key, without ignored parameters.
     package var keyedTarget: TargetURI { rewritten?.keyed ?? presentedTarget }
 
-    /// The target as it came, without its secrets: for people and for records.
+    /// The target as received, without its secrets, for people and for records.
     package var shownTarget: TargetURI { presented.secrets?.withheld(from: presentedTarget).target ?? presentedTarget }
 
-    /// The target that is sent, without its secrets.
+    /// The target to send, without its secrets.
     package var shownSentTarget: TargetURI { request.secrets?.withheld(from: target).target ?? target }
 
-    /// The request as it came.
+    /// The request as received.
     package var presented: CacheRequest { original ?? request }
 
-    /// The settings that apply before a response is known.
+    /// The settings that apply before the response is known.
     package var settings: ExchangeSettings? { rules?.settings }
 
-    /// The settings that apply to a response with these fields.
+    /// Returns the settings that apply to a response with these fields.
     package func settings(for fields: HTTPFields) -> ExchangeSettings? {
         rules?.settings(for: fields)
     }
 
-    /// The keys under which stored responses are looked up: the principal's own first.
+    /// The keys under which stored responses are looked up, starting with the principal's key.
     package var lookupKeys: [CacheKey] {
         guard let key else { return [] }
         return commonLookupKey.map { [key, $0] } ?? [key]
     }
 
-    /// The second lookup key; `nil` if ``key`` is the only one.
+    /// The second lookup key; `nil` if ``key`` is the only lookup key.
     var commonLookupKey: CacheKey? {
         guard let key, !isPerPrincipal, !key.isCommon else { return nil }
         return key.inPartition(.common)
     }
 
-    /// The identity of the rules. Two requests with one key may share a fetch if it is equal.
+    /// The identity of the rules. Two requests with the same key may share a fetch only if their
+    /// rules have the same identity.
     var rulesIdentity: ObjectIdentifier? { rules.map { ObjectIdentifier($0) } }
 
-    /// How long an origin may take to send a response's head; `nil` leaves it to the transport.
+    /// Returns the time limit for the head of an origin's response; `nil` leaves the limit to the
+    /// transport.
     func hardTimeout(_ options: EngineOptions) -> Duration? {
         settings.map { $0.hardTimeout.resolved(options.hardTimeout) } ?? options.hardTimeout
     }
 
-    /// How long a caller waits while a stored response could answer; `nil`: without limit.
+    /// Returns the time that a caller waits for the origin when a stored response could be served;
+    /// `nil` sets no limit.
     func softTimeout(_ options: EngineOptions) -> Duration? {
         settings.map { $0.softTimeout.resolved(options.softTimeout) } ?? options.softTimeout
     }
 
-    /// The share of its lifetime after which a stored response is renewed.
+    /// Returns the fraction of its lifetime after which a stored response is renewed.
     ///
-    /// - Parameter inherited: the engine's.
+    /// - Parameter inherited: the engine's value.
     package func eagerRefresh(of stored: StoredResponseHead, _ inherited: Double?) -> Double? {
         rules.map { $0.settings(for: stored.fields).eagerRefresh.resolved(inherited) } ?? inherited
     }
 
-    /// Whether the origin's breaker applies.
+    /// Whether the origin's circuit breaker applies.
     package var usesBreaker: Bool { settings?.usesBreaker ?? true }
 
-    /// The request to the origin, with its own head or another (with the cache's validators, for
-    /// example).
+    /// Returns the request to the origin, with its own head or another (for example, with the
+    /// cache's validators).
     ///
-    /// A `Range` beyond the limit is left out; the origin then sends the whole.
+    /// A `Range` that exceeds the limit is omitted, in which case the origin sends the complete
+    /// response.
     func sending(_ head: HTTPRequest? = nil) -> TransportRequest {
         var head = head ?? request.head
         if !CachePolicy.forwardsRange(of: head.headerFields) {
             for name in [HTTPField.Name.range, .ifRange] { head.headerFields[fields: name] = [] }
         }
         if let id = request.requestID { head.headerFields[.xRequestID] = id }
-        // The client gets all fields of such a request back, so it carries no secret: none of the
-        // rules' fields and no credential. RFC 9110 §9.3.8
+        // The response to such a request returns all fields to the client, so the request carries
+        // no secrets: neither fields set by rules nor credentials. RFC 9110 §9.3.8
         let returnsRequest = method.returnsRequest
         if returnsRequest {
             let secrets = request.secrets?.fields ?? []
@@ -125,7 +130,7 @@ package final class PreparedRequest: Sendable {
         return sending
     }
 
-    /// Whether it has credentials or a principal, as far as its rules do not ignore them.
+    /// Whether the request has credentials or a principal that its rules do not ignore.
     var hasCredentials: Bool {
         if isPerPrincipal || presented.principal != nil || request.secrets != nil { return true }
         guard hasCredentialFields, let ignored = settings?.ignoredFields, !ignored.isEmpty else {
@@ -134,7 +139,8 @@ package final class PreparedRequest: Sendable {
         return CredentialPartition.hasCredentials(request.head.headerFields, ignoring: ignored)
     }
 
-    /// A copy with another head, for no client in particular, that renews a stored response.
+    /// Returns a copy with another head that renews a stored response and does not belong to a
+    /// particular client.
     func renewing(_ head: HTTPRequest) -> PreparedRequest {
         var request = request
         request.head = head
@@ -165,7 +171,7 @@ package final class PreparedRequest: Sendable {
         settingsVersion = other.settingsVersion
     }
 
-    /// The state of an engine with which requests are prepared.
+    /// The state of an engine that is used to prepare requests.
     struct Snapshot {
         let policy: CachePolicy
         let partitions: CredentialPartition
@@ -178,8 +184,8 @@ package final class PreparedRequest: Sendable {
     }
 
     /// - Parameters:
-    ///   - rules: the rules for the request; `nil` without rules.
-    ///   - snapshot: its version is read before everything else.
+    ///   - rules: the rules for the request; `nil` if there are none.
+    ///   - snapshot: the engine's state. Its version is read before everything else.
     init?(_ presented: CacheRequest, rules: RequestRules?, _ snapshot: Snapshot) {
         guard let presentedTarget = presented.target ?? TargetURI(request: presented.head) else { return nil }
         settingsVersion = snapshot.settingsVersion
@@ -217,7 +223,7 @@ package final class PreparedRequest: Sendable {
             return
         }
         let target = rewritten?.keyed ?? presentedTarget
-        // Most requests have nothing that identifies their senders.
+        // Most requests contain nothing that identifies their sender.
         if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
             key = CacheKey(method: method, target: target, content: request.keyContent)
             selectingHead = Self.selecting(nil, request.head, by: scheme)
@@ -238,8 +244,8 @@ package final class PreparedRequest: Sendable {
         selectingHead = Self.selecting(selecting, request.head, by: scheme)
     }
 
-    /// The head that selects variants if it is not the request's own: with the client's scheme
-    /// where that differs.
+    /// Returns the head that selects variants, if it differs from the request's own head. It
+    /// includes the client's scheme where that differs.
     private static func selecting(_ head: HTTPRequest?, _ own: HTTPRequest, by scheme: ClientScheme) -> HTTPRequest? {
         guard case .selecting(let field) = scheme else { return head }
         var head = head ?? own
@@ -247,7 +253,7 @@ package final class PreparedRequest: Sendable {
         return head
     }
 
-    /// The request as it is looked up and sent.
+    /// Returns the request for looking up and sending.
     private static func request(
         _ presented: CacheRequest,
         _ settings: ExchangeSettings,
@@ -272,8 +278,8 @@ package final class PreparedRequest: Sendable {
         return request
     }
 
-    /// Whether rules put a POST's content into its key. A POST that bypasses the store all the same
-    /// is an ordinary POST, and invalidates. RFC 9111 §4.4
+    /// Returns whether rules add a POST's content to its key. A POST that still bypasses the store
+    /// is an ordinary POST, which invalidates. RFC 9111 §4.4
     private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
         guard settings.mayKeyContent, presented.head.method == .post, presented.storage != .never else { return false }
         if case .stream = presented.body { return false }
@@ -282,7 +288,7 @@ package final class PreparedRequest: Sendable {
 }
 
 extension CacheRequest {
-    /// The head that rules see: without secret parameters.
+    /// The head that rules see, without secret parameters.
     package var ruledHead: HTTPRequest {
         guard let secrets, let target = TargetURI(request: head) else { return head }
         var head = head
@@ -292,10 +298,11 @@ extension CacheRequest {
 }
 
 extension CacheEngine {
-    /// Applies the rules to a request; `nil` if it has no `http` or `https` target.
+    /// Applies the rules to a request. Returns `nil` if the request has no `http` or `https`
+    /// target.
     ///
-    /// This is the one place in which rules change a request: exchanges, keys, invalidation and
-    /// explanations all use it.
+    /// Rules change a request only here: exchanges, keys, invalidations and explanations all use
+    /// this method.
     package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? {
         let version = settingsVersion
         let rules = rules(for: request)
@@ -311,13 +318,13 @@ extension CacheEngine {
         return PreparedRequest(request, rules: rules, snapshot)
     }
 
-    /// Whether rules may put a POST's content into its key. If so, the content must be in memory.
-    /// Code that reads it from a connection asks this first.
+    /// Returns whether rules may add a POST's content to its key, in which case the content must be
+    /// in memory. Code that reads the content from a connection checks this first.
     package func mayKeyContent(of request: HTTPRequest) -> Bool {
         request.method == .post && rules?.rules(for: request).settings.mayKeyContent ?? false
     }
 
-    /// The rules for a request, with its own settings over them; `nil` without either.
+    /// Returns the rules for a request, overridden by its own settings; `nil` if there are neither.
     func rules(for request: CacheRequest) -> RequestRules? {
         guard request.hasRareParts else { return rules?.rules(for: request.head) }
         let found = rules?.rules(for: request.ruledHead)
@@ -325,15 +332,15 @@ extension CacheEngine {
         return overrides.rules(found ?? .none, override)
     }
 
-    /// The targets under which responses to requests for this target are stored. These are the
-    /// target itself, and the targets into which rules change it for each method with stored
+    /// Returns the targets under which responses to requests for this target are stored. These are
+    /// the target itself, and the targets that rules change it to for each method with stored
     /// responses.
     ///
-    /// Invalidation and purging cover all of them. Without rules there is only the target itself.
+    /// Invalidation and purging cover all of them. Without rules, there is only the target itself.
     ///
     /// - Parameters:
-    ///   - request: a request whose own method is included, whatever it is.
-    ///   - override: a request's own settings that apply besides the rules.
+    ///   - request: a request whose method is always included.
+    ///   - override: a request's own settings, which apply in addition to the rules.
     package func keyedTargets(
         of target: TargetURI,
         like request: HTTPRequest? = nil,
@@ -369,8 +376,8 @@ extension HTTPField.Name {
 }
 
 extension OfflineMode {
-    /// Of two modes, the one that uses less of the network. A rule narrows the engine's mode and
-    /// never widens it.
+    /// Returns the more restrictive of two modes. A rule can restrict the engine's mode but never
+    /// relax it.
     package static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
         guard let other else { return mode }
         return mode.rank >= other.rank ? mode : other
@@ -387,7 +394,7 @@ extension OfflineMode {
 }
 
 extension ExchangeSettings.Override {
-    /// The value that applies: the engine's own, or the rule's.
+    /// Returns the value that applies: the engine's or the rule's.
     package func resolved(_ inherited: Value?) -> Value? {
         switch self {
         case .inherited: inherited
@@ -398,18 +405,19 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
-    /// Removes the named fields and sets none. For a request before its key is made, and for
-    /// interim responses, which have no content that a set field could describe. RFC 9110 §15.2
+    /// Removes the named fields without setting any. This is for a request before its key is built,
+    /// and for interim responses, which have no content that a set field could describe. RFC 9110
+    /// §15.2
     func withhold(from fields: inout HTTPFields) {
         fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
     }
 
     /// Removes fields, then sets fields.
     ///
-    /// - Parameter kept: names of fields that are left unchanged.
+    /// - Parameter kept: the names of fields that do not change.
     func apply(to fields: inout HTTPFields, keeping kept: Set<HTTPField.Name> = []) {
         fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
-        // `HTTPFields` traps at 65,535 fields; no valid message needs as many.
+        // `HTTPFields` traps at 65,535 fields. No valid message needs that many.
         for field in set where !kept.contains(field.name) && fields.count < 65_000 { fields.append(field) }
     }
 }

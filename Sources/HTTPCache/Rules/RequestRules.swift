@@ -2,30 +2,31 @@ public import HTTPCacheSemantics
 package import HTTPTypes
 import Synchronization
 
-/// The rules for one kind of request, and for its responses by their content type.
+/// The rules for one kind of request, and for its responses by content type.
 ///
-/// One instance serves all requests that match the same rules, so that it can be remembered and
+/// One instance serves all requests that match the same rules, so that it can be cached and
 /// compared by identity.
 public final class RequestRules: PolicyOverriding {
     /// The settings that apply before a response is known.
     public let settings: ExchangeSettings
-    /// Parameters that are removed, and those that are not keyed, compiled from ``settings``.
+    /// The parameters to remove, and the parameters to exclude from the key, compiled from
+    /// ``settings``.
     let dropped: ParameterNames
     let ignored: ParameterNames
-    /// Whether the rules override any fields of responses.
+    /// Whether the rules override any response fields.
     let hasOverrides: Bool
     private let resolve: (@Sendable (String?) -> ExchangeSettings)?
     private let resolved = Mutex<[String: ExchangeSettings]>([:])
-    /// The most content types that are remembered. Origins choose them, so further ones are
-    /// resolved each time.
+    /// The maximum number of cached content types. Because origins choose them, additional content
+    /// types are resolved on every use.
     private static let rememberedLimit = 64
-    /// The requests for which they were used, about.
+    /// The approximate number of requests that used these rules.
     private let useCount = Atomic<Int64>(0)
 
     /// - Parameters:
     ///   - settings: the settings for every content type.
     ///   - resolve: returns the settings for responses of a media type (in lower case, without
-    ///     parameters; `nil` if there is none), if rules depend on it.
+    ///     parameters; `nil` if there is none). Pass `nil` if no rule depends on it.
     public init(
         settings: ExchangeSettings = ExchangeSettings(),
         resolve: (@Sendable (_ mediaType: String?) -> ExchangeSettings)? = nil
@@ -37,10 +38,10 @@ public final class RequestRules: PolicyOverriding {
         hasOverrides = resolve != nil || !self.settings.overrides.isEmpty
     }
 
-    /// The requests for which they were used, about: hits are counted by samples.
+    /// The approximate number of requests that used these rules. Hits are counted by sampling.
     package var uses: Int64 { useCount.load(ordering: .relaxed) }
 
-    /// Counts requests.
+    /// Adds to the number of requests.
     package func countUses(_ count: Int64) { useCount.wrappingAdd(count, ordering: .relaxed) }
 
     /// Whether the settings of a response depend on its content type.
@@ -49,14 +50,14 @@ public final class RequestRules: PolicyOverriding {
     /// No rules.
     public static let none = RequestRules()
 
-    /// A copy with a request's own settings over it.
+    /// Returns a copy overridden by a request's own settings.
     func overridden(by override: any SettingsOverriding) -> RequestRules {
         let settings = settings.overridden(by: override)
         guard let resolve else { return RequestRules(settings: settings) }
         return RequestRules(settings: settings) { resolve($0).overridden(by: override) }
     }
 
-    /// The settings for a response of a content type.
+    /// Returns the settings for a response of a content type.
     public func settings(forContentType contentType: String?) -> ExchangeSettings {
         guard let resolve else { return settings }
         let mediaType = contentType?.mediaType
@@ -67,19 +68,19 @@ public final class RequestRules: PolicyOverriding {
         return settings
     }
 
-    /// The settings for a response with these fields.
+    /// Returns the settings for a response with these fields.
     package func settings(for fields: HTTPFields) -> ExchangeSettings {
         settings(forContentType: dependsOnContentType ? fields[.contentType] : nil)
     }
 
-    /// The part of ``settings(forContentType:)`` that the policy uses.
+    /// Returns the part of ``settings(forContentType:)`` that the policy uses.
     public func overrides(forContentType contentType: String?) -> PolicyOverrides {
         settings(forContentType: contentType).overrides
     }
 }
 
 extension String {
-    /// The type and subtype of a content type, in lower case, without parameters. RFC 9110 §8.3.1
+    /// The type and subtype, in lower case and without parameters. RFC 9110 §8.3.1
     var mediaType: String {
         let type = prefix { $0 != ";" }.lowercased()
         return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
@@ -87,7 +88,7 @@ extension String {
 }
 
 extension ExchangeSettings {
-    /// A copy in which the ignored fields are also where the policy looks for them.
+    /// A copy that also lists the ignored fields where the policy looks for them.
     fileprivate var completed: ExchangeSettings {
         guard !ignoredFields.isEmpty else { return self }
         var settings = self
@@ -95,30 +96,30 @@ extension ExchangeSettings {
         return settings
     }
 
-    /// A copy with a request's own settings over it.
+    /// Returns a copy overridden by a request's own settings.
     fileprivate func overridden(by override: any SettingsOverriding) -> ExchangeSettings {
         var settings = self
-        // Those that still apply are added again later.
+        // The fields that are still ignored are added again later.
         settings.overrides.ignoredFields.subtract(ignoredFields.map(\.canonicalName))
         override.apply(to: &settings)
-        // A mode narrows, and is never widened.
+        // A request's own mode can restrict the mode but never relax it.
         if let mode { settings.mode = OfflineMode.leastNetwork(mode, settings.mode) }
         return settings
     }
 }
 
 extension RequestRules {
-    /// Edits the fields of a response for the client. The stored response stays as it came.
+    /// Edits the fields of a response for the client. The stored response does not change.
     ///
-    /// Fields that name tags are removed first, so that a rule can set a field of such a name.
+    /// Fields that name tags are removed first, so that a rule can set a field with such a name.
     ///
-    /// The type of the whole representation decides which rules apply, because a part may have
-    /// another type. Fields that frame the message stay.
+    /// The type of the complete representation decides which rules apply, because a part may have
+    /// another type. Fields that frame the message do not change.
     func edit(_ response: inout CacheResponse) {
         let settings = settings(for: response.stored?.head.fields ?? response.head.headerFields)
         let tags = settings.tagFields
         tags.withhold(from: &response.head.headerFields)
-        // Closures are made for few responses alone.
+        // Only a few responses need the closure.
         if !tags.isEmpty, response.body.trailedContent != nil {
             response.body = response.body.droppingTrailers { name in tags.contains { $0.name == name } }
         }
@@ -128,8 +129,8 @@ extension RequestRules {
         response.body = edits.apply(toTrailersOf: response.body)
     }
 
-    /// Fields that frame the message. If they were removed or changed, the bytes that follow would
-    /// be misread.
+    /// Fields that frame the message. If they were removed or changed, the following bytes would be
+    /// misread.
     private static let framingFields: Set<HTTPField.Name> = [
         .contentLength, .contentRange, .transferEncoding, .connection, .trailer, .upgrade,
     ]

@@ -1,16 +1,17 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// A stored response with the present rules applied: its key, and how long it can be used.
+/// A stored response after the current rules have been applied: its key, and the time for which it
+/// can be used.
 ///
-/// The code that prepares requests and reads responses makes it, so that nothing is decided twice.
-/// Of the request that brought the response only its key and selecting fields are known. The
-/// partition stays as it was, because it is an HMAC of fields that are not stored.
+/// The code that prepares requests and reads responses creates it, so that no decision is
+/// duplicated. Only the key and the selecting fields are known of the original request. The
+/// partition does not change, because it is an HMAC of fields that are not stored.
 package struct RuledResponse: Sendable {
-    /// How long after its freshness a response may be used, in seconds, and the directive that
-    /// forbids it.
+    /// The time for which a response may be used after it becomes stale, in seconds, and the
+    /// directive that forbids stale use.
     package struct Staleness: Sendable, Hashable, Codable {
-        /// The directive that forbids stale use; `nil` if none does.
+        /// The directive that forbids stale use; `nil` if there is none.
         package var forbiddenBy: String?
         /// See ``PolicyOverrides/staleWhileRevalidate``.
         package var whileRevalidate: Int64?
@@ -22,13 +23,14 @@ package struct RuledResponse: Sendable {
         package var offline: Int64?
     }
 
-    /// The request for it, as far as it is known: method and target.
+    /// The known parts of the original request: the method and the target.
     package let request: HTTPRequest
     /// The key under which it is looked up.
     package let key: CacheKey
-    /// The head as it would be stored under the rules: with the selecting fields that still apply.
+    /// The head in the form in which it would be stored under the rules, with the selecting fields
+    /// that still apply.
     package let head: StoredResponseHead
-    /// See `CachePolicy.freshnessLifetime(of:)`; milliseconds.
+    /// The freshness lifetime in milliseconds: see `CachePolicy.freshnessLifetime(of:)`.
     package let lifetime: Int64
     /// The value for the store's index: see ``ResponseDraft/freshUntil``.
     package let freshUntil: Timestamp
@@ -36,16 +38,16 @@ package struct RuledResponse: Sendable {
     package let isUsableStale: Bool
     /// The limits on stale use.
     package let staleness: Staleness
-    /// Whether no request looks it up: rules make all of them bypass the store, or exclude its
-    /// status.
+    /// Whether no request can find the response, because rules make all such requests bypass the
+    /// store or exclude the response's status.
     package let isPassedBy: Bool
     private let settings: ExchangeSettings
 
     /// - Parameters:
-    ///   - rules: `nil` for none.
-    ///   - policy: of the cache that stored it.
+    ///   - rules: the rules; `nil` for none.
+    ///   - policy: the policy of the cache that stored the response.
     ///   - usesNoVarySearch: see ``EngineOptions/usesNoVarySearch``.
-    /// - Returns: `nil` for an engine's own record, which is no response to a request.
+    /// - Returns: `nil` for an engine's own record, which is not a response to a request.
     package init?(
         _ stored: StoredResponse,
         rules: (any ExchangeRules)?,
@@ -106,9 +108,9 @@ package struct RuledResponse: Sendable {
         return head
     }
 
-    /// Whether a client that accepts only the codings of a normalized spelling can read the
-    /// response. The response may have a coding that the spelling leaves out (`deflate`), because
-    /// the original request was sent unchanged.
+    /// Returns whether a client that accepts only the codings in a normalized value can read the
+    /// response. The response may have a coding that the normalized value omits (`deflate`),
+    /// because the original request was sent unchanged.
     private static func names(_ spelling: String, codingsOf fields: HTTPFields) -> Bool {
         let accepted = spelling.split(separator: ",").map { $0.filter { $0 != " " } }
         return fields[values: .contentEncoding].allSatisfy { line in
@@ -121,26 +123,25 @@ package struct RuledResponse: Sendable {
 }
 
 extension RuledResponse {
-    /// A property that cannot be decided for a stored response, because the data for it is not
+    /// A property of a stored response that cannot be determined, because the necessary data is not
     /// stored.
     package enum Unknown: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The partition: other fields identify principals now.
+        /// The partition, because other fields now identify principals.
         case principal
-        /// The value of a parameter that was ignored and now matters.
+        /// The value of a parameter that was ignored and is no longer ignored.
         case parameters
-        /// The value of a field that was ignored and now matters.
+        /// The value of a field that was ignored and is no longer ignored.
         case fields
     }
 
-    /// The properties that cannot be decided if these rules replace others.
+    /// Returns the properties that cannot be determined if these rules replace the old rules.
     ///
     /// - Parameter old: the same response under the old rules.
     package func unknowns(since old: RuledResponse) -> Set<Unknown> {
         var unknowns: Set<Unknown> = []
         let (before, after) = (old.settings.uncountedCredentials, settings.uncountedCredentials)
         let isCommon = key.components.partition == .common
-        // A common response was requested without credentials, or with credentials that were
-        // ignored.
+        // The request for a common response had no credentials, or credentials that were ignored.
         if settings.principal != old.settings.principal || (isCommon ? !before.isSubset(of: after) : before != after) {
             unknowns.insert(.principal)
         }

@@ -1,18 +1,18 @@
 public import HTTPTypes
 
-/// A response field in which an origin names tags for caches.
+/// A response field in which an origin lists tags for caches.
 ///
-/// The field is for this cache alone: its values become tags of the stored response, and clients do
-/// not get it.
+/// The field is only for this cache: its values become tags of the stored response, and clients do
+/// not receive it.
 public enum TagField: String, Sendable, Hashable, CaseIterable {
-    /// Tags with spaces between them, as Fastly reads them.
+    /// Tags separated by spaces, as Fastly reads them.
     case surrogateKey = "Surrogate-Key"
-    /// Tags with commas between them, as Cloudflare reads them. A tag may hold spaces.
+    /// Tags separated by commas, as Cloudflare reads them. A tag may contain spaces.
     case cacheTag = "Cache-Tag"
-    /// Tags with spaces or commas between them, as Varnish reads them.
+    /// Tags separated by spaces or commas, as Varnish reads them.
     case xkey = "xkey"
 
-    /// The field with this name, compared without regard to case; `nil` for any other name.
+    /// Returns the field with this name, compared case-insensitively; `nil` for any other name.
     public init?(named name: String) {
         guard let field = Self.allCases.first(where: { $0.rawValue.lowercased() == name.lowercased() }) else {
             return nil
@@ -29,13 +29,13 @@ public enum TagField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Calls `body` with each tag in the values of this field, in order. Empty members are no tags.
+    /// Calls `body` with each tag in the values of this field, in order. Empty members are skipped.
     ///
-    /// - Parameter body: returns `false` to get no more.
+    /// - Parameter body: returns `false` to stop.
     func forEachTag(in fields: HTTPFields, _ body: (String) -> Bool) {
         for value in fields[values: name] {
             for member in value.utf8.split(whereSeparator: isSeparator) {
-                // Spaces are left only around the members of 'Cache-Tag'.
+                // Only members of `Cache-Tag` can still have surrounding spaces here.
                 let first = member.firstIndex { $0 != 0x20 && $0 != 0x09 }
                 guard let first, let last = member.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { continue }
                 guard body(String(Substring(member[first...last]))) else { return }
@@ -53,7 +53,7 @@ public enum TagField: String, Sendable, Hashable, CaseIterable {
 }
 
 extension [TagField] {
-    /// Removes the fields from a head on its way to a client.
+    /// Removes the fields from the head of a response to a client.
     func withhold(from fields: inout HTTPFields) {
         guard contains(where: { fields.contains($0.name) }) else { return }
         for field in self { fields[fields: field.name] = [] }
@@ -65,7 +65,7 @@ extension HTTPField.Name {
     fileprivate static let cacheTag = literal("Cache-Tag")
     fileprivate static let xkey = literal("xkey")
 
-    /// A field name from a literal, which must be a token.
+    /// Creates a field name from a literal, which must be a token.
     static func literal(_ name: StaticString) -> HTTPField.Name {
         guard let name = HTTPField.Name("\(name)") else { preconditionFailure("'\(name)' is not a field name.") }
         return name

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Values derived from something stored. They are kept beside it while it is in memory, so that
-/// each is made once and not for every reader.
+/// Values derived from stored data. They are kept together with the data while it is in memory, so
+/// that each value is computed once instead of for every reader.
 ///
-/// At most ``limit`` values are kept; a further one replaces the oldest.
+/// At most ``limit`` values are kept. The next value replaces the oldest.
 public final class DerivedValues: Sendable {
-    /// The most values that are kept.
+    /// The maximum number of kept values.
     public static let limit = 4
 
     private struct Entry {
@@ -22,17 +22,17 @@ public final class DerivedValues: Sendable {
 
     private let state = Mutex(State())
 
-    /// No values yet.
+    /// Creates an empty collection.
     public init() {}
 
-    /// The kept value of a type.
+    /// Returns the kept value of a type.
     ///
-    /// - Parameter maker: the object that made the value, if values of one type differ by their
-    ///   maker (a decoder with its own settings).
+    /// - Parameter maker: the object that made the value, if values of the same type differ by
+    ///   maker (for example, a decoder with its own settings).
     public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: (any AnyObject & Sendable)? = nil) -> Value? {
         let identifier = ObjectIdentifier(type)
         return state.withLock { state in
-            // The entry is found by its index, so that it is not copied.
+            // Find the entry by its index, so that it is not copied.
             let index = state.entries.indices.first {
                 state.entries[$0].type == identifier && state.entries[$0].maker === maker
             }
@@ -43,10 +43,10 @@ public final class DerivedValues: Sendable {
     /// Keeps a value.
     ///
     /// - Parameters:
-    ///   - bytes: its approximate size in memory. It is charged to the budget of the store's
-    ///     memory.
-    ///   - maker: as in ``value(_:madeBy:)``. It lives as long as the value, so that no other
-    ///     object gets its identity.
+    ///   - bytes: the approximate size of the value in memory. It counts against the store's memory
+    ///     budget.
+    ///   - maker: see ``value(_:madeBy:)``. The maker is retained as long as the value, so that no
+    ///     other object can get the same identity.
     public func keep<Value: Sendable>(_ value: Value, bytes: Int, madeBy maker: (any AnyObject & Sendable)? = nil) {
         let entry = Entry(
             type: ObjectIdentifier(Value.self),
@@ -65,17 +65,17 @@ public final class DerivedValues: Sendable {
             }
             return (bytes - (gone?.bytes ?? 0), state.onGrowth, gone)
         }
-        // Released outside the lock: the end of a value may run foreign code.
+        // Release the value outside the lock, because its deinitializer may run external code.
         withExtendedLifetime(gone) {}
         if growth != 0 { tell?(growth) }
     }
 
-    /// The approximate size in memory of the kept values.
+    /// The approximate size of the kept values in memory, in bytes.
     public var bytes: Int { state.withLock { $0.entries.reduce(0) { $0 + $1.bytes } } }
 
-    /// Reports every later growth, in bytes, to `tell`.
+    /// Calls `tell` for every later growth, with the number of bytes.
     ///
-    /// - Returns: the bytes that are kept already.
+    /// - Returns: the number of bytes that are already kept.
     package func countGrowth(_ tell: (@Sendable (Int) -> Void)?) -> Int {
         state.withLock { state in
             state.onGrowth = tell

@@ -1,6 +1,6 @@
 public import HTTPCacheSemantics
 
-/// The effect of an invalidation on the stored responses. RFC 9111 §4.4
+/// The effect of an invalidation on stored responses. RFC 9111 §4.4
 public enum InvalidationEffect: Sendable, Hashable {
     /// The stored responses are removed.
     case remove
@@ -8,43 +8,62 @@ public enum InvalidationEffect: Sendable, Hashable {
     case mark(InvalidationCause)
 }
 
-/// A number in the store's one sequence of invalidations. It only grows, also across restarts.
+/// A number in the store's single sequence of invalidations. It only increases, even across
+/// restarts.
 public struct InvalidationSequence: Sendable, Hashable, Comparable {
-    /// Its place in the sequence; 0 before the first invalidation.
+    /// The position in the sequence; 0 before the first invalidation.
     public let number: Int64
-    /// The number of an invalidation, as the store numbers them.
+    /// Creates a number that the store has assigned to an invalidation.
     public init(_ number: Int64) { self.number = number }
-    /// The earlier invalidation is smaller.
+    /// Returns whether the first invalidation is earlier.
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
 }
 
 /// The stored responses that an invalidation covers.
 public enum InvalidationScope: Sendable {
-    /// Everything stored for a target URI, in all partitions, methods and variants.
+    /// Everything stored for a target URI, in all partitions and with all methods and variants.
     case target(TargetURI)
-    /// Everything stored for the target URIs that begin with some bytes, in all partitions, methods
-    /// and variants.
+    /// Everything stored for target URIs that start with the given bytes, in all partitions and
+    /// with all methods and variants.
     ///
-    /// A store may reject more in-flight fetches than the prefix covers: those of the same origin
-    /// that began before the invalidation.
+    /// A store may also reject in-flight fetches that the prefix does not cover, if they are from
+    /// the same origin and began before the invalidation.
     case prefix(TargetPrefix)
-    /// Everything stored for the target URIs of a host, of both schemes and on every port, in all
-    /// partitions, methods and variants.
+    /// Everything stored for target URIs with a host, with both schemes and every port, in all
+    /// partitions and with all methods and variants.
     ///
     /// A store may reject every in-flight fetch that began before the invalidation.
     case host(TargetHost)
-    /// One key with all its variants.
+    /// A key with all of its variants.
     case key(CacheKey)
     /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions. Tags are compared
-    /// by their bytes.
+    /// byte by byte.
     case tag(String)
+    /// Everything stored for a principal that callers named (``CacheRequest/principal``). Names are
+    /// compared by their bytes. Responses that all principals share are not covered.
+    case principal(String)
     /// Every response.
     case all
 }
 
-/// Tags are compared by their bytes, as stores compare them.
+extension InvalidationScope {
+    /// Whether it covers a response that is stored under a key with some tags.
+    package func covers(_ key: CacheKey, tags: [String] = []) -> Bool {
+        switch self {
+        case .target(let target): key.components.target == target
+        case .prefix(let prefix): prefix.covers(key)
+        case .host(let host): host.covers(key)
+        case .key(let other): other == key
+        case .tag(let tag): tags.containsBytes(of: tag)
+        case .principal(let name): KeyOwner(name).covers(key)
+        case .all: true
+        }
+    }
+}
+
+/// Tags and principals are compared by their bytes, as stores compare them.
 extension InvalidationScope: Hashable {
-    /// Whether both cover the same responses.
+    /// Returns whether both scopes cover the same responses.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.target(let one), .target(let another)): one == another
@@ -52,8 +71,9 @@ extension InvalidationScope: Hashable {
         case (.host(let one), .host(let another)): one == another
         case (.key(let one), .key(let another)): one == another
         case (.tag(let one), .tag(let another)): one.hasSameBytes(as: another)
+        case (.principal(let one), .principal(let another)): one.hasSameBytes(as: another)
         case (.all, .all): true
-        case (.target, _), (.prefix, _), (.host, _), (.key, _), (.tag, _), (.all, _): false
+        case (.target, _), (.prefix, _), (.host, _), (.key, _), (.tag, _), (.principal, _), (.all, _): false
         }
     }
 
@@ -65,6 +85,7 @@ extension InvalidationScope: Hashable {
         case .host(let host): hasher.combine(host)
         case .key(let key): hasher.combine(key)
         case .tag(let tag): hasher.combine(bytesOf: tag)
+        case .principal(let name): hasher.combine(bytesOf: name)
         case .all: hasher.combine(0)
         }
     }

@@ -1,34 +1,35 @@
 import HTTPCacheSemantics
 
-/// One change to what a store holds.
+/// A change to a store's content.
 public struct StoreChange: Sendable {
-    /// The kinds of change.
+    /// The kind of a change.
     public enum Kind: String, Sendable, Hashable {
-        /// A response became visible, new or in place of another.
+        /// A response became visible. It is new or replaces another.
         case stored
         /// A 304 renewed a stored head.
         case freshened
-        /// A stored response must not be used without validation any more, or was removed.
+        /// A stored response was removed, or must no longer be used without validation.
         case invalidated
     }
     /// The kind of change.
     public var kind: Kind
     /// The responses that changed.
     public var scope: InvalidationScope
-    /// The tags of the response that was stored or freshened.
+    /// The tags of the response, if it was stored or freshened.
     public var tags: [String]
 
-    /// A change.
+    /// Creates a change.
     public init(_ kind: Kind, _ scope: InvalidationScope, tags: [String] = []) {
         self.kind = kind
         self.scope = scope
         self.tags = tags
     }
 
-    /// Whether a watcher of `interest` should look: never `false` for a change that concerns it.
+    /// Returns whether the change may affect a watcher of `interest`. It is never `false` for a
+    /// change that does.
     ///
     /// An invalidation by tag concerns every key, because only the store knows which responses have
-    /// the tag.
+    /// the tag. One of a principal concerns every target, for the same reason.
     public func concerns(_ interest: InvalidationScope) -> Bool {
         switch (interest, scope) {
         case (.all, _), (_, .all): true
@@ -43,6 +44,10 @@ public struct StoreChange: Sendable {
         case (.host(let host), .key(let key)), (.key(let key), .host(let host)): host.covers(key)
         case (.host(let host), .target(let target)), (.target(let target), .host(let host)): host.covers(target)
         case (.host(let host), .prefix(let prefix)), (.prefix(let prefix), .host(let host)): host.name == prefix.host
+        case (.principal(let name), .principal(let changed)): name.hasSameBytes(as: changed)
+        case (.principal(let name), .key(let key)), (.key(let key), .principal(let name)): KeyOwner(name).covers(key)
+        case (.principal, .target), (.principal, .prefix), (.principal, .host), (.principal, .tag): true
+        case (.target, .principal), (.prefix, .principal), (.host, .principal), (.tag, .principal): true
         case (.tag(let tag), .tag(let changed)): tag.hasSameBytes(as: changed)
         case (.tag(let tag), .key): tags.containsBytes(of: tag)
         case (.key, .tag), (.target, .tag), (.prefix, .tag), (.host, .tag): true
@@ -51,9 +56,9 @@ public struct StoreChange: Sendable {
     }
 }
 
-/// Tags are compared by their bytes, as stores compare them.
+/// Tags are compared byte by byte, as in stores.
 extension StoreChange: Hashable {
-    /// Whether both are the same change.
+    /// Returns whether both are the same change.
     public static func == (left: Self, right: Self) -> Bool {
         left.kind == right.kind && left.scope == right.scope && left.tags.haveSameBytes(as: right.tags)
     }
@@ -65,7 +70,7 @@ extension StoreChange: Hashable {
     }
 }
 
-/// Passes a store's changes on to watchers. Without a watcher it costs one atomic read.
+/// Passes a store's changes on to watchers. Without watchers, a change costs one atomic read.
 public final class StoreChangeFeed: Sendable {
     /// Changes that wait for a slow watcher. Beyond that the oldest are dropped, so that the
     /// watcher still sees the newest.
@@ -73,7 +78,7 @@ public final class StoreChangeFeed: Sendable {
 
     private let feed = ChangeFeed<StoreChange>()
 
-    /// A feed without watchers.
+    /// Creates a feed without watchers.
     public init() {}
 
     /// See ``ChangeFeed/whenWatched(_:)``.
@@ -82,10 +87,10 @@ public final class StoreChangeFeed: Sendable {
     /// Whether there is a watcher.
     package var isWatched: Bool { feed.isWatched }
 
-    /// The changes from now on that concern a key, a target, a prefix, a tag or everything.
+    /// Returns the changes from now on that affect a key, a target, a prefix, a tag or everything.
     ///
-    /// The stream ends when the store is closed (``finish()``), when the task that reads it is
-    /// cancelled, or when the stream is released.
+    /// The stream ends when the store is closed (``finish()``), when the task that reads the stream
+    /// is cancelled, or when the stream is released.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
         feed.changes(limit: Self.bufferLimit) { $0.concerns(interest) }
     }

@@ -1,26 +1,27 @@
 public import HTTPCacheSemantics
 
-/// A response in a store: its head, and the name of its body.
+/// A stored response: its head, and the ID of its body.
 ///
-/// Two are equal if head and body are. The content in memory makes no difference.
+/// Two stored responses are equal if their heads and bodies are. Content in memory makes no
+/// difference.
 public struct StoredResponse: Sendable, Hashable, Identifiable {
-    /// The store's number for the response; never used twice in one store.
+    /// The store's number for the response, which is never reused in the same store.
     public let id: Int64
     /// The key under which it is stored.
     public let key: CacheKey
-    /// The head on which the policy decides.
+    /// The head that the policy's decisions are based on.
     public var head: StoredResponseHead
-    /// The store's number for the body. Several heads in turn (freshened by 304) may belong to one
-    /// body.
+    /// The store's number for the body. Successive heads (freshened by 304 responses) may belong to
+    /// the same body.
     public let bodyID: Int64
-    /// Bytes in the body.
+    /// The length of the body in bytes.
     public let bodyLength: Int64
-    /// When it was first stored.
+    /// When the response was first stored.
     public let storedAt: Timestamp
     /// The parts that are in memory; `nil` if only the head is.
     public var content: ResidentContent?
 
-    /// Creates a stored response. Stores call it.
+    /// Creates a stored response. Only stores call this.
     public init(
         id: Int64,
         key: CacheKey,
@@ -39,13 +40,13 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
         self.content = content
     }
 
-    /// Whether head and body are the same.
+    /// Returns whether the heads and bodies are the same.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.id == rhs.id && lhs.bodyID == rhs.bodyID && lhs.bodyLength == rhs.bodyLength && lhs.storedAt == rhs.storedAt
             && lhs.key == rhs.key && lhs.head == rhs.head
     }
 
-    /// Hashes its numbers and its key.
+    /// Hashes the response's numbers and key.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(id)
         hasher.combine(bodyID)
@@ -53,41 +54,43 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
     }
 }
 
-/// A response on its way into a store.
+/// A response to be stored.
 public struct ResponseDraft: Sendable {
     /// The key to store it under.
     public var key: CacheKey
-    /// The head on which the policy decided.
+    /// The head that the policy's decision was based on.
     public var head: StoredResponseHead
-    /// The first instant at which it is stale; `distantFuture` for never. Stores index it, so that
-    /// they need not know HTTP.
+    /// The first instant at which the response is stale; `distantFuture` if it never becomes stale.
+    /// Stores index it, so that they need not know HTTP.
     public var freshUntil: Timestamp
-    /// Whether it may be served stale if the origin cannot be reached.
+    /// Whether the response may be served stale if the origin is unreachable.
     public var isUsableStale: Bool
-    /// Bytes in the body, if `Content-Length` gave them: a store compares them with its limits
-    /// before it computes with them.
+    /// The length of the body in bytes, if `Content-Length` states it. A store compares it with its
+    /// limits before any arithmetic.
     public var expectedLength: StatedLength?
-    /// When it is stored: the exchange's `now`.
+    /// When the response is stored: the exchange's `now`.
     public var storedAt: Timestamp
-    /// Names by which it can be invalidated together with others, compared byte by byte.
+    /// Tags by which the response can be invalidated together with others. Tags are compared byte
+    /// by byte.
     ///
-    /// At most ``maximumTagCount``, of at most ``maximumTagLength`` bytes each. A response with
-    /// more is not stored: it would outlive an invalidation by a tag that was dropped.
+    /// There can be at most ``maximumTagCount`` tags of at most ``maximumTagLength`` bytes each. A
+    /// response that exceeds a limit is not stored, because it would survive an invalidation by a
+    /// dropped tag.
     public var tags: [String]
-    /// Whether it is protected from eviction, from now on.
+    /// Whether the response is protected from eviction from now on.
     ///
-    /// `false` removes no pin: a pinned response stays pinned under a new head, and so does its
-    /// replacement.
+    /// `false` does not remove a pin: a pinned response stays pinned under a new head, and so does
+    /// its replacement.
     public var isPinned: Bool
-    /// The most tags of one response.
+    /// The maximum number of tags of a response.
     public static let maximumTagCount = 64
-    /// The most bytes in one tag, as UTF-8.
+    /// The maximum length of a tag, in bytes of UTF-8.
     public static let maximumTagLength = 1024
-    /// Whether the number and the lengths of its tags are within the limits.
+    /// Whether the number and lengths of the tags are within the limits.
     public var hasAcceptableTags: Bool {
         tags.count <= Self.maximumTagCount && tags.allSatisfy { $0.utf8.count <= Self.maximumTagLength }
     }
-    /// A response to be stored.
+    /// Creates a draft of a response.
     public init(
         key: CacheKey,
         head: StoredResponseHead,

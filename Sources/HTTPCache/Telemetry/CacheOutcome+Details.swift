@@ -1,26 +1,28 @@
 public import HTTPCacheSemantics
 
-/// The details that the engine adds to those of the policy. RFC 9211 §2.8
+/// Details that the engine adds to the policy's details. RFC 9211 §2.8
 extension CacheOutcome.Detail {
-    /// Stale, served while it is validated in the background: the response allows it (RFC 5861 §3),
-    /// or the caller prefers it (``CacheRequest/Preference/staleWhileRevalidate``).
+    /// The response is stale, and was served while it is validated in the background. The response
+    /// allows this (RFC 5861 §3), or the caller prefers it
+    /// (``CacheRequest/Preference/staleWhileRevalidate``).
     public static let staleWhileRevalidate = CacheOutcome.Detail("stale-while-revalidate")
-    /// Stale, served because the origin took longer than the soft timeout.
+    /// The response is stale, and was served because the origin exceeded the soft timeout.
     public static let slow = CacheOutcome.Detail("slow")
-    /// Served in place of an origin's response that looked wrong compared with it.
+    /// The response was served in place of the origin's response, which looked wrong by comparison.
     public static let guarded = CacheOutcome.Detail("guarded")
-    /// Served without asking the origin, fresh or not, because it arrived or was validated within
-    /// ``CacheRequest/reuseWithin``.
+    /// The response, fresh or not, was served without contacting the origin, because it arrived or
+    /// was validated within ``CacheRequest/reuseWithin``.
     public static let recent = CacheOutcome.Detail("recent")
-    /// Another node of the fleet had the response, which is stored here now.
+    /// Another node of the fleet had the response. It is now also stored here.
     public static let fleet = CacheOutcome.Detail("fleet")
-    /// Fresh, and served without validation by a node that may have missed purges of other nodes.
+    /// The response is fresh, and was served without validation by a node that may have missed
+    /// other nodes' purges.
     public static let cutOff = CacheOutcome.Detail("cut-off")
-    /// Too many requests wait for the origin.
+    /// Too many requests are waiting for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 
-    /// Stale, served because an operator's rule overrides a directive that forbids it:
-    /// `despite-must-revalidate`; or `invalidated`.
+    /// The response is stale, and was served because an operator's rule overrides a directive that
+    /// forbids it, such as `despite-must-revalidate`, or although it is `invalidated`.
     public static func despite(_ directive: String) -> CacheOutcome.Detail {
         switch StaleProhibition(rawValue: directive) {
         case .mustRevalidate: CacheOutcome.Detail("despite-must-revalidate")

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// How an exchange ended, in the words of the metric `holdfast_exchanges_total`.
+/// The ways an exchange can end, named as in the metric `holdfast_exchanges_total`.
 package enum ExchangeEnding: Int, CaseIterable, Sendable {
     case hit, staleHit, validated, fetched, collapsed, bypass, refused, failed
 
@@ -33,7 +33,7 @@ package enum ExchangeEnding: Int, CaseIterable, Sendable {
 }
 
 extension CacheResponse {
-    /// Whether the origin was asked and failed, and a stored response was served because a rule
+    /// Whether the origin was contacted and failed, and a stored response was served because a rule
     /// allows it.
     fileprivate var isStaleOnError: Bool {
         outcome.forward == .stale && outcome.detail?.description.hasPrefix("despite") == true

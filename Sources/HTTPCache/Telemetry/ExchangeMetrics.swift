@@ -1,15 +1,16 @@
 import Metrics
 
-/// The kinds of operations of a store, for their failures.
+/// The kinds of store operations, for counting their failures.
 enum StoreOperation: String, CaseIterable {
     case read, write, invalidate
 }
 
-/// Counts exchanges by how they ended. Its one dimension is bounded.
+/// Counts exchanges by ending, which is the metric's only dimension and is bounded.
 struct ExchangeMetrics: Sendable {
-    /// One for each ending, in the order of the cases; empty if the engine's caller counts them.
+    /// A counter for each ending, in the order of the cases; empty if the engine's caller counts
+    /// exchanges.
     private let counters: [Counter]
-    /// One for each kind of operation, in the order of the cases.
+    /// A counter for each kind of operation, in the order of the cases.
     private let storeFailures: [Counter]
     private let refusedContents: Counter
 

@@ -1,21 +1,21 @@
 import Metrics
 import Synchronization
 
-/// Counts the outages of origins, and the probes that look for their return:
+/// Counts the outages of origins, and the probes that check whether they are reachable again:
 /// `holdfast_origin_outages_total` and `holdfast_origin_probes_total`, by origin.
 ///
 /// The dimension is bounded: see ``OriginLabels``.
 final class OriginHealthMetrics: Sendable {
     /// The result of a probe.
     enum ProbeResult: String, CaseIterable {
-        /// The origin responded to it.
+        /// The origin responded to the probe.
         case answered
         case failed
     }
 
     private struct Counters {
         let outages: Counter
-        /// In the order of the cases.
+        /// A counter for each result, in the order of the cases.
         let probes: [Counter]
     }
 

@@ -1,25 +1,25 @@
 import Synchronization
 
-/// The values of the label `origin`: the names of the first ``limit`` origins. All others are
-/// ``other``.
+/// The values of the label `origin`: the names of the first ``limit`` origins. All other origins
+/// share ``other``.
 ///
-/// The names of configured origins are `https://a.example`. A gateway may send its clients' own
-/// host names to an origin. No name of a client may become a label, so the configuration maps these
-/// names to the origin, and unknown names are ``other``. A name that was given stays, so that a
-/// series keeps its meaning.
+/// The names of configured origins are URLs such as `https://a.example`. A gateway may pass its
+/// clients' host names on to an origin. A client's host name must never become a label, so the
+/// configuration maps these names to the origin, and unknown names become ``other``. A label never
+/// changes once it is assigned, so that a series keeps its meaning.
 package final class OriginLabels: Sendable {
-    /// The most origins with their own names.
+    /// The maximum number of origins that have their own label.
     package static let limit = 64
     package static let other = "other"
 
     private struct State {
-        /// Each has a label of its own.
+        /// The origins that have their own label.
         var names: Set<String> = []
-        /// Names that are no origins of the configuration, with the origin to which they lead.
+        /// Names that are not configured origins, mapped to the origin that they lead to.
         var aliases: [String: String] = [:]
-        /// The origin of all names that are not known.
+        /// The origin for all unknown names.
         var standard: String?
-        /// Whether a name that is not known gets a label.
+        /// Whether unknown names get a label.
         var isOpen: Bool
 
         mutating func name(_ origin: String) -> String {
@@ -32,20 +32,21 @@ package final class OriginLabels: Sendable {
 
     private let state: Mutex<State>
 
-    /// Names the first origins that come, for programs that choose their origins themselves.
+    /// Creates labels for the first origins that appear, for programs that choose their origins
+    /// themselves.
     package init() { state = Mutex(State(isOpen: true)) }
 
-    /// Names the origins of a configuration alone.
+    /// Creates labels only for the origins of a configuration.
     ///
     /// - Parameters:
-    ///   - aliases: other names, each with its origin.
-    ///   - standard: the origin of all other names.
+    ///   - aliases: other names, each mapped to its origin.
+    ///   - standard: the origin for all other names.
     package init(configured origins: [String], aliases: [String: String] = [:], standard: String? = nil) {
         state = Mutex(State(isOpen: false))
         configure(origins, aliases: aliases, standard: standard)
     }
 
-    /// Names the origins of a changed configuration too.
+    /// Adds the origins of a changed configuration.
     package func configure(_ origins: [String], aliases: [String: String] = [:], standard: String? = nil) {
         state.withLock { state in
             for origin in origins { _ = state.name(origin) }
@@ -54,7 +55,7 @@ package final class OriginLabels: Sendable {
         }
     }
 
-    /// The label of an origin, `https://a.example`.
+    /// Returns the label for an origin such as `https://a.example`.
     package func label(of origin: String) -> String {
         state.withLock { state in
             if state.names.contains(origin) { return origin }

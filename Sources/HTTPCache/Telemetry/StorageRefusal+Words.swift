@@ -1,7 +1,7 @@
 package import HTTPCacheSemantics
 
 extension StorageRefusal {
-    /// The value of the label `reason`: `responseNoStore` is `response-no-store`.
+    /// The value of the label `reason`: `responseNoStore` becomes `response-no-store`.
     package var label: String {
         var label = ""
         for character in rawValue {

@@ -1,8 +1,8 @@
 public import Metrics
 
-/// The counters and gauges of an engine. They are made where a program is composed, and handed to
-/// the engine. So every series exists from the start and belongs to the factory that the program
-/// chose, in whatever order its parts are made.
+/// The counters and gauges of an engine. They are created where a program is composed, and passed
+/// to the engine. So every series exists from the start and belongs to the factory that the program
+/// chose, regardless of the order in which its parts are created.
 ///
 /// | Metric | Kind | Dimensions |
 /// |---|---|---|
@@ -19,10 +19,10 @@ public struct Telemetry: Sendable {
     let origins: OriginHealthMetrics
 
     /// - Parameters:
-    ///   - factory: makes the series. Without one it is that of `MetricsSystem`, which the program
-    ///     bootstraps before this call, or else nothing is counted.
+    ///   - factory: creates the series. The default is the factory of `MetricsSystem`, which the
+    ///     program must bootstrap before this call; otherwise nothing is counted.
     ///   - countsExchanges: whether the engine counts `holdfast_exchanges_total`. A program that
-    ///     counts the exchanges of its own clients, as the gateway does, leaves it out.
+    ///     counts its own clients' exchanges, as the gateway does, passes `false`.
     public init(factory: any MetricsFactory = MetricsSystem.factory, countsExchanges: Bool = true) {
         self.init(factory: factory, countsExchanges: countsExchanges, labels: OriginLabels())
     }

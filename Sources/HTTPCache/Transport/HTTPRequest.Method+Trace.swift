@@ -1,11 +1,11 @@
 package import HTTPTypes
 
 extension HTTPRequest.Method {
-    /// Whether the response to this method may be the request itself: TRACE (RFC 9110 §9.3.8), and
-    /// TRACK, which some servers treat alike.
+    /// Whether the response to this method may contain the request itself. This is true for TRACE
+    /// (RFC 9110 §9.3.8), and for TRACK, which some servers treat alike.
     ///
-    /// Methods are case-sensitive, but some programs read them without regard to case. So no
-    /// spelling of these is treated as another method.
+    /// Methods are case-sensitive, but some programs compare them case-insensitively. So every
+    /// spelling of these methods counts.
     package var returnsRequest: Bool {
         let bytes = rawValue.utf8
         guard bytes.count == 5 else { return false }

@@ -2,17 +2,17 @@ import Synchronization
 
 /// The end of a response on its connection.
 ///
-/// A wrong length shows only after the response: bytes arrive that belong to no request. The
-/// connection sees them, perhaps long after the response was handed over. The cache must not keep
-/// such a response. RFC 9112 §6.3
+/// A wrong length becomes apparent only after the response, when bytes arrive that belong to no
+/// request. The connection may detect them long after the response was passed on. The cache must
+/// not keep such a response. RFC 9112 §6.3
 package final class MessageBoundary: Sendable {
     private enum State {
-        /// No bytes were found after the response so far. The actions undo the changes that it made
+        /// No bytes were found after the response so far. The actions undo the response's changes
         /// to the store.
         case intact([@Sendable () -> Void])
         case crossed
-        /// The connection was checked before its next request, or is closed: no bytes can be found
-        /// now.
+        /// The connection was checked before its next request, or is closed, so no more bytes can
+        /// be found.
         case sealed
     }
 
@@ -25,7 +25,8 @@ package final class MessageBoundary: Sendable {
         state.withLock { if case .crossed = $0 { true } else { false } }
     }
 
-    /// Records that the connection found bytes after the response. Does nothing once it is sealed.
+    /// Records that the connection found bytes after the response. Has no effect once the boundary
+    /// is sealed.
     package func cross() {
         for undo in settle(.crossed) { undo() }
     }
@@ -33,7 +34,8 @@ package final class MessageBoundary: Sendable {
     /// Records that no more bytes can be found after the response.
     package func seal() { _ = settle(.sealed) }
 
-    /// - Returns: the actions, which are released outside the lock; none once it is settled.
+    /// - Returns: the actions, which the caller releases outside the lock; none if the boundary is
+    ///   already settled.
     private func settle(_ settled: State) -> [@Sendable () -> Void] {
         state.withLock { state in
             guard case .intact(let actions) = state else { return [] }
@@ -42,10 +44,10 @@ package final class MessageBoundary: Sendable {
         }
     }
 
-    /// Remembers how to undo a change of the store.
+    /// Registers an action that undoes a change to the store.
     ///
-    /// - Parameter undo: called once, from any thread, when bytes are found.
-    /// - Returns: `false` if bytes were found before; then `undo` is not called.
+    /// - Parameter undo: called once, from any thread, if bytes are found.
+    /// - Returns: `false` if bytes have already been found, in which case `undo` is not called.
     package func whenCrossed(_ undo: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             switch state {

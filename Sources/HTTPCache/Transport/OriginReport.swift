@@ -1,20 +1,20 @@
 import Synchronization
 
-/// How an origin responded to a request, for a log. A transport that knows it notes it; the caller
-/// whose request it is reads it when its exchange is over.
+/// An origin's response to a request, for a log. A transport that supports it records the facts,
+/// and the caller of the request reads them when its exchange has ended.
 ///
 /// A class, because it passes through several functions and is set on another thread.
 package final class OriginReport: Sendable {
-    /// The facts about one request to an origin.
+    /// The facts about a request to an origin.
     package struct Facts: Sendable, Hashable {
-        /// `nil` if no head came.
+        /// The status; `nil` if no head arrived.
         package var status: Int?
-        /// From the start, connecting included, to the response's head or the failure.
+        /// The time from the start, including connecting, to the response's head or the failure.
         package var duration: Duration
-        /// Whether the connection was kept from an earlier request; `nil` if no head came.
+        /// Whether the connection was reused from an earlier request; `nil` if no head arrived.
         package var isReused: Bool?
 
-        /// The server that was asked, if the origin has settings of its own.
+        /// The server that received the request, if the origin has its own settings.
         package var server: String?
 
         package init(status: Int?, duration: Duration, isReused: Bool?, server: String? = nil) {
@@ -29,7 +29,7 @@ package final class OriginReport: Sendable {
 
     package init() {}
 
-    /// The facts about the last request that has got a head or has failed; `nil` if none has.
+    /// The facts about the last request that received a head or failed; `nil` if there is none.
     package var facts: Facts? { noted.withLock { $0 } }
 
     /// Replaces the facts about an earlier request.

@@ -1,50 +1,51 @@
-/// The reason why no response came.
+/// The error if no response arrived.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs.
         public let description: String
-        /// Whether the origin could not be reached. Then any stored response may answer
+        /// Whether the origin could not be reached. If so, any stored response may be served
         /// (docs/architecture.md, "The offline contract").
         public let isUnreachable: Bool
-        /// The name does not resolve.
+        /// The host name does not resolve.
         public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
-        /// No connection: refused, no route, reset while connecting.
+        /// The connection failed: it was refused, had no route, or was reset while connecting.
         public static let connect = Code(description: "connect", isUnreachable: true)
-        /// No connection came about in time.
+        /// The connection was not established in time.
         public static let connectTimeout = Code(description: "connectTimeout", isUnreachable: true)
-        /// The connection was made, but no response came in time.
+        /// The connection was established, but no response arrived in time.
         public static let timeout = Code(description: "timeout", isUnreachable: true)
         /// The origin closed the connection before or during its response.
         public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)
-        /// The TLS handshake failed. A certificate that does not verify is a response of sorts; it
-        /// is treated as unreachable because the origin's content cannot be had.
+        /// The TLS handshake failed. This includes a certificate that cannot be verified: it counts
+        /// as unreachable, because the origin's content is unavailable.
         public static let tls = Code(description: "tls", isUnreachable: true)
-        /// This process, or the machine, has no file descriptor left for a connection. The origin
-        /// is not to blame.
+        /// The process or the machine has no file descriptors left for a connection. The origin is
+        /// not the cause.
         public static let outOfDescriptors = Code(description: "outOfDescriptors", isUnreachable: false)
-        /// Every connection to the origin was in use, and none became free in time. Nothing was
-        /// sent. The origin is not to blame.
+        /// All connections to the origin were in use, and none became free in time. Nothing was
+        /// sent. The origin is not the cause.
         public static let overloaded = Code(description: "overloaded", isUnreachable: false)
         /// The origin's response is not valid HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
-        /// The caller gave up.
+        /// The caller cancelled the request.
         public static let cancelled = Code(description: "cancelled", isUnreachable: false)
-        /// The request cannot be sent as it stands.
+        /// The request cannot be sent in its current form.
         public static let invalidRequest = Code(description: "invalidRequest", isUnreachable: false)
-        /// Anything else.
+        /// Any other failure.
         public static let other = Code(description: "other", isUnreachable: false)
     }
-    /// See ``Code``.
+    /// The kind of failure.
     public var code: Code
-    /// The failure, the origin and the next step. It holds no query values and no credentials.
+    /// The failure, the origin and the next step. The message contains no query values and no
+    /// credentials.
     public var message: String
-    /// The client's own error.
+    /// The underlying client's error.
     public var cause: (any Error)?
-    /// Whether servers of the origin were not asked, because the request is not for them. Then the
-    /// failure does not show whether the origin can be reached.
+    /// Whether some servers of the origin were not tried, because the request may not be sent to
+    /// them. If so, the failure does not show whether the origin is reachable.
     package var leavesServersUnasked = false
-    /// A failure of a transport.
+    /// Creates an error.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

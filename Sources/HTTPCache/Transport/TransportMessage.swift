@@ -1,28 +1,30 @@
 package import HTTPCacheSemantics
 public import HTTPTypes
 
-/// A request on its way to an origin server.
+/// A request to an origin server.
 public struct TransportRequest: Sendable {
-    /// With `:scheme`, `:authority` and `:path`; the path is sent as it stands, byte for byte.
+    /// The head, with `:scheme`, `:authority` and `:path`. The path is sent unchanged, byte for
+    /// byte.
     public var head: HTTPRequest {
         didSet { target = nil }
     }
-    /// The target of ``head``, if it is known already.
+    /// The target of ``head``, if it is already known.
     package var target: TargetURI?
-    /// `nil` if the request has no content.
+    /// The content; `nil` if the request has none.
     public var body: BodyStream?
-    /// Takes the interim responses (1xx except 101), in order, before the final one. RFC 9110 §15.2
+    /// Receives the interim responses (1xx except 101), in order, before the final response. RFC
+    /// 9110 §15.2
     ///
-    /// A transport whose client does not report them never calls it.
+    /// A transport never calls it if the underlying client does not report interim responses.
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-    /// The ``CacheRequest/context`` of the request that caused this one. For wrappers around a
-    /// transport; it is not sent.
+    /// The ``CacheRequest/context`` of the request that caused this request. It is for wrappers
+    /// around a transport and is not sent.
     public var context: (any Sendable)?
-    /// How long the head of the response may take before `timeout` is thrown. With `nil`, or with a
-    /// transport that keeps no timeouts, only the transport's own limits apply.
+    /// The time limit for the response's head, after which `timeout` is thrown. If it is `nil`, or
+    /// if a transport does not support timeouts, only the transport's own limits apply.
     ///
-    /// The time begins with connecting; for a request with content it begins when the content has
-    /// been sent. See `OriginWait`.
+    /// The time starts with connecting, or, for a request with content, when the content has been
+    /// sent. See `OriginWait`.
     public var headTimeout: Duration?
     /// Whether sending the request twice has the same effect as sending it once. Then a transport
     /// may send it again, once, if its connection closed before any byte of a response. By default
@@ -32,21 +34,22 @@ public struct TransportRequest: Sendable {
         set { statedIdempotence = newValue }
     }
     private var statedIdempotence: Bool?
-    /// Called if the request has to wait until another one releases its connection.
+    /// Called if the request must wait until another request releases its connection.
     package var onWaiting: (@Sendable () -> Void)?
-    /// Where a transport notes how the origin responded; `nil` if no caller wants that.
+    /// Receives the transport's facts about the origin's response; `nil` if no caller needs them.
     package var originReport: OriginReport?
-    /// Whether it probes for the return of an origin that counts as unreachable.
+    /// Whether the request is a probe that checks whether an unreachable origin is reachable again.
     package var isProbe = false
-    /// The wish to speak another protocol; `nil`: none. A transport that cannot switch ignores it.
+    /// The offer to switch to another protocol; `nil` if there is none. A transport that cannot
+    /// switch ignores it.
     package var upgrade: UpgradeOffer?
     /// Whether the response may be a ``RelayedResponse``, if no cache may store it.
     package var mayBeRelayed = false
-    /// Whether it has credentials, or a rule named its principal.
+    /// Whether the request has credentials, or a rule identified its principal.
     package var hasCredentials = false
-    /// The fields that rules set. Their values may be secrets, and are meant for the origin alone.
+    /// The fields that rules set. Their values may be secrets, and are only for the origin.
     package var ruleFields: HTTPFields = [:]
-    /// A request, by default without a body.
+    /// Creates a request; by default, without a body.
     public init(
         head: HTTPRequest,
         body: BodyStream? = nil,
@@ -62,13 +65,13 @@ public struct TransportRequest: Sendable {
 
 /// The response of an origin server.
 public struct TransportResponse: Sendable {
-    /// Status and fields of the final response.
+    /// The status and fields of the final response.
     public var head: HTTPResponse
-    /// The content, as it arrives.
+    /// The content, which arrives as a stream.
     public var body: BodyStream
     /// The end of the response on its connection; `nil` if the transport never sees bytes after it.
     package var boundary: MessageBoundary?
-    /// A response of an origin.
+    /// Creates a response from an origin.
     public init(head: HTTPResponse, body: BodyStream) {
         self.head = head
         self.body = body

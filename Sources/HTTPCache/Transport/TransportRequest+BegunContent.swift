@@ -4,20 +4,22 @@ import NIOCore
 import Synchronization
 
 extension TransportRequest {
-    /// Bytes of content that are read before the request takes a permit of the origin.
+    /// The maximum number of content bytes to read before the request gets an origin permit.
     private static let begunLimit: Int64 = 64 << 10
 
     /// Waits until the client has sent enough of the content: all of it if it is short, otherwise
     /// its beginning. Returns the request with that content.
     ///
-    /// A client that announces content and sends none would hold a permit for nothing.
+    /// Otherwise, a client that announces content without sending it would hold a permit for
+    /// nothing.
     ///
-    /// - Parameter client: content without a client is a program's own, and is left as it is.
-    /// - Throws: any error of reading the content.
+    /// - Parameter client: the client that sends the content. Content without a client comes from
+    ///   the program itself and is not changed.
+    /// - Throws: an error from reading the content.
     func withContentBegun(for client: RequestClient) async throws -> TransportRequest {
         guard client != .none, let body, body.whole == nil else { return self }
         var request = self
-        // Content of unknown length may be one half of a conversation: its client may wait for a
+        // Content of unknown length may be part of a two-way exchange: its client may wait for a
         // response to the bytes that it has sent.
         request.body = try await body.begun(body.length?.capped(at: Self.begunLimit) ?? 1)
         return request
@@ -25,8 +27,8 @@ extension TransportRequest {
 }
 
 extension BodyStream {
-    /// The body with its beginning in memory: at least so many bytes, or all of it, which is then
-    /// ``whole``, unless it ends with trailer fields.
+    /// Returns the body with its beginning in memory: at least the given number of bytes, or all of
+    /// it. If all of it is in memory, the body is ``whole``, unless it ends with trailer fields.
     package func begun(_ count: Int64) async throws -> BodyStream {
         let begun = BegunContent(self)
         let isWhole = try await begun.read(count, of: length)
@@ -37,8 +39,8 @@ extension BodyStream {
 
 /// Content whose beginning is in memory.
 ///
-/// `@unchecked`: one task reads the beginning, and returns before another task gets the stream.
-/// Only the stream's first iterator reads on.
+/// `@unchecked` is safe because one task reads the beginning, and returns before another task gets
+/// the stream. Only the stream's first iterator continues to read.
 private final class BegunContent: TrailedContent, @unchecked Sendable {
     private let content: BodyStream
     private var iterator: BodyStream.AsyncIterator
@@ -53,7 +55,7 @@ private final class BegunContent: TrailedContent, @unchecked Sendable {
 
     var trailers: HTTPFields? { content.trailers }
 
-    /// - Returns: whether that is all.
+    /// - Returns: whether the content is complete.
     func read(_ count: Int64, of length: StatedLength?) async throws -> Bool {
         while beginning.readableBytes < count {
             guard let chunk = try await iterator.next() else {

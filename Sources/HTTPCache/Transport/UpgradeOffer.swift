@@ -1,17 +1,17 @@
 package import NIOCore
 import Synchronization
 
-/// A request's wish to speak another protocol on a connection of its own to the origin, and that
-/// connection, if the origin agrees. RFC 9110 §7.8
+/// A request's offer to switch to another protocol on its own connection to the origin, and that
+/// connection if the origin agrees. RFC 9110 §7.8
 ///
-/// The engine passes it from the request to the transport, and knows nothing of the protocol. A
-/// connection that no caller takes is closed.
+/// The engine passes the offer from the request to the transport without knowing the protocol. If
+/// no caller takes the connection, it is closed.
 package final class UpgradeOffer: Sendable {
     private enum State {
         case waiting
-        /// The origin has switched, and sends nothing more before the connection is taken.
+        /// The origin has switched, and sends nothing more until the connection is taken.
         case switched(any Channel)
-        /// The connection was taken, or is not wanted any more.
+        /// The connection was taken or is no longer wanted.
         case over
     }
 
@@ -28,7 +28,7 @@ package final class UpgradeOffer: Sendable {
 
     deinit { discard() }
 
-    /// Hands over a connection on which the origin has switched to the protocol.
+    /// Passes on a connection that the origin has switched to the protocol.
     package func complete(with channel: any Channel) {
         let isWanted = state.withLock { state in
             guard case .waiting = state else { return false }
@@ -38,7 +38,7 @@ package final class UpgradeOffer: Sendable {
         if !isWanted { channel.close(promise: nil) }
     }
 
-    /// Takes the connection; `nil` if there is none.
+    /// Takes the connection; returns `nil` if there is none.
     package func take() -> (any Channel)? {
         state.withLock { state in
             guard case .switched(let channel) = state else { return nil }
@@ -47,7 +47,7 @@ package final class UpgradeOffer: Sendable {
         }
     }
 
-    /// The connection is not wanted any more: it is closed, whenever it comes.
+    /// Records that the connection is no longer wanted. If it arrives later, it is closed.
     package func discard() {
         let channel = state.withLock { state -> (any Channel)? in
             defer { state = .over }

@@ -38,8 +38,8 @@ public struct CacheKey: Sendable, Hashable {
         case common
         /// The principal that the caller named.
         case principal(String)
-        /// An HMAC of the request's credentials under the store's secret, never the credentials
-        /// themselves.
+        /// An HMAC of the request's credentials under the store's secret; never the credentials
+        /// themselves. If the caller named a principal too, the name precedes it.
         case credentials([UInt8])
     }
 

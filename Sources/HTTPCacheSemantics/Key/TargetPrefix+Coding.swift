@@ -29,14 +29,16 @@ extension TargetPrefix {
         self.requestTarget = requestTarget
     }
 
-    /// Does the same as ``covers(_:)-(CacheKey)``, for the encoded bytes of a key and of a prefix
-    /// or ``TargetHost``. It never allocates, because a store calls it for each entry.
+    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix, of a ``TargetHost`` or of a
+    /// ``KeyOwner``, and of a key. It allocates nothing, because a store calls it for entry after
+    /// entry.
     ///
     /// Bytes that are not a key or not a prefix return `false`.
     package static func covers(prefix: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
         var prefix = CanonicalCursor(prefix)
         guard let form = prefix.byte() else { return false }
         if form == TargetHost.form { return TargetHost.covers(host: prefix, key: key) }
+        if form == KeyOwner.form { return KeyOwner.covers(owner: prefix, key: key) }
         var key = CanonicalCursor(key)
         guard form == CacheKey.version, key.byte() == CacheKey.version else { return false }
         // Skip the partition and method.
@@ -78,6 +80,9 @@ struct CanonicalCursor {
     private var position = 0
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// The number of bytes that were not read.
+    var remaining: Int { bytes.count - position }
 
     mutating func byte() -> UInt8? {
         guard position < bytes.count else { return nil }

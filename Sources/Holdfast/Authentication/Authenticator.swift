@@ -1,6 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
 public import HTTPTypes
+import OfflineStore
 import Synchronization
 
 /// Sends requests with a token from a ``TokenSource``, and sets their principal.
@@ -32,10 +33,25 @@ import Synchronization
 /// It throws ``HoldfastError`` with code `loginRequired` if the source can provide no more tokens,
 /// `originUnreachable` if the source was unreachable, and `authenticationFailed` otherwise.
 public final class Authenticator: PreparingPlugin, RecoveringPlugin {
+    /// A token and whose it is, read together: a request that waited while the user changed must
+    /// not carry the token of one and the name of the other.
+    private struct Session: Sendable {
+        var token: AccessToken
+        var principal: String?
+    }
+
+    private struct WeakStore {
+        weak var store: CacheManager?
+    }
+
     private struct State {
         var tokens: TokenState
         var principal: String?
-        var waiters: [Int: CheckedContinuation<AccessToken, any Error>] = [:]
+        /// The principal of the session, or of the last one.
+        var lastPrincipal: String
+        /// The stores of the clients that use it.
+        var stores: [WeakStore] = []
+        var waiters: [Int: CheckedContinuation<Session, any Error>] = [:]
         var nextWaiter = 0
         /// The current call to the source, and the timer that ends it.
         var running: [Task<Void, Never>] = []
@@ -93,7 +109,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
             configuration.limits,
             at: TokenState.Instant(date: clock.now(), uptime: .zero)
         )
-        state = Mutex(State(tokens: tokens, principal: principal))
+        state = Mutex(State(tokens: tokens, principal: principal, lastPrincipal: principal))
     }
 
     /// The principal of authenticated requests; `nil` after ``signOut()``.
@@ -104,14 +120,15 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     public func signIn(_ token: AccessToken, as principal: String) {
         settle { state, now in
             state.principal = principal
+            state.lastPrincipal = principal
             state.tokens.signIn(token, at: now)
             return true
         }
     }
 
-    /// Removes the token and the principal. Call this when the user has logged out. Requests fail
-    /// with code `loginRequired` until ``signIn(_:as:)`` is called. Stored responses are kept, but
-    /// are not visible without their principal.
+    /// Call it when the user has logged out. Requests fail with code `loginRequired` until
+    /// ``signIn(_:as:)``. Stored responses stay, and are not visible without their principal; see
+    /// ``signOut(erasing:)``.
     public func signOut() {
         settle { state, now in
             state.principal = nil
@@ -120,24 +137,72 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// Returns a token that is valid as far as is known, for requests outside of the client.
+    /// Ends the session, then removes all responses that are stored for its principal, offline
+    /// copies too.
+    ///
+    /// The order matters: from the end of the session on, no new request has a token, and a
+    /// response to a request that was made before is not stored. So nothing of the principal is
+    /// stored when this returns. It removes from the stores of all clients that have this
+    /// authenticator as a plugin; neither a store nor a name can be forgotten or mistaken. For the
+    /// limits of the removal see `CacheManager.removeResponses(of:)`. Objects are yours: remove
+    /// them by their keys.
+    ///
+    /// ```swift
+    /// try await authenticator.signOut(erasing: true)
+    /// try await client.store.removeObjects(withPrefix: "user-4711/")
+    /// ```
+    ///
+    /// If it throws, the session has ended all the same. Call it again to repeat the removal: while
+    /// no user is signed in, it removes the responses of the last principal.
+    ///
+    /// - Parameter isErasing: with `false`, the same as ``signOut()``.
+    /// - Throws: ``HoldfastError`` with code `noClient` if no open client has this authenticator as
+    ///   a plugin; `StoreError` if a store cannot remove: `readOnly`, `closed`, `full`, `io`,
+    ///   `busy`.
+    public func signOut(erasing isErasing: Bool) async throws {
+        let (principal, stores) = state.withLock { ($0.lastPrincipal, $0.stores.compactMap(\.store)) }
+        signOut()
+        guard isErasing else { return }
+        if stores.isEmpty { throw HoldfastError.nothingErased() }
+        var failure: (any Error)?
+        for store in stores {
+            do { try await store.removeResponses(of: principal) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Notes that requests with its principal may be stored there.
+    func note(_ store: CacheManager) {
+        state.withLock { state in
+            state.stores.removeAll { $0.store == nil }
+            if !state.stores.contains(where: { $0.store === store }) { state.stores.append(WeakStore(store: store)) }
+        }
+    }
+
+    /// Returns a token that is valid as far as known, for requests outside of the client.
     ///
     /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is cancelled.
-    public func token() async throws -> AccessToken {
-        // The fast path for the usual case: there is a token.
-        if case .go(let token, false) = state.withLock({ $0.tokens.decide(at: now()) }) { return token }
+    public func token() async throws -> AccessToken { try await session().token }
+
+    private func session() async throws -> Session {
+        // The usual case: there is a token.
+        let current: Session? = state.withLock { state in
+            guard case .go(let token, false) = state.tokens.decide(at: now()) else { return nil }
+            return Session(token: token, principal: state.principal)
+        }
+        if let current { return current }
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let result: Result<AccessToken, any Error>? = state.withLock { state in
+                let result: Result<Session, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
                     switch state.tokens.decide(at: now()) {
                     case .go(let token, let isRenewed):
                         if isRenewed { callSource(&state) }
-                        return .success(token)
+                        return .success(Session(token: token, principal: state.principal))
                     case .fail(let error): return .failure(error)
                     case .wait:
                         state.waiters[id] = continuation
@@ -157,15 +222,17 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         guard Self.activeAuthenticator != ObjectIdentifier(self), mayReceiveToken(request.head, call),
             !request.head.headerFields.contains(configuration.field)
         else { return }
-        if request.principal == nil { request.principal = principal }
-        let token: AccessToken
+        let known: (token: AccessToken?, principal: String?)
         switch call.purpose {
         case .lookup:
-            // Even an invalid token is acceptable, because it does not leave the process.
-            guard let known = state.withLock({ $0.tokens.known }) else { return }
-            token = known
-        case .network: token = try await self.token()
+            // Even an invalid token will do, because it does not leave the process.
+            known = state.withLock { ($0.tokens.known, $0.principal) }
+        case .network:
+            let session = try await session()
+            known = (session.token, session.principal)
         }
+        if request.principal == nil { request.principal = known.principal }
+        guard let token = known.token else { return }
         request.head.headerFields[configuration.field] = configuration.prefix + token.value
     }
 
@@ -235,17 +302,17 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     ///
     /// - Parameter change: changes the state; returns `false` if nothing has changed.
     private func settle(_ change: (inout State, TokenState.Instant) -> Bool) {
-        let settled: (waiters: [CheckedContinuation<AccessToken, any Error>], Result<AccessToken, any Error>)?
+        let settled: (waiters: [CheckedContinuation<Session, any Error>], Result<Session, any Error>)?
         settled = state.withLock { state in
             let now = now()
             guard change(&state, now) else { return nil }
             // A call in progress is obsolete.
             for task in state.running { task.cancel() }
             state.running = []
-            let result: Result<AccessToken, any Error>
+            let result: Result<Session, any Error>
             switch (state.tokens.decide(at: now), state.tokens.failure) {
-            case (.go(let token, _), _): result = .success(token)
-            // Without a pause, the next request calls the source again, but the waiting callers
+            case (.go(let token, _), _): result = .success(Session(token: token, principal: state.principal))
+            // Without a pause the next request calls the source again, but the waiting callers
             // receive the error.
             case (.fail(let error), _), (.wait, let error?): result = .failure(error)
             case (.wait, nil):

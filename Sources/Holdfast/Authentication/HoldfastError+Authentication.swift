@@ -12,8 +12,16 @@ extension HoldfastError {
         )
     }
 
-    /// Converts a token source's failure to an error for the waiting requests. The source's own
-    /// text stays in the cause, because it may contain anything.
+    static func nothingErased() -> HoldfastError {
+        HoldfastError(
+            code: .noClient,
+            message: "The session has ended, but nothing was erased, because no open client has this 'Authenticator' "
+                + "as a plugin. Call 'removeResponses(of:)' on the store."
+        )
+    }
+
+    /// Converts a token source's failure to an error of the waiting requests. The source's own text
+    /// stays in the cause, because it may contain anything.
     init(ofSource error: any Error) {
         switch error {
         case is LoginRequired: self = .loginRequired(error)

@@ -53,11 +53,14 @@ extension CachingClient {
         _ attempt: Int,
         secrets: Secrets
     ) throws -> Unfinished {
-        let request = try request(
+        // Before anything names the principal.
+        let fencingNumber = store.invalidationSequence
+        var request = try request(
             for: call.endpoint,
             softTimeout: call.softTimeout,
             offlineReads: call.options.offlineReads
         )
+        request.fencingNumber = fencingNumber
         let mode = engine.mode(for: request)
         let info = CallInfo(
             number: call.number ?? nextNumber(),
@@ -79,6 +82,7 @@ extension CachingClient {
         by plugins: PluginList
     ) async throws -> Unfinished {
         let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
+        noteStore(of: call.options.plugins)
         var (request, info) = try begin(call, for: purpose, attempt, secrets: secrets)
         if !plugins.preparing.isEmpty { info.preparation = CallInfo.nextPreparation() }
         for plugin in plugins.preparing {

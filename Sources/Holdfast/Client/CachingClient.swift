@@ -220,6 +220,7 @@ public final class CachingClient: Sendable {
             logger: logger
         )
         EnvironmentSwitch.callExecutor.report(to: logger)
+        noteStore(of: configuration.plugins)
     }
 
     /// Opens a client with its own store and transport. ``close()`` closes both.
@@ -364,6 +365,11 @@ public final class CachingClient: Sendable {
             request.overrides = try overrides.override(rule, of: endpoint)
         }
         return request
+    }
+
+    /// Tells authenticators where responses of their principals are stored.
+    func noteStore(of plugins: [any Plugin]) {
+        for case let authenticator as Authenticator in plugins { authenticator.note(store) }
     }
 
     /// Returns the number of the next call.

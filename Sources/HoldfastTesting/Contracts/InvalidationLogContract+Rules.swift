@@ -322,7 +322,7 @@ extension InvalidationLogUnderTest {
         let key = try stores.key("/path?query=%20")
         return [
             .all, .key(key), .target(key.components.target), .tag("t"), .prefix(TargetPrefix(key.components.target)),
-            .host(TargetHost(key.components.target)),
+            .host(TargetHost(key.components.target)), .principal("ada"),
         ]
     }
 }
@@ -331,7 +331,7 @@ extension InvalidationScope {
     /// Returns the same kind of scope for a key.
     fileprivate func about(_ key: CacheKey) -> InvalidationScope {
         switch self {
-        case .all, .tag: self
+        case .all, .tag, .principal: self
         case .key: .key(key)
         case .target: .target(key.components.target)
         case .prefix: .prefix(TargetPrefix(key.components.target))

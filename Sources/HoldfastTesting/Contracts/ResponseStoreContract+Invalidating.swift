@@ -181,8 +181,44 @@ extension ResponseStoreContract {
                 }
             }
         },
+        Rule(
+            "An invalidation of a principal covers everything in the partitions that this principal was named for, and nothing else."
+        ) {
+            tested in
+            let hers = [
+                try tested.key("/x", .principal("ada")), try tested.key("/y?a", .principal("ada")),
+                try tested.key("/x", .credentials([UInt8](repeating: 7, count: 32), of: "ada")),
+            ]
+            let others = [
+                try tested.key("/x"), try tested.key("/x", .principal("ada2")), try tested.key("/x", .principal("ad")),
+                try tested.key("/x", .principal("Ada")), try tested.key("/x", .principal("")),
+                try tested.key("/x", .credentials([UInt8](repeating: 7, count: 32))),
+                try tested.key("/x", .credentials([UInt8](repeating: 7, count: 32), of: "bob")),
+            ]
+            for soft in [true, false] {
+                for key in hers + others { try await tested.mustPut(tested.draft(key), tested.body("x")) }
+                let fencingNumber = tested.sequence
+                try await tested.invalidate(.principal("ada"), soft: soft)
+                for key in hers {
+                    tested.findings.equal(try await tested.mark(key), soft ? true : nil, "the mark of one of hers")
+                }
+                for key in others {
+                    tested.findings.equal(try await tested.mark(key), false, "the mark of another's")
+                }
+                for key in hers {
+                    let late = try await tested.put(tested.draft(key), tested.body("late"), fencingNumber)
+                    tested.findings.expect(late == nil, "a fetch of hers that began before was stored")
+                }
+                for key in others {
+                    let late = try await tested.put(tested.draft(key), tested.body("late"), fencingNumber)
+                    tested.findings.expect(late != nil, "a fetch of another that began before was not stored")
+                }
+                let again = try await tested.put(tested.draft(hers[0]), tested.body("again"))
+                tested.findings.expect(again != nil, "a fetch of hers that began later was not stored")
+            }
+        },
         Rule("An invalidation that covers no stored response is not an error.") { tested in
-            for scope in try scopes(tested) {
+            for scope in try scopes(tested) + [.principal("nobody")] {
                 for soft in [true, false] { try await tested.invalidate(scope, soft: soft) }
             }
         },

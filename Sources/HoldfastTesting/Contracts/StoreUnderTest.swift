@@ -163,6 +163,7 @@ extension InvalidationScope {
         case .host: "host"
         case .key: "key"
         case .prefix: "prefix"
+        case .principal: "principal"
         case .tag: "tag"
         case .target: "target"
         }

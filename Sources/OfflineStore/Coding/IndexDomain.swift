@@ -7,6 +7,8 @@ package enum IndexDomain: UInt64, Sendable {
     case tag = 3
     /// Scheme, host and port.
     case origin = 4
+    /// The principal that a key belongs to.
+    case owner = 5
 }
 
 extension SipHash {

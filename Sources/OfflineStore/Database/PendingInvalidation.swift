@@ -61,35 +61,36 @@ enum PendingInvalidation: Sendable, Equatable {
         """
     }
 
-    /// At most ``limit`` comparisons, and usually none. An object's key is never compared, whatever
-    /// its bytes.
+    /// At most ``limit`` comparisons, and usually none. An object's key is compared with an
+    /// ``ObjectPrefix`` alone, and a response's key with everything else, whatever its bytes.
     static let byPrefix = """
         CASE WHEN NOT EXISTS (SELECT 1 FROM prefix_invalidation) THEN 0 ELSE coalesce((
             SELECT max(1 + 3 * p.is_removal) FROM prefix_invalidation p
-            WHERE p.sequence > entry.sequence AND entry.kind = 0 AND prefix_covers(p.prefix, entry.key)
+            WHERE p.sequence > entry.sequence AND prefix_covers(p.prefix, entry.key, entry.kind)
         ), 0) END
         """
 
     /// The most unfinished prefix invalidations at a time, because every read checks all of them.
     static let limit = 64
 
-    /// Adds to a connection the function that compares a prefix with a key. Every connection that
-    /// reads ``state`` needs it.
+    /// Adds to a connection the function that compares a prefix with the key of an entry of a kind.
+    /// Every connection that reads ``state`` needs it.
     static func addFunction(to database: Database) throws {
         guard let pointer = database.sqliteConnection else { return }
         let code = sqlite3_create_function_v2(
             pointer,
             "prefix_covers",
-            2,
+            3,
             SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
             nil,
             { context, count, values in
-                guard count == 2, let values else { return }
+                guard count == 3, let values else { return }
                 func bytes(_ index: Int) -> UnsafeRawBufferPointer {
                     let start = sqlite3_value_blob(values[index])
                     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(values[index])))
                 }
-                sqlite3_result_int(context, TargetPrefix.covers(prefix: bytes(0), key: bytes(1)) ? 1 : 0)
+                let kind = EntryKind(rawValue: sqlite3_value_int64(values[2]))
+                sqlite3_result_int(context, kind?.covers(bytes(1), byPrefix: bytes(0)) == true ? 1 : 0)
             },
             nil,
             nil,

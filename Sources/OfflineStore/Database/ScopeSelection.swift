@@ -6,11 +6,11 @@ enum ScopeSelection: Sendable {
     case target(TargetURI)
     case key(CacheKey)
     case tag(String)
-    /// Prefixes and hosts: every key is compared with their encodings.
+    /// Prefixes, hosts and principals: every key is compared with their encodings.
     case compared([[UInt8]])
     case all
 
-    /// The selections for some scopes, in order. All prefixes and hosts share one selection.
+    /// The selections of some scopes, in their order. All that are compared are one.
     static func selections(_ scopes: [InvalidationScope]) -> [ScopeSelection] {
         var selections: [ScopeSelection] = []
         var compared: [[UInt8]] = []
@@ -21,6 +21,7 @@ enum ScopeSelection: Sendable {
             case .tag(let name): selections.append(.tag(name))
             case .prefix(let prefix): compared.append(prefix.canonicalBytes)
             case .host(let host): compared.append(host.canonicalBytes)
+            case .principal(let name): compared.append(KeyOwner(name).canonicalBytes)
             case .all: selections.append(.all)
             }
         }

@@ -123,6 +123,9 @@ extension CommittedInvalidation {
             self.init(number: number, scope: .target, hash: state.hash(target.canonicalBytes, .target))
         case .prefix(let prefix):
             self.init(number: number, scope: .prefix, hash: state.hash(prefix.originBytes, .origin))
+        case .principal(let name):
+            let hash = state.hash(KeyOwner(name).canonicalBytes, .owner)
+            self.init(number: number, scope: .principal, hash: hash)
         }
     }
 }

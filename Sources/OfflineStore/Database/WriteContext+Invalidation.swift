@@ -15,6 +15,11 @@ extension WriteContext {
         /// The hash is the origin's. In-flight fetches of the whole origin are checked against it,
         /// because the prefix itself may no longer be recorded by then.
         case prefix = 5
+        /// The hash is that of the principal.
+        case principal = 6
+        /// Objects whose keys begin with some bytes. As for ``object``, no in-flight fetch is
+        /// checked against it.
+        case objects = 7
     }
 
     /// The result of an invalidation.
@@ -24,8 +29,8 @@ extension WriteContext {
         var scope: InvalidationScope
     }
 
-    /// Whether an invalidation after `fencingNumber` affected this key, target or origin, or one of
-    /// some tags.
+    /// Returns whether an invalidation after `fencingNumber` concerned this key, target, origin or
+    /// principal, or one of some tags.
     ///
     /// If the log no longer reaches back to the fencing number, it returns `true`.
     ///
@@ -34,23 +39,27 @@ extension WriteContext {
         after fencingNumber: InvalidationSequence,
         keyHash: Int64,
         targetHash: Int64,
-        originHash: @autoclosure () -> Int64,
+        wide: @autoclosure () -> WideHashes,
         tags: () throws -> [TagName]
     ) throws -> Bool {
         if fencingNumber.number >= lastSequence { return false }
         let (_, logLowWaterMark) = try sequence()
         if fencingNumber.number < logLowWaterMark { return true }
-        let found = try connection.integer(
+        let broad = wide()
+        let search = try connection.prepare(
             """
-            SELECT 1 FROM invalidation WHERE sequence > ?1
-                AND (scope = 0 OR (scope = 1 AND hash = ?2) OR (scope = 2 AND hash = ?3) OR (scope = 5 AND hash = ?4)) LIMIT 1
-            """,
-            fencingNumber.number,
-            targetHash,
-            keyHash,
-            originHash()
+            SELECT 1 FROM invalidation WHERE sequence > ?1 AND (scope = 0 OR (scope = 1 AND hash = ?2)
+                OR (scope = 2 AND hash = ?3) OR (scope = 5 AND hash = ?4) OR (scope = 6 AND hash = ?5)) LIMIT 1
+            """
         )
-        if found != nil { return true }
+        search.bind(1, fencingNumber.number)
+        search.bind(2, targetHash)
+        search.bind(3, keyHash)
+        search.bind(4, broad.origin)
+        search.bind(5, broad.owner)
+        let isFound = try search.step()
+        search.reset()
+        if isFound { return true }
         let hashes = Set(try tags().map(\.hash))
         if hashes.isEmpty { return false }
         let statement = try connection.prepare("SELECT hash FROM invalidation WHERE sequence > ?1 AND scope = 3")
@@ -71,6 +80,7 @@ extension WriteContext {
         switch scope {
         case .prefix(let prefix): try invalidatePrefix(prefix, effect, at: now)
         case .host(let host): try invalidateHost(host, effect, at: now)
+        case .principal(let name): try invalidatePrincipal(KeyOwner(name), effect, at: now)
         case .all, .tag, .key, .target: Invalidation(number: try apply(scope, effect, at: now), scope: scope)
         }
     }
@@ -79,7 +89,7 @@ extension WriteContext {
         switch scope {
         case .all:
             return try invalidateAll(effect, at: now)
-        case .prefix, .host:
+        case .prefix, .host, .principal:
             return try invalidate(scope, effect, at: now).number
         case .tag(let name):
             let tag = TagName(name, state)

@@ -17,8 +17,10 @@ extension WriteContext {
             try connection.run("UPDATE store SET response_removed = ?1 WHERE id = 1", number)
             noteRemovals(response: number)
             noteChange(.everything)
-            // Everything they apply to is removed.
-            try connection.run("DELETE FROM prefix_invalidation")
+            // Every response that they concern is removed.
+            try connection.run(
+                "DELETE FROM prefix_invalidation WHERE substr(prefix, 1, 1) <> \(ObjectPrefix.formLiteral)"
+            )
             try connection.run("DELETE FROM tag_invalidation")
             try connection.run("DELETE FROM unsafe_tag_invalidation")
             memory.tagCursor = .min
@@ -52,13 +54,48 @@ extension WriteContext {
     /// The log keeps hashes of origins, and a host can have any number of origins. So no in-flight
     /// fetch that began earlier is stored, whatever its origin.
     func invalidateHost(_ host: TargetHost, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
-        let bytes = host.canonicalBytes
+        try forgetEarlier(host.canonicalBytes, effect)
+        return try invalidate(.host(host), host.canonicalBytes, (.all, 0), effect, at: now)
+    }
+
+    /// Records an invalidation of everything of one principal. It is one of the unfinished
+    /// prefixes.
+    func invalidatePrincipal(_ owner: KeyOwner, _ effect: InvalidationEffect, at now: Timestamp) throws
+        -> Invalidation
+    {
+        let bytes = owner.canonicalBytes
+        try forgetEarlier(bytes, effect)
+        return try invalidate(.principal(owner.name), bytes, (.principal, state.hash(bytes, .owner)), effect, at: now)
+    }
+
+    /// Records a removal of all objects whose keys begin with some bytes. It is one of the
+    /// unfinished prefixes.
+    ///
+    /// - Throws: ``StoreError`` with `busy` if too many are unfinished.
+    func removeObjects(_ prefix: ObjectPrefix, at now: Timestamp) throws {
+        let bytes = prefix.canonicalBytes
+        try forgetEarlier(bytes, .remove)
+        guard try countPrefixes() < PendingInvalidation.limit else { throw Self.tooManyPrefixes }
+        try record(bytes, number: nextInvalidation(.objects, hash: state.hash(bytes, .objectKey), at: now), .remove)
+    }
+
+    /// Deletes unfinished invalidations that a new one with the same encoding replaces.
+    private func forgetEarlier(_ bytes: [UInt8], _ effect: InvalidationEffect) throws {
         let earlier = try connection.prepare("DELETE FROM prefix_invalidation WHERE prefix = ?1 AND is_removal <= ?2")
         earlier.bind(1, bytes)
         earlier.bind(2, effect == .remove)
         try earlier.run()
-        return try invalidate(.host(host), bytes, (.all, 0), effect, at: now)
     }
+
+    private func countPrefixes() throws -> Int {
+        Int(clamping: try connection.integer("SELECT count(*) FROM prefix_invalidation") ?? 0)
+    }
+
+    private static let tooManyPrefixes = StoreError(
+        code: .busy,
+        message: "\(PendingInvalidation.limit) removals by prefix or principal are in progress, which is the limit. "
+            + "Try again in a moment, or remove everything."
+    )
 
     /// - Parameters:
     ///   - bytes: the encoding that keys are compared with.
@@ -72,35 +109,28 @@ extension WriteContext {
         at now: Timestamp
     ) throws -> Invalidation {
         let keepingForOffline = effect != .remove
-        func isFull() throws -> Bool {
-            let count = try connection.integer("SELECT count(*) FROM prefix_invalidation") ?? 0
-            return count >= PendingInvalidation.limit
-        }
         var scope = requested
-        if try isFull() {
+        if try countPrefixes() >= PendingInvalidation.limit {
             let removals = try connection.integer("SELECT count(*) FROM prefix_invalidation WHERE is_removal = 1") ?? 0
-            if removals >= PendingInvalidation.limit, !keepingForOffline {
-                throw StoreError(
-                    code: .busy,
-                    message:
-                        "\(removals) removals by prefix are in progress, which is the limit. "
-                        + "Try again in a moment, or remove everything."
-                )
-            }
+            if removals >= PendingInvalidation.limit, !keepingForOffline { throw Self.tooManyPrefixes }
             let number = try invalidateAll(.mark(.unspecified), at: now)
             scope = .all
             if keepingForOffline { return Invalidation(number: number, scope: scope) }
         }
         let number = try nextInvalidation(fencingNumber.scope, hash: fencingNumber.hash, at: now)
+        try record(bytes, number: number, effect)
+        return Invalidation(number: number, scope: scope)
+    }
+
+    private func record(_ bytes: [UInt8], number: Int64, _ effect: InvalidationEffect) throws {
         let statement = try connection.prepare(
             "INSERT INTO prefix_invalidation (sequence, prefix, is_removal) VALUES (?1, ?2, ?3)"
         )
         statement.bind(1, number)
         statement.bind(2, bytes)
-        statement.bind(3, !keepingForOffline)
+        statement.bind(3, effect == .remove)
         try statement.run()
         requestEntrySweep()
-        return Invalidation(number: number, scope: scope)
     }
 
     /// Deletes unfinished invalidations that a new prefix includes.

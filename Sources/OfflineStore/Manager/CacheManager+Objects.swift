@@ -179,13 +179,18 @@ extension CacheManager {
         return try await core.write(isDurable: true) { context in
             let hash = context.state.hash(bytes, .objectKey)
             let statement = try context.connection.prepare(
-                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1 AND sequence >= ?2"
+                """
+                SELECT id, body_id, body_length, key, sequence, \(PendingInvalidation.state)
+                FROM entry WHERE key_hash = ?1 AND kind = 1
+                """
             )
             statement.bind(1, hash)
-            statement.bind(2, context.removalLowWaterMark(.object))
             var places: [EntryRows] = []
             while try statement.step() {
-                if statement.withBytes(3, { $0.elementsEqual(bytes) }) { places.append(EntryRows(statement)) }
+                guard context.exists(.object, sequence: statement.integer(4), pending: statement.integer(5)),
+                    statement.withBytes(3, { $0.elementsEqual(bytes) })
+                else { continue }
+                places.append(EntryRows(statement))
             }
             statement.reset()
             if places.isEmpty { return false }
@@ -197,6 +202,28 @@ extension CacheManager {
         }
     }
 
+    /// Removes every object whose key begins with a prefix.
+    ///
+    /// This takes one short transaction for any number of objects: after a crash, either all of
+    /// them are there or none. The removal is durable when this returns, and the space is free,
+    /// except for bodies that are still being read. An object that is set later stays.
+    ///
+    /// Only bytes are compared: "user-47" covers "user-4711" too. End the prefix in a separator, as
+    /// in "user-47/". To remove all objects and responses, call ``removeAll()``.
+    ///
+    /// - Parameter prefix: 1 to 4,096 bytes of UTF-8. A prefix without objects is no error.
+    /// - Throws: ``StoreError``: `invalidKey`, `readOnly`, `closed`, `full`, `io`; `busy` if 64
+    ///   removals by prefix or principal are unfinished and do not finish.
+    @concurrent
+    public func removeObjects(withPrefix prefix: String) async throws {
+        let now = now()
+        let prefix = ObjectPrefix(try Self.bytes(ofKey: prefix))
+        if isReadOnly { throw core.readOnlyError }
+        try await waitForPermits(1)
+        try await core.write(isDurable: true) { try $0.removeObjects(prefix, at: now) }
+        try await settle()
+    }
+
     // MARK: Within
 
     static func bytes(ofKey key: String) throws -> [UInt8] {
@@ -205,7 +232,8 @@ extension CacheManager {
             throw StoreError(
                 code: .invalidKey,
                 message:
-                    "An object's key must have 1 to \(maximumKeyLength) bytes; this key has \(bytes.count). Choose another key."
+                    "An object's key, or a prefix of keys, must have 1 to \(maximumKeyLength) bytes; this one has \(bytes.count). "
+                    + "Choose another."
             )
         }
         return bytes

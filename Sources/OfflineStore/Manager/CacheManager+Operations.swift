@@ -11,8 +11,9 @@ extension CacheManager: StoreOperations {
 
     /// Invalidates the responses of all scopes, in transactions of at most 256.
     ///
-    /// Prefixes and hosts use transactions of at most 32, and wait for earlier ones to be applied:
-    /// only 64 may be unfinished before a prefix purge becomes a purge of everything.
+    /// Prefixes, hosts and principals go in transactions of at most 32, and wait for earlier ones
+    /// to be applied: only 64 may be unfinished before a purge of some becomes a purge of
+    /// everything.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`, `busy`.
     @concurrent
@@ -42,9 +43,9 @@ extension CacheManager: StoreOperations {
 
     /// Waits until the store can compare this many more prefixes.
     ///
-    /// Another purge may take the capacity that a wait freed, so each wait ends with a check. After
-    /// ``waits`` attempts, the purge becomes one of everything, and reports that.
-    private func waitForPermits(_ count: Int) async throws {
+    /// Another purge may take the places that a wait made free, so each wait ends with a check.
+    /// Beyond ``waits`` the purge becomes one of everything, and says so.
+    func waitForPermits(_ count: Int) async throws {
         for _ in 0..<Self.waits {
             if try unfinishedPrefixes() + count <= PendingInvalidation.limit { return }
             try await settle()
@@ -91,7 +92,7 @@ extension InvalidationScope {
     /// Whether readers compare each entry with it until the sweep is done.
     fileprivate var isCompared: Bool {
         switch self {
-        case .prefix, .host: true
+        case .prefix, .host, .principal: true
         case .target, .key, .tag, .all: false
         }
     }

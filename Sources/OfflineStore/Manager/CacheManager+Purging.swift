@@ -1,7 +1,7 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Purges stored responses by key, target URI, prefix or tag, or all of them, in all partitions.
+/// Purging stored responses by key, target URI, prefix, tag or principal, or all of them.
 ///
 /// *Invalidating* marks responses: the store serves them only if the origin is unreachable;
 /// otherwise they must be validated. *Removing* also deletes offline copies. Each call takes its
@@ -10,7 +10,8 @@ public import HTTPCacheSemantics
 /// call takes the same time for any number of responses: their rows are marked or deleted
 /// afterward, in short transactions.
 ///
-/// Objects are not affected, see ``removeObject(forKey:)``. ``removeAll()`` removes both.
+/// Objects are not affected, see ``removeObject(forKey:)`` and ``removeObjects(withPrefix:)``.
+/// ``removeAll()`` removes both.
 extension CacheManager {
     // MARK: One key, one target
 
@@ -129,6 +130,51 @@ extension CacheManager {
     public func removeResponses(tagged tag: String) async throws {
         try await responses.invalidate(.tag(tag), keepingForOffline: false, at: now())
         try await settle()
+    }
+
+    // MARK: Principals
+
+    /// Removes everything stored for a principal, offline copies and pinned responses too: when a
+    /// user logs out.
+    ///
+    /// These are the responses to requests that named the principal (``CacheRequest/principal``).
+    /// Two kinds of responses stay: those that everybody shares because they are public, and those
+    /// to requests with credentials but without a principal, because their owner is not known.
+    ///
+    /// Responses of the principal that are being fetched now are not stored; responses of others
+    /// are. The removal is one short transaction for any number of responses: after a crash, either
+    /// all of them are there or none. It is durable when this returns, and the space is free,
+    /// except for bodies that are still being read. Other processes see it at once. In a fleet,
+    /// other nodes remove their copies too; a node that was cut off for a minute expires them. To
+    /// overwrite the content on disk, set ``Configuration/securelyDeletes``.
+    ///
+    /// End the session first, so that no new request stores a response.
+    ///
+    /// ```swift
+    /// try await store.removeResponses(of: "user-4711")
+    /// try await store.removeObjects(withPrefix: "user-4711/")
+    /// ```
+    ///
+    /// - Parameter principal: compared byte by byte. A principal without stored responses is no
+    ///   error.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`; `busy` if 64 removals by
+    ///   prefix or principal are unfinished and do not finish. With `full`, the responses are not
+    ///   served any more, and are removed as soon as the disk has room. If the process ends before,
+    ///   they stay.
+    @concurrent
+    public func removeResponses(of principal: String) async throws {
+        let scope = InvalidationScope.principal(principal)
+        // Among too many unfinished ones, it would expire the responses of others.
+        try await waitForPermits(1)
+        try await responses.invalidate(scope, keepingForOffline: false, at: now())
+        try await settle()
+        guard try core.database().state.unwritten.contains(scope) else { return }
+        if isReadOnly { throw core.readOnlyError }
+        throw StoreError(
+            code: .full,
+            message: "The disk of '\(core.folder.path)' is full. The responses of the principal are not served any "
+                + "more, but are still on it. Free some space, and call 'removeResponses(of:)' again."
+        )
     }
 
     // MARK: All

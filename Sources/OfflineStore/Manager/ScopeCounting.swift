@@ -54,6 +54,7 @@ struct ScopeCounting {
             case .tag(let name): try countTag(name)
             case .prefix(let prefix): compared.append(prefix.canonicalBytes)
             case .host(let host): compared.append(host.canonicalBytes)
+            case .principal(let name): compared.append(KeyOwner(name).canonicalBytes)
             }
         }
         if !compared.isEmpty { try countCompared(compared) }

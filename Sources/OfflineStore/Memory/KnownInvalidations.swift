@@ -23,8 +23,8 @@ final class KnownInvalidations: Sendable {
         var last: [Key: Int64] = [:]
         /// The last invalidation of everything.
         var lastOfAll: Int64 = 0
-        /// The last invalidation of any prefix.
-        var lastOfPrefixes: Int64 = 0
+        /// The last one of any prefix, principal, or prefix of objects.
+        var lastOfWide: Int64 = 0
         /// The last number that is no longer remembered.
         var lowWaterMark: Int64
     }
@@ -46,9 +46,9 @@ final class KnownInvalidations: Sendable {
             for invalidation in invalidations {
                 switch invalidation.scope {
                 case .all: state.lastOfAll = invalidation.number
-                case .prefix:
-                    state.lastOfPrefixes = invalidation.number
-                    state.last[Key(scope: .prefix, hash: invalidation.hash)] = invalidation.number
+                case .prefix, .principal, .objects:
+                    state.lastOfWide = invalidation.number
+                    state.last[Key(scope: invalidation.scope, hash: invalidation.hash)] = invalidation.number
                 case .target, .key, .tag, .object:
                     state.last[Key(scope: invalidation.scope, hash: invalidation.hash)] = invalidation.number
                 }
@@ -67,12 +67,12 @@ final class KnownInvalidations: Sendable {
 
     /// Whether an invalidation after `number` may affect a response.
     ///
-    /// - Parameter originHash: computed only for removals by prefix; with `nil`, such a removal may
-    ///   affect the response whatever its origin.
+    /// - Parameter wide: computed only for invalidations by prefix and principal; with `nil`, such
+    ///   an invalidation may concern the entry whatever its origin and principal.
     func concerns(
         _ subject: InvalidationSubject,
         after number: Int64,
-        originHash: @autoclosure () -> Int64? = nil
+        wide: @autoclosure () -> WideHashes? = nil
     ) -> Bool {
         state.withLock { state in
             if number < state.lowWaterMark || number < state.lastOfAll { return true }
@@ -85,9 +85,10 @@ final class KnownInvalidations: Sendable {
             {
                 return true
             }
-            // Prefix invalidations are rare, so entries in memory do not hold their origin's hash.
-            guard state.lastOfPrefixes > number else { return false }
-            return originHash().map { isInvalidated(.prefix, $0) } ?? true
+            // These are rare, so entries in memory do not hold the hashes.
+            guard state.lastOfWide > number else { return false }
+            guard let hashes = wide() else { return true }
+            return isInvalidated(.prefix, hashes.origin) || hashes.owner.map { isInvalidated(.principal, $0) } ?? false
         }
     }
 }
@@ -97,4 +98,21 @@ struct InvalidationSubject: Sendable {
     var keyHash: Int64
     var targetHash: Int64
     var tagHashes: [Int64] = []
+}
+
+/// The hashes by which the rarer invalidations are matched to a response.
+struct WideHashes: Sendable {
+    var origin: Int64
+    /// The principal's; `nil` if the response is not a named principal's.
+    var owner: Int64?
+}
+
+extension DatabaseState {
+    /// Returns the hashes of a key's origin and principal.
+    func wideHashes(of key: CacheKey) -> WideHashes {
+        WideHashes(
+            origin: hash(key.components.target.originBytes, .origin),
+            owner: KeyOwner(key).map { hash($0.canonicalBytes, .owner) }
+        )
+    }
 }

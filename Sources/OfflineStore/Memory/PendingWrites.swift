@@ -46,21 +46,21 @@ final class PendingWrites: Sendable {
     /// - Parameters:
     ///   - sequence: the number of the last invalidation.
     ///   - known: the last invalidations.
-    ///   - originHash: computed only for removals by prefix. It must be as exact as the writer's
-    ///     own check. A value that is hidden here but stored anyway would appear, disappear and
-    ///     appear again.
+    ///   - wide: computed only for invalidations by prefix and principal. It must be as exact as
+    ///     the writer's own check. A value that is hidden here and stored all the same would
+    ///     appear, vanish and appear again.
     func values(
         _ key: [UInt8],
         hash: Int64,
         sequence: Int64,
         known: KnownInvalidations,
-        originHash: @autoclosure () -> Int64? = nil
+        wide: @autoclosure () -> WideHashes? = nil
     ) -> [MemoryValue] {
         guard count.load(ordering: .acquiring) > 0 else { return [] }
         let found = pending.withLock { pending in (pending[hash] ?? []).filter { $0.entry.key == key } }
         return found.filter { pending in
             guard let fencingNumber = pending.fencingNumber, fencingNumber != sequence else { return true }
-            return !known.concerns(pending.entry.subject, after: fencingNumber, originHash: originHash())
+            return !known.concerns(pending.entry.subject, after: fencingNumber, wide: wide())
         }.map(\.entry.value)
     }
 

@@ -71,7 +71,13 @@ final class UnwrittenInvalidations: Sendable {
 
     var snapshot: Snapshot? { isEmpty ? nil : state.withLock { $0 } }
 
-    /// Adds an invalidation. For each scope, the later number and the stronger effect count.
+    /// Returns whether an invalidation of the scope is among them.
+    func contains(_ scope: InvalidationScope) -> Bool {
+        guard let snapshot else { return false }
+        return snapshot.narrow[scope] != nil || snapshot.broad[scope] != nil
+    }
+
+    /// Adds an invalidation. The later number of one scope counts, and the stronger effect.
     ///
     /// - Returns: `false` if there are too many removals. Too many marks become one of everything;
     ///   removals cannot, because they would remove other responses.
@@ -86,7 +92,7 @@ final class UnwrittenInvalidations: Sendable {
                 }
                 guard state.narrow.count > Self.narrowLimit else { return true }
                 state.narrow[record.scope] = nil
-            case .all, .host, .prefix, .tag:
+            case .all, .host, .prefix, .principal, .tag:
                 state.broad.add(record)
                 if state.broad.count > Self.broadLimit, let marks = state.broad.takeMarks() { state.broad.add(marks) }
                 guard state.broad.count > Self.broadLimit else { return true }
@@ -136,20 +142,6 @@ extension InvalidationEffect {
         switch (self, other) {
         case (.remove, _), (_, .remove): .remove
         case (.mark(let one), .mark(let another)): .mark(max(one, another))
-        }
-    }
-}
-
-extension InvalidationScope {
-    /// Whether it covers everything stored under a key, regardless of tags.
-    fileprivate func covers(_ key: CacheKey) -> Bool {
-        switch self {
-        case .all: true
-        case .key(let other): other == key
-        case .target(let target): key.components.target == target
-        case .prefix(let prefix): prefix.covers(key)
-        case .host(let host): host.covers(key)
-        case .tag: false
         }
     }
 }

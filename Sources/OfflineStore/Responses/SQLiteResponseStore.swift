@@ -122,7 +122,7 @@ final class SQLiteResponseStore: ResponseStore {
             hash: hash,
             sequence: sequence,
             known: state.known,
-            originHash: state.hash(key.components.target.originBytes, .origin)
+            wide: state.wideHashes(of: key)
         )
         let inMemory = state.memory?.responses(key, hash: hash, sequence: sequence, recency: state.recency)
         var found = inMemory?.value

@@ -132,10 +132,8 @@ struct ResponseEntry: Sendable {
         targetHash = state.hash(canonicalTarget ?? draft.key.outline.canonicalTarget, .target)
     }
 
-    /// Returns the hash of the origin; only removals by prefix need it.
-    func originHash(_ state: DatabaseState) -> Int64 {
-        state.hash(source.key.components.target.originBytes, .origin)
-    }
+    /// Returns the hashes that only invalidations by prefix and principal need.
+    func wideHashes(_ state: DatabaseState) -> WideHashes { state.wideHashes(of: source.key) }
 
     func draft(id: Int64, bodyID: Int64, bodyLength: Int64) -> EntryDraft {
         let binding = HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
@@ -219,7 +217,7 @@ extension WriteContext {
             after: fencingNumber,
             keyHash: entry.keyHash,
             targetHash: entry.targetHash,
-            originHash: entry.originHash(state)
+            wide: entry.wideHashes(state)
         ) {
             try entry.tags + (entryID.map { try tags(of: $0) } ?? [])
         }

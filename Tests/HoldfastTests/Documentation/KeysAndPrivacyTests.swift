@@ -1,3 +1,4 @@
+import Foundation
 import Holdfast
 import HoldfastTesting
 import Testing
@@ -21,6 +22,42 @@ import Testing
             let request = try test.client.request(for: GetMessages(principal: "user-4712"))
             #expect(request.principal == "user-4712")
         }
+    }
+
+    @Test func logOutErasesResponsesAndObjects() async throws {
+        let authenticator = try Authenticator(
+            ScriptedTokens(),
+            token: AccessToken("a-token"),
+            principal: "user-4711"
+        )
+        try await withTestClient(.init(environment: .production, plugins: [authenticator])) { test in
+            let client = test.client
+            test.transport.script("https://api.example.com/users/ada", .ok("1", fields: [.cacheControl: "max-age=60"]))
+            _ = try await client.fetch(GetProfile(name: "ada"))
+            try await client.store.setObject("hers", forKey: "user-4711/draft")
+            try await client.store.setObject("his", forKey: "user-4712/draft")
+            try await authenticator.signOut(erasing: true)
+            try await client.store.removeObjects(withPrefix: "user-4711/")
+            var left: [String] = []
+            for try await entry in client.store.entries() { left.append(entry.shortID) }
+            let his = try #require(try await client.store.entry(forObjectKey: "user-4712/draft"))
+            #expect(left == [his.shortID])
+        }
+    }
+
+    @Test func removedContentIsOverwrittenIfAsked() async throws {
+        var storeConfiguration = CacheManager.Configuration()
+        storeConfiguration.securelyDeletes = true
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try await CacheManager.open(at: folder, configuration: storeConfiguration)
+        try await store.setObject("hers of user-4711", forKey: "user-4711/draft")
+        try await store.removeObjects(withPrefix: "user-4711/")
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+            #expect(!bytes.contains(Array("user-4711".utf8)), "\(name)")
+        }
+        try await store.close()
     }
 
     @Test func nameInAPathStaysOneSegment() async throws {

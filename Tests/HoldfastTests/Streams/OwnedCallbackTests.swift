@@ -163,9 +163,9 @@ import Testing
         }
         next.yield("1")
         while seen.all.isEmpty { await Task.yield() }
-        weak var gone = owner
+        let isGone = { [weak owner] in owner == nil }
         owner = nil
-        while gone != nil { await Task.yield() }
+        while !isGone() { await Task.yield() }
         // The stream does not end, but the subscription does.
         next.yield("2")
         await subscription.finished()

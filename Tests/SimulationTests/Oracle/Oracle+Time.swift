@@ -150,6 +150,9 @@ extension Oracle {
             // An error of the resource belongs to none of its groups.
             return world.configuration.options.usesCacheGroups && entry.fields[.groups] != nil
                 && resource.groups.contains { "group https://\(resource.host):443 \($0)" == tag }
+        case .principal(let name):
+            return world.calls.indices.contains(entry.call) && world.calls[entry.call].asker.principal == name
+                && !rules(of: entry).isForEverybody
         case .key(let uri, _):
             // Only responses under this key, requested by any caller.
             return uri == resource.uri && world.calls.indices.contains(entry.call)

@@ -84,6 +84,7 @@ struct Invalidation {
         case prefix(String)
         case host(String)
         case tag(String)
+        case principal(String)
         case key(resource: String, principal: String?)
         case all
     }

@@ -72,6 +72,7 @@ final class SimulatedOperator: @unchecked Sendable {
         case 6:
             guard let target else { return }
             scope = .prefix(TargetPrefix(target))
+        case 7: scope = .principal("alice")
         default:
             guard let target else { return }
             scope = .target(target)

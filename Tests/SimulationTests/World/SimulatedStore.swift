@@ -135,6 +135,7 @@ extension World {
         switch scope {
         case .all: .all
         case .tag(let tag): .tag(tag)
+        case .principal(let name): .principal(name)
         case .target(let target): .target(target.uri)
         case .prefix(let prefix): .prefix(prefix.uri)
         case .host(let host): .host(host.name)

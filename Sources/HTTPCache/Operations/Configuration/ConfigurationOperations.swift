@@ -4,76 +4,76 @@ public import HTTPTypes
 /// The operations on the configuration of a running cache. The program that composed the cache
 /// implements them.
 public protocol ConfigurationOperations: Sendable {
-    /// Every setting in force with the line that sets it, for people and programs. It holds no
+    /// Every setting in force with the line that sets it, for people and programs. It contains no
     /// secrets.
     var configuration: any Encodable & Sendable { get }
 
-    /// Where the configuration comes from, and the result of the last reload.
+    /// The source of the configuration, and the result of the last reload.
     var configurationStatus: ConfigurationStatus { get }
 
-    /// The origins that requests can be routed to: `https://a.example`.
+    /// The origins that routes lead to, such as `https://a.example`.
     var routedOrigins: [String] { get }
 
-    /// The servers of those origins of which the configuration says more than the URL.
+    /// The servers of these origins, if the configuration specifies more than the origin's URL.
     var originServers: [String: [OriginCondition.Server]] { get }
 
-    /// The routes that have a mode of their own, in their order.
+    /// The routes that have their own mode, in order.
     var routeModes: [RouteMode] { get }
 
-    /// The rules in force, and how often they were applied.
+    /// The rules in force, and the number of times each was applied.
     var ruleUses: [RuleUse] { get }
 
-    /// Reads the configuration file again and puts it into force, as a whole or not at all.
+    /// Reads the configuration file again and applies it, either completely or not at all.
     ///
-    /// - Parameter client: who asked for it, for the log.
+    /// - Parameter client: the client that requested the reload, for the log.
     func reload(by client: String) async -> ReloadReport
 
-    /// Explains how a GET would be served now, and why, for people and programs. It sends and
-    /// changes nothing, and holds no secrets.
+    /// Explains how a GET would be served now and why, for people and programs. It sends and
+    /// changes nothing, and contains no secrets.
     ///
     /// - Parameters:
-    ///   - url: a client's URL, or an origin's.
-    ///   - fields: those of the request.
+    ///   - url: a client's URL or an origin's URL.
+    ///   - fields: the request's fields.
     /// - Throws: the engine's error if the URL cannot be requested.
     func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable
 }
 
 extension ConfigurationOperations {
-    /// None.
+    /// No rules.
     public var ruleUses: [RuleUse] { [] }
 
-    /// None.
+    /// No servers.
     public var originServers: [String: [OriginCondition.Server]] { [:] }
 }
 
-/// A route's own mode. The cache's mode bounds it.
+/// A mode for a single route. It cannot use more of the network than the cache's mode allows.
 public struct RouteMode: Sendable, Hashable {
-    /// The route's name, or its number from 1.
+    /// The route's name, or its number starting at 1.
     public var route: String
-    /// The mode of the configuration.
+    /// The configured mode.
     public var mode: OfflineMode
 
-    /// A route's mode.
+    /// Creates a route's mode.
     public init(route: String, mode: OfflineMode) {
         self.route = route
         self.mode = mode
     }
 }
 
-/// Where a configuration comes from.
+/// The source and state of a configuration.
 public struct ConfigurationStatus: Sendable, Hashable {
-    /// The file's path; `nil` if there is none.
+    /// The file's path; `nil` if there is no file.
     public var file: String?
     /// When the configuration in force was read.
     public var loadedAt: Timestamp
-    /// The last reload; `nil` if there was none.
+    /// The last reload; `nil` if there has been none.
     public var lastReload: ReloadReport?
     /// The number of reloads with each outcome.
     public var reloads: [ReloadReport.Outcome: Int] = [:]
-    /// Sentences about settings in force that take protection away.
+    /// Warnings about settings in force that disable a protection.
     public var warnings: [String] = []
 
-    /// A status.
+    /// Creates a status.
     public init(file: String?, loadedAt: Timestamp, lastReload: ReloadReport? = nil) {
         self.file = file
         self.loadedAt = loadedAt
@@ -83,7 +83,7 @@ public struct ConfigurationStatus: Sendable, Hashable {
 
 /// The result of a reload.
 public struct ReloadReport: Sendable, Hashable {
-    /// The result in one word.
+    /// The outcome of a reload.
     public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         /// The file is in force.
         case reloaded
@@ -93,18 +93,18 @@ public struct ReloadReport: Sendable, Hashable {
         case noFile = "no-file"
     }
 
-    /// A fault of the file.
+    /// An error in the file.
     public struct Finding: Sendable, Hashable, Codable {
-        /// The file.
+        /// The file's path.
         public var file: String?
-        /// The line, from 1.
+        /// The line number, starting at 1.
         public var line: Int?
-        /// The setting: `store.budget`.
+        /// The setting, such as `store.budget`.
         public var setting: String?
-        /// The fault, with its place in front.
+        /// The error message, which starts with the location.
         public var message: String
 
-        /// A finding.
+        /// Creates a finding.
         public init(file: String? = nil, line: Int? = nil, setting: String? = nil, message: String) {
             self.file = file
             self.line = line
@@ -113,16 +113,17 @@ public struct ReloadReport: Sendable, Hashable {
         }
     }
 
-    /// A setting that differs from the one before.
+    /// A changed setting.
     public struct Change: Sendable, Hashable, Codable {
-        /// The setting: `mode`, `route 'api'`.
+        /// The setting, such as `mode` or `route 'api'`.
         public var setting: String
-        /// The value before, and in force still if the setting is kept; `nil` if it was not set.
+        /// The previous value, which is still in force if the setting is kept; `nil` if it was not
+        /// set.
         public var from: String?
-        /// The value of the file; `nil` if it does not set it.
+        /// The value in the file; `nil` if the file does not set it.
         public var to: String?
 
-        /// A change.
+        /// Creates a change.
         public init(setting: String, from: String?, to: String?) {
             self.setting = setting
             self.from = from
@@ -130,20 +131,20 @@ public struct ReloadReport: Sendable, Hashable {
         }
     }
 
-    /// The result.
+    /// The outcome.
     public var outcome: Outcome
-    /// When it ended.
+    /// When the reload ended.
     public var at: Timestamp
-    /// Who asked for it.
+    /// The client that requested the reload.
     public var client: String
-    /// The faults, if it was rejected.
+    /// The errors, if the file was rejected.
     public var findings: [Finding] = []
-    /// The settings, routes and rules that have changed.
+    /// The settings, routes and rules that changed.
     public var changed: [Change] = []
-    /// The settings that change only with a restart.
+    /// The settings that change only after a restart.
     public var kept: [Change] = []
 
-    /// A result without details.
+    /// Creates a report without details.
     public init(_ outcome: Outcome, at instant: Timestamp, by client: String) {
         self.outcome = outcome
         at = instant

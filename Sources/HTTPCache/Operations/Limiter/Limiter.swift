@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Makes operations wait for their turn, and limits how many wait.
+/// Limits the number of concurrent operations and the number of waiting operations.
 package final class Limiter: Sendable {
-    /// Why an operation gets no turn.
+    /// The reason that an operation gets no permit.
     package enum Refusal: Error, Sendable, Hashable {
-        /// Too many wait.
+        /// Too many operations are waiting.
         case isFull
-        /// The queue has ended.
+        /// The limiter has ended.
         case hasEnded
     }
 
@@ -22,12 +22,12 @@ package final class Limiter: Sendable {
         state = Mutex(State(limiter: LimiterState(permits: permits, waitingLimit: waitingLimit)))
     }
 
-    /// How many wait.
+    /// The number of waiting operations.
     package var waiting: Int { state.withLock { $0.waiters.count } }
 
-    /// Waits for a turn. ``leave()`` ends it.
+    /// Waits for a permit. Call ``leave()`` to return it.
     ///
-    /// - Throws: ``Refusal``; `CancellationError` if the task was cancelled while it waited.
+    /// - Throws: ``Refusal``; `CancellationError` if the task is cancelled while it waits.
     package func enter() async throws {
         let id = state.withLock { state in
             state.next += 1
@@ -44,7 +44,7 @@ package final class Limiter: Sendable {
                 switch arrival {
                 case .enter: continuation.resume()
                 case .wait:
-                    // The task may have been cancelled before the queue knew of it.
+                    // The task may have been cancelled before it was added to the queue.
                     if Task.isCancelled { stopWaiting(id) }
                 case .isFull: continuation.resume(throwing: Refusal.isFull)
                 case .hasEnded: continuation.resume(throwing: Refusal.hasEnded)
@@ -55,13 +55,13 @@ package final class Limiter: Sendable {
         }
     }
 
-    /// Ends a turn that ``enter()`` gave.
+    /// Returns a permit from ``enter()``.
     package func leave() {
         let next = state.withLock { state in state.limiter.leave().flatMap { state.waiters.removeValue(forKey: $0) } }
         next?.resume()
     }
 
-    /// Lets no one in from now on. Those that wait get ``Refusal/hasEnded``.
+    /// Rejects all operations from now on. Waiting operations fail with ``Refusal/hasEnded``.
     package func end() {
         let waiters = state.withLock { state in
             state.limiter.end().compactMap { state.waiters.removeValue(forKey: $0) }

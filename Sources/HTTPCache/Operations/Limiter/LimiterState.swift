@@ -1,21 +1,21 @@
-/// The operations that have a permit and those that wait, in the order of arrival. ``Limiter``
-/// acts on it.
+/// The state of a ``Limiter``: the operations that have a permit, and the operations that wait, in
+/// order of arrival.
 package struct LimiterState: Sendable {
-    /// How one that arrives is treated.
+    /// The treatment of an arriving operation.
     package enum Arrival: Sendable, Hashable {
-        /// It has a permit, and calls ``leave()`` in the end.
+        /// It has a permit, and calls ``leave()`` when it is done.
         case enter
-        /// It waits until ``leave()`` names it.
+        /// It waits until ``leave()`` returns its ID.
         case wait
-        /// Too many wait.
+        /// Too many operations are waiting.
         case isFull
         /// ``end()`` was called.
         case hasEnded
     }
 
-    /// How many have a permit at a time.
+    /// The maximum number of concurrent permits.
     package let permits: Int
-    /// The most that wait.
+    /// The maximum number of waiting operations.
     package let waitingLimit: Int
 
     private var taken = 0
@@ -38,9 +38,9 @@ package struct LimiterState: Sendable {
         return .wait
     }
 
-    /// Gives a permit back.
+    /// Returns a permit.
     ///
-    /// - Returns: the one that has waited longest, which has the permit now.
+    /// - Returns: the ID of the operation that has waited longest and now has the permit.
     package mutating func leave() -> Int? {
         if waiting.isEmpty {
             taken -= 1
@@ -49,18 +49,19 @@ package struct LimiterState: Sendable {
         return waiting.removeFirst()
     }
 
-    /// Ends the waiting of one.
+    /// Removes an operation from the queue.
     ///
-    /// - Returns: whether it waited. Otherwise it has got its permit meanwhile.
+    /// - Returns: whether the operation was still waiting. If not, it got its permit in the
+    ///   meantime.
     package mutating func stopWaiting(_ id: Int) -> Bool {
         guard let permit = waiting.firstIndex(of: id) else { return false }
         waiting.remove(at: permit)
         return true
     }
 
-    /// Lets no one in from now on.
+    /// Rejects all operations from now on.
     ///
-    /// - Returns: those that waited.
+    /// - Returns: the IDs of the operations that were waiting.
     package mutating func end() -> [Int] {
         hasEnded = true
         defer { waiting = [] }

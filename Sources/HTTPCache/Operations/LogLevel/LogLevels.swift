@@ -2,26 +2,26 @@ public import HTTPCacheSemantics
 public import Logging
 import Synchronization
 
-/// The log level of a running program: its own, or another one that an operator set for a time.
+/// The log level of a running program: its own level, or a level that an operator set temporarily.
 ///
 /// The handler of the program's loggers reads ``level`` for each message, so a change applies to
-/// the next one. The program's own level is in force again after the end, without a timer, and
-/// after a restart.
+/// the next message. The program's own level is restored when the temporary level expires, without
+/// a timer, and after a restart.
 public final class LogLevels: Sendable {
-    /// A level that an operator set for a time.
+    /// A level that an operator set temporarily.
     public struct Temporary: Sendable, Hashable {
-        /// The least level that is logged.
+        /// The lowest level that is logged.
         public var level: Logger.Level
-        /// The first instant at which the program's own level is in force again.
+        /// The first instant at which the program's own level applies again.
         public var until: Timestamp
-        /// When it was set.
+        /// When the level was set.
         public var since: Timestamp
-        /// Why it was set, for other operators.
+        /// The reason that the level was set, for other operators.
         public var reason: String?
-        /// The client that set it: `uid 1000`.
+        /// The client that set the level, such as `uid 1000`.
         public var client: String
 
-        /// A level with an end.
+        /// Creates a temporary level.
         public init(
             _ level: Logger.Level,
             until: Timestamp,
@@ -41,10 +41,11 @@ public final class LogLevels: Sendable {
     public let own: Logger.Level
     private let clock: any WallClock
     private let current = Mutex<Temporary?>(nil)
-    /// Whether ``current`` holds a level: without one, no message needs the lock and the clock.
+    /// Whether ``current`` holds a level. If it does not, reading the level needs neither the lock
+    /// nor the clock.
     private let isSet = Atomic(false)
 
-    /// The program's own level is in force.
+    /// Creates the levels. At first, the program's own level applies.
     public init(_ own: Logger.Level, clock: any WallClock = SystemWallClock()) {
         self.own = own
         self.clock = clock
@@ -53,7 +54,7 @@ public final class LogLevels: Sendable {
     /// The level in force.
     public var level: Logger.Level { isSet.load(ordering: .acquiring) ? temporary?.level ?? own : own }
 
-    /// The level that is set for a time; `nil` if there is none, or if its end has come.
+    /// The temporary level; `nil` if there is none or it has expired.
     public var temporary: Temporary? {
         current.withLock { current in
             guard let temporary = current else { return nil }
@@ -64,7 +65,7 @@ public final class LogLevels: Sendable {
         }
     }
 
-    /// Sets a level for a time, or puts the program's own into force again.
+    /// Sets a temporary level, or restores the program's own level.
     public func set(_ temporary: Temporary?) {
         current.withLock { current in
             current = temporary

@@ -1,21 +1,21 @@
 public import Logging
 
 extension OfflineMode: TemporaryValue {
-    /// `mode`
+    /// The setting's name, `mode`.
     public static var settingName: String { "mode" }
     /// The name of the mode.
     public var logged: String { rawValue }
 }
 
-/// A mode that an operator set for a time.
+/// A mode that an operator set temporarily.
 public typealias TemporaryMode = Temporary<OfflineMode>
-/// The mode of a running cache, and where it comes from.
+/// The mode of a running cache, and its source.
 public typealias ModeState = TemporaryState<OfflineMode>
-/// Switches an engine's mode for a time.
+/// Switches an engine's mode temporarily.
 public typealias ModeSwitch = TemporarySwitch<OfflineMode>
 
 extension TemporarySwitch<OfflineMode> {
-    /// The engine's mode is the configured one. See
+    /// Creates a switch for an engine's mode. At first, the configured mode applies. See
     /// ``init(configured:store:clock:sleeper:logger:set:)``.
     public init(
         engine: CacheEngine,

@@ -1,29 +1,31 @@
 public import HTTPCacheSemantics
 
-/// The condition of one origin, as the engine knows it.
+/// The condition of an origin, as the engine knows it.
 public struct OriginCondition: Sendable, Hashable {
-    /// Whether requests reach it.
+    /// Whether requests reach the origin.
     public enum Reachability: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Requests are sent to it.
+        /// Requests are sent to the origin.
         case reachable
-        /// It failed so often that it is asked for something else, to find out.
+        /// The origin failed so often that the cache sends it a different request to confirm the
+        /// failure.
         case confirming
-        /// Stored responses are served for it, and probes look for its return.
+        /// Stored responses are served for the origin, and probes check whether it is reachable
+        /// again.
         case unreachable
     }
 
-    /// A server that has the origin's content.
+    /// A server of an origin.
     public struct Server: Sendable, Hashable {
-        /// An address or a URL, as the configuration has it.
+        /// The server's address or URL, as configured.
         public var name: String
-        /// Whether it failed, so that others are asked before it.
+        /// Whether the server failed, so that other servers are tried first.
         public var isAside: Bool
-        /// Its responses, except 502, 503 and 504.
+        /// The number of responses from the server, except 502, 503 and 504.
         public var responses: Int
-        /// The requests that it failed.
+        /// The number of failed requests to the server.
         public var failures: Int
 
-        /// A server of an origin.
+        /// Creates a server.
         public init(name: String, isAside: Bool, responses: Int, failures: Int) {
             self.name = name
             self.isAside = isAside
@@ -32,25 +34,25 @@ public struct OriginCondition: Sendable, Hashable {
         }
     }
 
-    /// `https://a.example`
+    /// The origin, such as `https://a.example`.
     public var origin: String
-    /// Whether requests reach it.
+    /// Whether requests reach the origin.
     public var reachability: Reachability
-    /// Since when it is unreachable.
+    /// When the origin became unreachable.
     public var since: Timestamp?
-    /// When the next probe is sent, about. `nil` unless it is unreachable.
+    /// The approximate time of the next probe; `nil` unless the origin is unreachable.
     public var nextProbe: Timestamp?
-    /// The probes that failed since it became unreachable.
+    /// The number of failed probes since the origin became unreachable.
     public var failedProbes: Int
-    /// Its requests under way.
+    /// The number of requests in flight.
     public var inFlight: Int
-    /// The requests that wait for a permit.
+    /// The number of requests waiting for a permit.
     public var waiting: Int
-    /// Its servers in the order in which they are asked, if the configuration says more of the
-    /// origin than its URL.
+    /// The servers in the order in which they are tried, if the configuration specifies more than
+    /// the origin's URL.
     public var servers: [Server] = []
 
-    /// A reachable origin without requests.
+    /// Creates the condition of a reachable origin without requests.
     public init(origin: String) {
         self.origin = origin
         reachability = .reachable

@@ -1,16 +1,17 @@
-/// The numbers of an origin for metrics, or those of all origins that share a label.
+/// Metrics for an origin, or for all origins that share a label.
 public struct OriginNumbers: Sendable, Hashable {
-    /// `https://a.example`, or `other`.
+    /// The label, such as `https://a.example` or `other`.
     public var label: String
-    /// Whether it is not treated as unreachable; of several, whether none is.
+    /// Whether no origin with this label counts as unreachable.
     public var isUp = true
-    /// Requests under way.
+    /// The number of requests in flight.
     public var inFlight = 0
-    /// Requests that wait for a permit.
+    /// The number of requests waiting for a permit.
     public var waiting = 0
-    /// Milliseconds for which it was unreachable, the present outage included; of several, the sum.
+    /// The time in milliseconds that the origin was unreachable, including the current outage. For
+    /// several origins, the sum.
     public var outageMilliseconds: Int64 = 0
 
-    /// An origin that is up, without requests.
+    /// Creates the metrics of a reachable origin without requests.
     public init(label: String) { self.label = label }
 }

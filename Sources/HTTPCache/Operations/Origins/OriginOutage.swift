@@ -1,17 +1,17 @@
 public import HTTPCacheSemantics
 
-/// An outage of an origin that is over.
+/// An outage of an origin that has ended.
 public struct OriginOutage: Sendable, Hashable {
-    /// Its number since the start of the process. Each is greater than the one before.
+    /// The outage's number since the start of the process. Numbers always increase.
     public var number: Int
-    /// `https://a.example`
+    /// The origin, such as `https://a.example`.
     public var origin: String
     /// When the origin became unreachable.
     public var since: Timestamp
-    /// When it responded again, or when no route led to it any more.
+    /// When the origin responded again, or when the last route to it was removed.
     public var until: Timestamp
 
-    /// An outage.
+    /// Creates an outage.
     public init(number: Int, origin: String, since: Timestamp, until: Timestamp) {
         self.number = number
         self.origin = origin

@@ -1,13 +1,13 @@
-/// The space that pinned entries take in a store.
+/// The space that pinned entries use in a store.
 public struct PinUse: Sendable, Hashable, Codable {
-    /// The number of pinned entries: responses, and objects of a program that uses the store too.
+    /// The number of pinned entries: responses, and objects of a program that also uses the store.
     public var entries: Int
-    /// The bytes they take.
+    /// The space that they use, in bytes.
     public var bytes: Int64
-    /// The most bytes that operators may pin. Rules and programs may pin more.
+    /// The maximum number of bytes that operators may pin. Rules and programs may pin more.
     public var limit: Int64
 
-    /// The space of some entries.
+    /// Creates a space report.
     public init(entries: Int, bytes: Int64, limit: Int64) {
         self.entries = entries
         self.bytes = bytes
@@ -15,20 +15,21 @@ public struct PinUse: Sendable, Hashable, Codable {
     }
 }
 
-/// Pins were rejected, because they would take too much of the store's budget. Nothing has changed.
+/// The error if pins are rejected because they would use too much of the store's budget. Nothing
+/// was changed.
 public struct PinsExceedBudget: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The space that pins take now.
+    /// The space that pins currently use.
     public var use: PinUse
-    /// The bytes that would be added, about.
+    /// The approximate number of bytes that would be added.
     public var additional: Int64
 
-    /// A rejection.
+    /// Creates the error.
     public init(use: PinUse, additional: Int64) {
         self.use = use
         self.additional = additional
     }
 
-    /// A sentence for people, with the limit and what to do.
+    /// A sentence for people, with the limit and the next step.
     public var description: String {
         "The pins would take about \(use.bytes + additional) bytes. The limit is \(use.limit), half of the store's "
             + "budget. Select fewer responses, unpin some, or raise 'store.budget'."

@@ -1,67 +1,68 @@
-/// How fast, and how many, purged responses are fetched again.
+/// The rate and the number of purged responses to fetch again.
 public struct RefreshPace: Sendable, Hashable, Codable {
-    /// The most requests that begin in a second.
+    /// The maximum number of requests started per second.
     public var perSecond: Int
-    /// The most requests altogether.
+    /// The maximum total number of requests.
     public var atMost: Int
 
-    /// The values that ``perSecond`` may have.
+    /// The valid values of ``perSecond``.
     public static let rates = 1...1000
-    /// The values that ``atMost`` may have.
+    /// The valid values of ``atMost``.
     public static let counts = 1...100_000
-    /// The number of requests if none is named.
+    /// The default number of requests.
     public static let standardCount = 5000
 
-    /// A pace. Values beyond the limits are brought to the nearest one.
+    /// Creates a pace. Values outside of the limits are clamped.
     public init(perSecond: Int, atMost: Int = standardCount) {
         self.perSecond = min(max(perSecond, Self.rates.lowerBound), Self.rates.upperBound)
         self.atMost = min(max(atMost, Self.counts.lowerBound), Self.counts.upperBound)
     }
 
-    /// The pause after the beginning of each request.
+    /// The pause after the start of each request.
     var interval: Duration { .seconds(1) / perSecond }
 }
 
-/// The state of a refresh, and what it has done so far.
+/// The state and the results of a refresh.
 public struct RefreshReport: Sendable, Hashable, Codable {
-    /// Whether a refresh continues, or why it has ended.
+    /// Whether a refresh is running, or the reason that it ended.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
-        /// It fetches.
+        /// It is fetching responses.
         case running
-        /// Everything was looked at.
+        /// All responses were examined.
         case done
-        /// It has sent as many requests as it may.
+        /// It sent the maximum number of requests.
         case limitReached = "limit-reached"
-        /// The mode does not let it ask origins.
+        /// The mode does not allow requests to origins.
         case stoppedByMode = "stopped-by-mode"
-        /// Too many requests in a row failed.
+        /// Too many consecutive requests failed.
         case tooManyFailures = "too-many-failures"
         /// The store cannot be read.
         case storeFailed = "store-failed"
-        /// The program ended.
+        /// The program shut down.
         case shutDown = "shut-down"
     }
 
     /// The number of the purge.
     public var sequence: Int64
-    /// How fast, and how many.
+    /// The rate and the number of requests.
     public var pace: RefreshPace
-    /// The client that asked for it: `uid 1000`.
+    /// The client that requested the refresh, such as `uid 1000`.
     public var client: String
-    /// Whether it continues.
+    /// Whether the refresh is running, or the reason that it ended.
     public var state = State.running
-    /// The requests that were begun.
+    /// The number of requests that were started.
     public var requested = 0
-    /// Those whose origin sent or confirmed a response, with a status below 400.
+    /// The number of requests for which the origin sent or confirmed a response with a status below
+    /// 400.
     public var refreshed = 0
-    /// Those that failed, or got a status from 400 on.
+    /// The number of requests that failed or got a status of 400 or above.
     public var failed = 0
-    /// Responses that were left out because their origin was unreachable.
+    /// The number of responses skipped because their origin was unreachable.
     public var unreachable = 0
-    /// Responses that were left out because their request cannot be made again.
+    /// The number of responses skipped because their request cannot be repeated.
     public var skipped = 0
 
-    /// A refresh that begins.
+    /// Creates the report of a new refresh.
     public init(sequence: Int64, pace: RefreshPace, client: String) {
         self.sequence = sequence
         self.pace = pace
@@ -69,28 +70,31 @@ public struct RefreshReport: Sendable, Hashable, Codable {
     }
 }
 
-/// A refresh was rejected before anything was purged.
+/// The reason that a refresh was rejected before anything was purged.
 public enum RefreshRefusal: Error, Sendable, Hashable {
-    /// As many are under way as may be.
+    /// The maximum number of refreshes is already running.
     case tooMany(limit: Int)
-    /// The mode does not let anything ask origins.
+    /// The mode does not allow requests to origins.
     case mode(OfflineMode)
 }
 
-/// Fetching purged responses again, in the background and at a pace.
+/// Fetches purged responses again, in the background and at a limited rate.
 public protocol RefreshOperations: Sendable {
-    /// Takes a permit for a refresh, before anything is purged. ``beginRefresh(_:_:)`` or
-    /// ``releaseRefresh()`` follows.
+    /// Reserves a permit for a refresh before anything is purged. Afterwards, call
+    /// ``beginRefresh(_:_:)`` or ``releaseRefresh()``.
     func reserveRefresh() throws(RefreshRefusal)
 
-    /// Gives the permit back.
+    /// Returns the permit.
     func releaseRefresh()
 
-    /// Begins a refresh of the invalidated responses of the scopes, with the permit that was taken.
-    /// It continues until everything was looked at, the report's number of requests was sent, the
-    /// mode changes to one that asks no origins, or the program ends.
+    /// Starts a refresh of the invalidated responses in the scopes, with the reserved permit. The
+    /// refresh continues until one of these happens:
+    /// - all responses have been examined
+    /// - the number of requests in the report has been sent
+    /// - the mode changes to one that allows no requests to origins
+    /// - the program shuts down
     func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport)
 
-    /// The refreshes under way, then the last ones that have ended, the last ended first.
+    /// The running refreshes, followed by the most recent refreshes that have ended, newest first.
     var refreshes: [RefreshReport] { get }
 }

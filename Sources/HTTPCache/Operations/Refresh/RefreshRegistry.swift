@@ -3,22 +3,23 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// The refreshes of an engine: those under way, and the last ones that have ended.
+/// The refreshes of an engine: running refreshes, and the most recent refreshes that have ended.
 ///
-/// A refresh reads purged responses page by page and makes their requests again, as clients would:
-/// fetches are shared, breakers and permits at the origins apply, and a response that was fetched
-/// meanwhile is served from the store without a request. All refreshes together are one client, so
-/// they leave a quarter of an origin's permits to others.
+/// A refresh reads purged responses page by page and repeats their requests, just as clients would.
+/// Fetches are shared, breakers and origin permits apply, and a response that was fetched in the
+/// meantime is served from the store without a request. All refreshes together count as one client,
+/// so they leave a quarter of an origin's permits to other clients.
 final class RefreshRegistry: Sendable {
-    /// The most refreshes under way.
+    /// The maximum number of running refreshes.
     static let limit = 4
-    /// The requests of one refresh under way at once, so that slow origins keep the pace.
+    /// The maximum number of concurrent requests of one refresh, which keeps up the rate even if
+    /// origins are slow.
     static let width = 8
-    /// The ended ones that are remembered.
+    /// The number of ended refreshes that are remembered.
     static let kept = 100
 
     private struct State {
-        /// Permits that were taken for refreshes whose purge is not done yet.
+        /// The number of permits reserved for refreshes whose purge is not done yet.
         var reserved = 0
         var running: [Int64: Running] = [:]
         var ended: [RefreshReport] = []
@@ -33,8 +34,8 @@ final class RefreshRegistry: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes a permit, before anything is purged. ``begin(_:on:reading:)`` or ``release()``
-    /// follows.
+    /// Reserves a permit before anything is purged. Afterwards, call ``begin(_:on:reading:)`` or
+    /// ``release()``.
     ///
     /// - Throws: ``RefreshRefusal``
     func reserve(_ mode: OfflineMode) throws(RefreshRefusal) {
@@ -47,17 +48,17 @@ final class RefreshRegistry: Sendable {
         if !isFree { throw .tooMany(limit: Self.limit) }
     }
 
-    /// Gives a permit back.
+    /// Returns a permit.
     func release() { state.withLock { $0.reserved -= 1 } }
 
-    /// The refreshes, those under way first, then the last ended first.
+    /// The running refreshes, followed by ended refreshes, newest first.
     var reports: [RefreshReport] {
         state.withLock { state in
             state.running.sorted { $0.key < $1.key }.map(\.value.report) + state.ended.reversed()
         }
     }
 
-    /// Begins a refresh in a permit that was reserved.
+    /// Starts a refresh with a reserved permit.
     ///
     /// - Parameter read: reads a page of the purged responses.
     func begin(
@@ -70,8 +71,8 @@ final class RefreshRegistry: Sendable {
             guard !state.isClosed else { return }
             state.nextNumber += 1
             let number = state.nextNumber
-            // It belongs to the engine, not to the request that asked for it. It holds the engine
-            // until it ends or is ended by `close`.
+            // The task belongs to the engine, not to the request that started it. It keeps the
+            // engine alive until it ends or `close` ends it.
             let task = Task { [self] in
                 let report = await run(report, number, engine, read)
                 finish(number, report)
@@ -81,7 +82,7 @@ final class RefreshRegistry: Sendable {
         }
     }
 
-    /// Ends every refresh. Returns when the last has said how far it got.
+    /// Ends every refresh. Returns after the last refresh has reported its results.
     func close() async {
         let tasks = state.withLock { state in
             state.isClosed = true
@@ -99,7 +100,7 @@ final class RefreshRegistry: Sendable {
         }
     }
 
-    /// Performs a refresh until it ends or is cancelled.
+    /// Runs a refresh until it ends or is cancelled.
     private func run(
         _ report: RefreshReport,
         _ number: Int64,
@@ -111,7 +112,7 @@ final class RefreshRegistry: Sendable {
             var underWay = 0
             while !Task.isCancelled {
                 let action = run.next(engine.mode) { engine.isUnreachable($0) }
-                // It has not ended before its requests have.
+                // The refresh has not ended until its requests have ended.
                 if action != .end { state.withLock { $0.running[number]?.report = run.report } }
                 switch action {
                 case .end: return await Self.drain(&group, &run)
@@ -145,7 +146,7 @@ extension CacheEngine {
         mode == .automatic && TargetURI(request: target.request).map { origins.isOpen(Origin($0)) } == true
     }
 
-    /// Makes a request again, and reads its response to the end, so that it is stored.
+    /// Repeats a request and reads its response to the end, so that the response is stored.
     fileprivate func refresh(_ target: RefreshTarget) async -> RefreshRun.Ending {
         do {
             var request = CacheRequest(head: target.request)

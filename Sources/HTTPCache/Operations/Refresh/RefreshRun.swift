@@ -1,32 +1,33 @@
-/// Decides what a refresh does next. It is a value that only sees the events it is given.
+/// Decides the next step of a refresh. A pure value that only sees the events passed to it.
 struct RefreshRun: Sendable {
     /// The next step.
     enum Action: Sendable, Hashable {
-        /// Read a page from here, then call ``add(_:)``.
+        /// Read a page from this position, then call ``add(_:)``.
         case read(RefreshCursor)
-        /// Begin a request, and pause for the pace's interval.
+        /// Start a request, then pause for the interval between requests.
         case fetch(RefreshTarget)
-        /// Nothing more; the report has the reason.
+        /// Stop. The report has the reason.
         case end
     }
 
-    /// The end of one request.
+    /// The result of a request.
     enum Ending: Sendable, Hashable {
         case refreshed, failed
     }
 
-    /// The requests in a row that may fail before it gives up.
+    /// The number of consecutive failures after which the refresh gives up.
     static let failureLimit = 20
 
     private(set) var report: RefreshReport
-    /// The targets of the page that was read last, in reverse order.
+    /// The targets of the most recent page, in reverse order.
     private var waiting: [RefreshTarget] = []
     private var cursor: RefreshCursor? = RefreshCursor()
     private var failuresInARow = 0
 
     init(_ report: RefreshReport) { self.report = report }
 
-    /// - Parameter isUnreachable: whether the origin of a target counts as unreachable now.
+    /// - Parameter isUnreachable: returns whether a target's origin currently counts as
+    ///   unreachable.
     mutating func next(_ mode: OfflineMode, _ isUnreachable: (RefreshTarget) -> Bool) -> Action {
         guard report.state == .running else { return .end }
         guard mode.mayRefresh else { return end(.stoppedByMode) }
@@ -49,7 +50,7 @@ struct RefreshRun: Sendable {
         cursor = page.next
     }
 
-    /// A request has ended.
+    /// Records the end of a request.
     mutating func ended(_ ending: Ending) {
         switch ending {
         case .refreshed:
@@ -61,7 +62,7 @@ struct RefreshRun: Sendable {
         }
     }
 
-    /// Ends it, if it has not ended yet.
+    /// Ends the refresh, if it has not ended yet.
     @discardableResult
     mutating func end(_ state: RefreshReport.State) -> Action {
         if report.state == .running { report.state = state }
@@ -71,7 +72,7 @@ struct RefreshRun: Sendable {
 }
 
 extension OfflineMode {
-    /// Whether responses are fetched because they were purged.
+    /// Whether purged responses may be fetched again.
     var mayRefresh: Bool {
         switch self {
         case .online, .automatic: true

@@ -1,15 +1,16 @@
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// The request of a stored response, made from its key and its selecting fields.
+/// The request for a stored response, rebuilt from its key and its selecting fields.
 public struct RefreshTarget: Sendable, Hashable {
-    /// A GET with the fields that `Vary` selects by, and no others.
+    /// A GET with only the fields that `Vary` names.
     public var request: HTTPRequest
 
-    /// Makes the request again, if it can be made.
+    /// Rebuilds the request, if possible.
     ///
-    /// - Returns: `nil` if it was not a GET, belongs to one principal, had content, or if `Vary`
-    ///   names a field whose value the store does not keep.
+    /// - Returns: `nil` in these cases:
+    ///   - the request was not a GET, belongs to one principal, or had content
+    ///   - `Vary` names a field whose value the store does not keep
     public init?(key: CacheKey, selectingFields: HTTPFields) {
         let parts = key.components
         guard case .common = parts.partition, parts.method == .get, parts.content == nil,
@@ -24,40 +25,41 @@ public struct RefreshTarget: Sendable, Hashable {
         )
     }
 
-    /// Credentials and the field that names a principal are kept as an HMAC: 64 hexadecimal digits.
+    /// Credentials and the field that names a principal are stored as an HMAC: 64 hexadecimal
+    /// digits.
     private static func isWithheld(_ field: HTTPField) -> Bool {
         if CredentialPartition.isCredential(field) { return true }
-        // The statements of a chain of proxies are kept for comparison only.
+        // The values from a chain of proxies are kept only for comparison.
         if field.name == .clientScheme, field.value.contains(ClientScheme.separator) { return true }
         return field.value.utf8.count == 64
             && field.value.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 }
 
-/// A place in the responses of some scopes.
+/// A position in the responses of some scopes.
 public struct RefreshCursor: Sendable, Hashable {
-    /// The number of the index that is read.
+    /// The number of the index that is being read.
     public var part: Int
-    /// The last entry that was looked at.
+    /// The last entry that was examined.
     public var entry: Int64
 
-    /// A place; the beginning by default.
+    /// Creates a position; by default, the beginning.
     public init(part: Int = 0, entry: Int64 = .min) {
         self.part = part
         self.entry = entry
     }
 }
 
-/// Some of the invalidated responses of some scopes.
+/// Part of the invalidated responses in some scopes.
 public struct RefreshPage: Sendable, Hashable {
-    /// Their requests.
+    /// The requests for these responses.
     public var targets: [RefreshTarget]
-    /// Those whose request cannot be made again.
+    /// The number of responses whose request cannot be rebuilt.
     public var skipped: Int
-    /// Where to continue; `nil` at the end.
+    /// The position to continue from; `nil` at the end.
     public var next: RefreshCursor?
 
-    /// A page.
+    /// Creates a page.
     public init(_ targets: [RefreshTarget], skipped: Int = 0, next: RefreshCursor?) {
         self.targets = targets
         self.skipped = skipped

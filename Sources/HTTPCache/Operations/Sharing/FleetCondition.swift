@@ -1,14 +1,14 @@
-/// The state of what this cache shares with other nodes.
+/// The state of sharing with other nodes.
 public struct FleetCondition: Sendable, Hashable {
-    /// Whether purges of other nodes are read now, and its own are written.
+    /// Whether this node currently reads the purges of other nodes and publishes its own.
     public var isFollowing: Bool
     /// The state in words.
     public var detail: String
-    /// Whether this node still reads the purges of the time before its start. It validates what it
-    /// has meanwhile.
+    /// Whether this node is still reading purges from before its start. Until then, it validates
+    /// all stored responses.
     public var isStarting: Bool
 
-    /// A state.
+    /// Creates a state.
     public init(isFollowing: Bool, detail: String, isStarting: Bool = false) {
         self.isStarting = isStarting
         self.isFollowing = isFollowing

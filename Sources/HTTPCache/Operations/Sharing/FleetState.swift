@@ -1,25 +1,26 @@
 /// The fleet as one of its nodes sees it.
 public struct FleetState: Sendable, Hashable, Codable {
-    /// A node of it.
+    /// A node of the fleet.
     public struct Node: Sendable, Hashable, Codable {
-        /// Its name.
+        /// The node's name.
         public var name: String
         /// The program's version.
         public var version: String
-        /// The seconds since it last reported, by the clock of the log's server.
+        /// The seconds since the node's last report, on the clock of the log's server.
         public var seenSeconds: Int64
-        /// How many entries of the log it has not applied; `nil` if it is in another epoch.
+        /// The number of log entries that the node has not applied; `nil` if it is in another
+        /// epoch.
         public var behind: Int64?
-        /// How many of its purges the log has not got.
+        /// The number of the node's purges that the log does not have yet.
         public var waiting: Int64
-        /// How many entries of the log it cannot open, because it has another secret; `nil` if
-        /// none.
+        /// The number of log entries that the node cannot decrypt because it has another secret;
+        /// `nil` if there are none.
         public var unopened: Int64?
-        /// Its identity, which tells it from others with its name: that of its store, and of the
-        /// process.
+        /// The identity of the node's store and process, which distinguishes the node from others
+        /// with its name.
         public var identity: String?
 
-        /// A node.
+        /// Creates a node.
         public init(
             name: String,
             version: String,
@@ -40,33 +41,33 @@ public struct FleetState: Sendable, Hashable, Codable {
 
     /// This node's name.
     public var node: String
-    /// `following`, `connecting`, `resyncing`, `cut off` or `off`.
+    /// The state: `following`, `connecting`, `resyncing`, `cut off` or `off`.
     public var state: String
-    /// Up to where this node has read the log; `nil` if it never did.
+    /// The position up to which this node has read the log; `nil` if it never has.
     public var position: String?
-    /// The seconds since the log's server last answered; `nil` if it never did.
+    /// The seconds since the log's server last replied; `nil` if it never did.
     public var contactSeconds: Double?
-    /// How many of its own purges the log has not got.
+    /// The number of this node's purges that the log does not have yet.
     public var waiting: Int
-    /// Why the server cannot be used now.
+    /// The reason that the server is unusable now.
     public var problem: String?
-    /// How many epochs of the log have begun since this node's start: each is another server, or
-    /// one that lost the log.
+    /// The number of epochs that began since this node started. Each means that another server took
+    /// over the log, or that a server lost it.
     public var epochs: Int?
-    /// How often since its start this node may have missed purges, so that it marked everything.
+    /// The number of times since startup that this node may have missed purges and therefore marked
+    /// everything.
     public var gaps: Int?
-    /// How many entries of the log this node cannot open; `nil` if none.
+    /// The number of log entries that this node cannot decrypt; `nil` if there are none.
     public var unopened: Int64?
-    /// The identities of living nodes with this one's name; `nil` if there are none.
+    /// The identities of running nodes with this node's name; `nil` if there are none.
     public var namesakes: [String]?
-    /// The other nodes, in the order of their names, at most ``limit``; `nil` if the server did not
-    /// say.
+    /// The other nodes, sorted by name, at most ``limit``; `nil` if the server did not list them.
     public var nodes: [Node]?
 
-    /// The most nodes that are named.
+    /// The maximum number of nodes in the list.
     public static let limit = 100
 
-    /// A node's view.
+    /// Creates a node's view of the fleet.
     public init(
         node: String,
         state: String,

@@ -1,14 +1,14 @@
-/// How far a purge has come that is in force at the node that performed it.
+/// The extent to which a purge that is in force on one node has spread.
 ///
-/// Each level includes those before it.
+/// Each level includes all previous levels.
 public enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-    /// It waits in this node's journal, which outlasts a crash.
+    /// The purge is in this node's journal, which survives a crash.
     case queued
-    /// It is in the log that all nodes read.
+    /// The purge is in the log that all nodes read.
     case published
-    /// As many replicas of the log's server have it as are configured.
+    /// The configured number of the log's replicas have the purge.
     case replicated
-    /// It is in force at every node.
+    /// The purge is in force on every node.
     case everywhere
 
     private var rank: Int {
@@ -20,6 +20,6 @@ public enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         }
     }
 
-    /// By how much they promise.
+    /// Returns whether the first level promises less.
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }

@@ -1,17 +1,19 @@
-/// How far this node's purges have come among the nodes of its fleet, and who is behind.
+/// The extent to which this node's purges have spread in its fleet, and the nodes that are behind.
 public struct PurgeReach: Sendable, Hashable, Codable {
     /// A node that has not applied a purge, as far as the log knows.
     public struct WaitingNode: Sendable, Hashable, Codable {
-        /// Its name.
+        /// The node's name.
         public var node: String
-        /// The seconds since it last reported.
+        /// The seconds since the node's last report.
         public var seenSeconds: Int64
-        /// How many entries of the log it has not applied; `nil` if it is in an earlier epoch.
+        /// The number of log entries that the node has not applied; `nil` if it is in an earlier
+        /// epoch.
         public var behind: Int64?
-        /// How many entries it cannot open, because it has another secret; `nil` if none.
+        /// The number of log entries that the node cannot decrypt because it has another secret;
+        /// `nil` if there are none.
         public var unopened: Int64?
 
-        /// A node that is behind.
+        /// Creates a node that is behind.
         public init(node: String, seenSeconds: Int64, behind: Int64?, unopened: Int64? = nil) {
             self.unopened = unopened
             self.node = node
@@ -22,17 +24,17 @@ public struct PurgeReach: Sendable, Hashable, Codable {
 
     /// The nodes of the fleet.
     public struct Nodes: Sendable, Hashable, Codable {
-        /// How many have applied the purge.
+        /// The number of nodes that have applied the purge.
         public var applied: Int
-        /// How many have not.
+        /// The number of nodes that have not.
         public var behind: Int
-        /// The first of them, at most ``limit``.
+        /// The first nodes that have not, at most ``limit``.
         public var waiting: [WaitingNode]
 
-        /// The most nodes that are named.
+        /// The maximum number of nodes in the list.
         public static let limit = 100
 
-        /// - Parameter waiting: all that are behind.
+        /// - Parameter waiting: all nodes that are behind.
         public init(applied: Int, waiting: [WaitingNode]) {
             self.applied = applied
             behind = waiting.count
@@ -40,18 +42,19 @@ public struct PurgeReach: Sendable, Hashable, Codable {
         }
     }
 
-    /// The level that was reached.
+    /// The level reached.
     public var level: PurgeLevel
-    /// Everything that this node had purged is in the log up to here; `nil` while it waits.
+    /// The position up to which the log has all of this node's purges; `nil` while they are
+    /// waiting.
     public var position: String?
-    /// The replicas that confirmed it; `nil` if none were asked.
+    /// The number of replicas that confirmed the purges; `nil` if no replicas were asked.
     public var replicas: Int?
-    /// The nodes that have it; `nil` if they were not looked at.
+    /// The nodes that have applied the purges; `nil` if the nodes were not checked.
     public var nodes: Nodes?
     /// A sentence for people; `nil` if there is nothing to add.
     public var note: String?
 
-    /// A purge that waits, or one that came as far as a level.
+    /// Creates a result; by default, for a purge that is waiting.
     public init(
         level: PurgeLevel,
         position: String? = nil,

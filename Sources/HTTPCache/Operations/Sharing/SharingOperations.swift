@@ -1,18 +1,19 @@
-/// The operations of a node on the fleet with which it shares its purges.
+/// The operations of a node on the fleet that it shares purges with.
 public protocol SharingOperations: Sendable {
     /// The state for health reports.
     var condition: FleetCondition { get }
 
-    /// The level for which a purge waits that names none.
+    /// The level to wait for if a purge does not specify one.
     var acknowledgedLevel: PurgeLevel { get }
 
-    /// Waits until everything that was purged here before this call has come as far as a level, at
-    /// most for a time, and at most until the task is cancelled.
+    /// Waits until all purges requested here before this call have reached a level, the time limit
+    /// passes, or the task is cancelled.
     ///
-    /// It does not fail: the level that was reached is the answer. Nothing depends on the wait:
-    /// purges continue without it.
+    /// It does not fail; it returns the level that was reached. Purges continue to spread whether
+    /// or not a caller waits.
     func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach
 
-    /// This node and the others. It takes no longer than a few calls of the log's server may.
+    /// Returns this node and the other nodes. It takes no longer than the time limits of a few
+    /// calls to the log's server.
     func fleet() async -> FleetState
 }

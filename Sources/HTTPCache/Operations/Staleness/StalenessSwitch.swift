@@ -1,28 +1,32 @@
 public import Logging
 
-/// How stale every stored response may at least be while its origin fails: an operator's extension
-/// of the configured limits, for a time.
+/// An operator's temporary extension of the configured staleness limits: the minimum staleness
+/// allowed for every stored response while its origin fails.
 ///
-/// It raises `stale.offline` and, while the origin is unreachable, `stale.unreachable`, if rules
-/// set them. It raises `stale-if-error` and `stale.on-error` for an origin that responds with 5xx.
-/// It lowers nothing, lifts no directive (`must-revalidate`, `no-cache`, `proxy-revalidate`,
-/// `s-maxage` stay binding), and leaves a limit of 0 as it is: a rule says *never* with it. RFC
-/// 9111 §4.2.4
+/// The extension has these effects:
+/// - It raises `stale.offline` and, while the origin is unreachable, `stale.unreachable`, if rules
+///   set them.
+/// - It raises `stale-if-error` and `stale.on-error` for an origin that responds with 5xx.
+/// - It never lowers a limit, and overrides no directive: `must-revalidate`, `no-cache`,
+///   `proxy-revalidate` and `s-maxage` stay binding.
+/// - It does not change a limit of 0, which means *never*.
+///
+/// RFC 9111 §4.2.4
 public struct StalenessExtension: TemporaryValue {
-    /// Seconds beyond the freshness lifetime, from 0 to ``longest``. 0 extends nothing.
+    /// The seconds beyond the freshness lifetime, from 0 to ``longest``. 0 extends nothing.
     public let seconds: Int64
 
     /// The longest extension: 365 days, in seconds.
     public static let longest: Int64 = 365 * 86_400
-    /// The configured limits alone.
+    /// No extension: only the configured limits apply.
     public static let none = StalenessExtension(seconds: 0)
 
-    /// An extension; a number beyond the limits is brought to the nearest one.
+    /// Creates an extension. Values outside of the limits are clamped.
     public init(seconds: Int64) { self.seconds = min(max(0, seconds), Self.longest) }
 
     /// Reads a number of seconds.
     ///
-    /// - Throws: `DecodingError`
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let seconds = try container.decode(Int64.self)
@@ -41,21 +45,22 @@ public struct StalenessExtension: TemporaryValue {
         try container.encode(seconds)
     }
 
-    /// `staleness`
+    /// The setting's name, `staleness`.
     public static var settingName: String { "staleness" }
-    /// The seconds.
+    /// The seconds as text.
     public var logged: String { "\(seconds)" }
 }
 
-/// An extension that an operator set for a time.
+/// An extension that an operator set temporarily.
 public typealias TemporaryStaleness = Temporary<StalenessExtension>
-/// The extension of a running cache. The configured one is always ``StalenessExtension/none``.
+/// The extension of a running cache. The configured value is always ``StalenessExtension/none``.
 public typealias StalenessState = TemporaryState<StalenessExtension>
-/// Extends for a time how stale an engine's responses may be.
+/// Temporarily extends how stale an engine's responses may be.
 public typealias StalenessSwitch = TemporarySwitch<StalenessExtension>
 
 extension TemporarySwitch<StalenessExtension> {
-    /// Nothing is extended. See ``init(configured:store:clock:sleeper:logger:set:)``.
+    /// Creates a switch for an engine's stale use. At first, there is no extension. See
+    /// ``init(configured:store:clock:sleeper:logger:set:)``.
     public init(
         engine: CacheEngine,
         store: any TemporaryStore,

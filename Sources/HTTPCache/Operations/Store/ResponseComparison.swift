@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A stored response beside the one that its origin sends now.
+/// A comparison of a stored response with the response that its origin sends now.
 public struct ResponseComparison: Sendable, Hashable, Codable {
     /// Two statuses.
     public struct Statuses: Sendable, Hashable, Codable {
@@ -15,51 +15,51 @@ public struct ResponseComparison: Sendable, Hashable, Codable {
 
     /// A field that differs.
     public struct Field: Sendable, Hashable, Codable {
-        /// In lower case.
+        /// The field's name in lower case.
         public var name: String
-        /// The values of the stored response, joined by commas; `nil` if it does not have the
-        /// field. Secrets are replaced.
+        /// The stored response's values, joined by commas; `nil` if it does not have the field.
+        /// Secrets are replaced.
         public var stored: String?
-        /// The same of the origin's response.
+        /// The origin's values, in the same format.
         public var origin: String?
     }
 
     /// The two bodies.
     public struct Bodies: Sendable, Hashable, Codable {
-        /// Whether they have the same bytes; `nil` if one of them is too long to be compared.
+        /// Whether the bodies have the same bytes; `nil` if one of them is too long to compare.
         public var isSame: Bool?
-        /// The bytes of the stored one.
+        /// The length of the stored body in bytes.
         public var stored: Int64
-        /// The bytes of the origin's, as far as they were read.
+        /// The length of the origin's body in bytes, as far as it was read.
         public var origin: Int64
     }
 
     /// The statuses.
     public var status: Statuses
-    /// The fields that differ, except those that differ each time.
+    /// The fields that differ, except fields that differ every time.
     public var fields: [Field]
     /// The bodies.
     public var body: Bodies
 
-    /// The most bytes of a body that are compared.
+    /// The maximum body length that is compared, in bytes.
     public static let bodyLimit: Int64 = 64 << 20
 
-    /// Why there is no comparison.
+    /// The reason that there is no comparison.
     public enum Refusal: Error, Sendable, Hashable {
         /// No stored response has this number and this ID.
         case unknown
-        /// It belongs to a principal, whose credentials are not stored.
+        /// The response belongs to a principal, whose credentials are not stored.
         case ofPrincipal
-        /// It was not the response to a GET.
+        /// The request was not a GET.
         case otherMethod
     }
 }
 
 extension CacheEngine {
-    /// Asks the origin for a stored response again, past the store, and compares.
+    /// Requests a stored response from the origin again, bypassing the store, and compares the two.
     ///
-    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be asked
-    ///   or does not respond; the store's error.
+    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be
+    ///   contacted or does not respond; the store's error.
     func compare(_ stored: StoredResponse) async throws -> ResponseComparison {
         let key = stored.key.components
         guard key.partition == .common else { throw ResponseComparison.Refusal.ofPrincipal }
@@ -85,7 +85,7 @@ extension CacheEngine {
         )
     }
 
-    /// - Returns: no digest for a body that broke off or is too long.
+    /// - Returns: no digest if the body broke off or is too long.
     private static func digest(_ body: BodyStream) async -> (bytes: Int64, digest: SHA256Digest?) {
         var hash = SHA256()
         var bytes: Int64 = 0
@@ -101,7 +101,7 @@ extension CacheEngine {
         return (bytes, hash.finalize())
     }
 
-    /// Fields that differ each time, or that concern one connection.
+    /// Fields that differ every time, or that only concern one connection.
     private static let passing: Set<String> = [
         "age", "cache-status", "connection", "content-length", "date", "keep-alive", "transfer-encoding", "via",
         "x-request-id",

@@ -3,84 +3,86 @@ public import HTTPTypes
 
 /// The state of a stored entry at an instant, in one word.
 public enum EntryState: String, Sendable, Hashable, CaseIterable, Codable {
-    /// May be used as it is.
+    /// It may be used without validation.
     case fresh
-    /// Past its lifetime, and still good when the origin cannot be reached.
+    /// It is past its freshness lifetime, but may be served if the origin is unreachable.
     case stale
-    /// Past its lifetime, and not usable without validation by the origin.
+    /// It is past its freshness lifetime, and may not be used without validation by the origin.
     case expired
-    /// Invalidated by a purge or a successful write, and kept for when the origin is unreachable.
+    /// It was invalidated by a purge or a successful write, and is kept for use while the origin is
+    /// unreachable.
     case invalidated
-    /// A part of it does not match its checksum: it is not served any more.
+    /// Part of it does not match its checksum, so it is no longer served.
     case damaged
 }
 
-/// A store's content, for operators.
+/// Lists a store's content for operators.
 public protocol StoreListing: Sendable {
-    /// Numbers about the store, as of now. It may read an index of all entries.
+    /// Returns the store's current summary. It may read an index of all entries.
     ///
     /// - Throws: the store's error if it cannot be read.
     func summary() async throws -> StoreSummary
 
-    /// The numbers for metrics, as of now. It may read an index of all entries.
+    /// Returns the current values for metrics. It may read an index of all entries.
     ///
     /// - Throws: the store's error if it cannot be read.
     func measures() async throws -> StoreMeasures
 
-    /// The bytes that wait to be written.
+    /// The number of bytes waiting to be written.
     var pendingWriteBytes: Int { get }
 
-    /// Reads a page of the stored responses. It looks at a limited number of rows.
+    /// Reads a page of the stored responses. Each call examines a limited number of rows.
     ///
     /// - Throws: the store's error if it cannot be read.
     func responses(_ query: ResponseQuery) async throws -> ResponsePage
 
-    /// Reads the variants of a key, at most 1,000, by ``ResponseSummary/id``.
+    /// Reads the variants of a key, at most 1,000, given its ``ResponseSummary/id``.
     ///
     /// - Parameter showingQueries: see ``ResponseQuery/showsQueries``.
     /// - Throws: the store's error if it cannot be read.
     func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails]
 
-    /// The response with a number, if it has this ID; `nil` if there is none, or if it is damaged.
+    /// Returns the response with a number, if it has this ID; returns `nil` if there is none or it
+    /// is damaged.
     ///
     /// - Throws: the store's error if it cannot be read.
     func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse?
 }
 
-/// One stored response, without its fields and its body.
+/// A stored response without its fields and body.
 public struct ResponseSummary: Sendable, Hashable {
-    /// The store's number for it. It is not used again.
+    /// The store's number for the response, which is never reused.
     public var entry: Int64
-    /// 16 hexadecimal digits, the same for all variants of a key.
+    /// The ID of the key: 16 hexadecimal digits, the same for all variants of a key.
     public var id: String
-    /// Its state.
+    /// The response's state.
     public var state: EntryState
     /// The request's method.
     public var method: HTTPRequest.Method?
-    /// The target URI, whose query may be replaced; `nil` if the key is damaged.
+    /// The target URI, whose query may be redacted; `nil` if the key is damaged.
     public var url: String?
-    /// The kind of its partition: `common`, `principal` or `credentials`.
+    /// The kind of partition: `common`, `principal` or `credentials`.
     public var partition: String?
     /// The response's status.
     public var status: HTTPResponse.Status?
-    /// Its media type.
+    /// The response's media type.
     public var contentType: String?
-    /// The bytes of its body.
+    /// The length of the body in bytes.
     public var bodyLength: Int64
-    /// When it was first stored.
+    /// When the response was first stored.
     public var storedAt: Timestamp
-    /// The first instant at which it is stale; `nil` if it never is.
+    /// The first instant at which the response is stale; `nil` if it never becomes stale.
     public var expiresAt: Timestamp?
-    /// The last use that is recorded on disk.
+    /// The last use recorded on disk.
     public var lastUsedAt: Timestamp
-    /// Whether it may be served stale while its origin is unreachable.
+    /// Whether the response may be served stale while its origin is unreachable.
     public var isUsableStale: Bool
-    /// Whether it is never evicted.
+    /// Whether the response is exempt from eviction.
     public var isPinned: Bool
-    /// The request fields that `Vary` selects by.
+    /// The request fields named in `Vary`.
     public var selectingNames: [String]
 
-    /// Makes a summary.
+    /// Creates a summary.
     public init(entry: Int64, id: String, state: EntryState, bodyLength: Int64, storedAt: Timestamp) {
         self.entry = entry
         self.id = id
@@ -94,33 +96,33 @@ public struct ResponseSummary: Sendable, Hashable {
     }
 }
 
-/// An order of stored responses that a store can list page by page.
+/// A sort order in which a store can list responses page by page.
 public struct ResponseOrder: Sendable, Hashable {
-    /// The number by which responses are ordered.
+    /// The sort key.
     public enum Key: String, Sendable, Hashable, CaseIterable {
-        /// When they were stored: the order of their numbers.
+        /// The time of storing, which is the order of the responses' numbers.
         case stored
-        /// When they are stale.
+        /// The time at which they become stale.
         case expires
-        /// When they were used last, as far as that is on disk. Pinned ones are left out: they have
-        /// no place in the order of eviction.
+        /// The last use recorded on disk. Pinned responses are omitted, because they are not in the
+        /// eviction order.
         case used
-        /// The bytes that they take.
+        /// The space that they use.
         case size
     }
 
-    /// The number.
+    /// The sort key.
     public var key: Key
-    /// Whether the greatest comes first.
+    /// Whether the greatest value comes first.
     public var isDescending: Bool
 
-    /// An order.
+    /// Creates an order.
     public init(_ key: Key, isDescending: Bool = false) {
         self.key = key
         self.isDescending = isDescending
     }
 
-    /// An order by its name: `size`, and `-size` for the greatest first.
+    /// Creates an order from its name: `size`, or `-size` for the greatest value first.
     public init?(_ text: String) {
         let isDescending = text.hasPrefix("-")
         guard let key = Key(rawValue: String(text.dropFirst(isDescending ? 1 : 0))) else { return nil }
@@ -131,62 +133,62 @@ public struct ResponseOrder: Sendable, Hashable {
     public static let names = Key.allCases.flatMap { [$0.rawValue, "-\($0.rawValue)"] }
 }
 
-/// Where a listing continues: behind a response in an order. Clients get it as a text and give it
-/// back.
+/// The position at which a listing continues: after a response in a sort order. Clients receive it
+/// as text and send it back.
 public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
-    /// The numbers by which the order is decided.
+    /// The values of the sort keys at the position.
     package var values: [Int64]
 
     package init(_ values: [Int64]) { self.values = values }
 
-    /// Behind the response with a number, in the order of storing.
+    /// Creates a cursor after the response with a number, in the order of storing.
     public init(integerLiteral value: Int64) { values = [value] }
 
-    /// The cursor of a text; `nil` if it is none.
+    /// Parses a cursor; returns `nil` if the text is not a cursor.
     public init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
         guard (1...7).contains(parts.count), !parts.contains(nil) else { return nil }
         values = parts.compactMap(\.self)
     }
 
-    /// The text.
+    /// The cursor as text.
     public var description: String { values.map(String.init).joined(separator: "_") }
 
-    /// A cursor of another order.
+    /// The error for a cursor of a different sort order.
     public struct Invalid: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence.
+        /// The error message.
         public var description: String { "The cursor belongs to a different sort order." }
 
-        /// The error.
+        /// Creates the error.
         public init() {}
     }
 }
 
-/// A selection of stored responses, read page by page.
+/// A query for stored responses, which are read page by page.
 public struct ResponseQuery: Sendable, Hashable {
-    /// The beginning of their target URIs.
+    /// The prefix of the target URIs.
     public var prefix: TargetPrefix?
-    /// The host of their target URIs.
+    /// The host of the target URIs.
     public var host: TargetHost?
-    /// The port of their target URIs.
+    /// The port of the target URIs.
     public var port: UInt16?
-    /// A tag.
+    /// A tag of the responses.
     public var tag: String?
-    /// Their state.
+    /// The state of the responses.
     public var state: EntryState?
-    /// Only pinned ones, or only others.
+    /// Whether the responses must be pinned (`true`) or not pinned (`false`).
     public var isPinned: Bool?
-    /// Their order.
+    /// The sort order.
     public var order = ResponseOrder(.stored)
-    /// Only responses behind this one; `nil` for the first page.
+    /// The position to continue after; `nil` for the first page.
     public var after: ResponseCursor?
-    /// The most responses of a page.
+    /// The maximum number of responses on a page.
     public var limit: Int
-    /// Whether URLs have their queries. Otherwise `REDACTED` stands in place of each, because it
-    /// may hold secrets.
+    /// Whether URLs include their queries. If they do not, `REDACTED` replaces each query, because
+    /// it may contain secrets.
     public var showsQueries = false
 
-    /// Every response, the first stored one first.
+    /// Creates a query for every response, in the order of storing.
     public init(
         prefix: TargetPrefix? = nil,
         tag: String? = nil,
@@ -202,18 +204,18 @@ public struct ResponseQuery: Sendable, Hashable {
     }
 }
 
-/// A part of a listing.
+/// A page of a listing.
 public struct ResponsePage: Sendable, Hashable {
-    /// The responses in their order.
+    /// The responses, in order.
     public var responses: [ResponseSummary]
-    /// The position to continue after; `nil` if there are no more. A page may have fewer responses
-    /// than its limit and still not be the last one, because a read looks at a limited number of
-    /// rows.
+    /// The position to continue after; `nil` if there are no more responses. Even a page with fewer
+    /// responses than the limit may not be the last page, because each read examines a limited
+    /// number of rows.
     public var next: ResponseCursor?
-    /// The number of entries that were looked at.
+    /// The number of entries that were examined.
     public var examined: Int
 
-    /// A page.
+    /// Creates a page.
     public init(_ responses: [ResponseSummary], next: ResponseCursor?, examined: Int = 0) {
         self.responses = responses
         self.next = next
@@ -221,18 +223,18 @@ public struct ResponsePage: Sendable, Hashable {
     }
 }
 
-/// A stored response with its fields, whose secrets are replaced.
+/// A stored response with its fields, in which secrets are replaced.
 public struct ResponseDetails: Sendable, Hashable {
-    /// The response.
+    /// The response's summary.
     public var summary: ResponseSummary
-    /// Its tags.
+    /// The response's tags.
     public var tags: [String]
-    /// Its fields; empty if its head is damaged.
+    /// The response's fields; empty if its head is damaged.
     public var fields: HTTPFields
-    /// The fields of its request that `Vary` selects by.
+    /// The request's fields that are named in `Vary`.
     public var selectingFields: HTTPFields
 
-    /// Makes a description.
+    /// Creates the details of a response.
     public init(_ summary: ResponseSummary, tags: [String], fields: HTTPFields, selectingFields: HTTPFields) {
         self.summary = summary
         self.tags = tags

@@ -1,15 +1,16 @@
-/// Numbers about a store for metrics: those for operators, and what they are made of.
+/// The values of a store for metrics: the summary for operators, and more detailed values.
 public struct StoreMeasures: Sendable, Hashable {
     /// The use of a quota.
     public struct QuotaUse: Sendable, Hashable {
-        /// `tag:NAME`, `origin:https://a.example`, or `each-origin`.
+        /// The quota: `tag:NAME`, `origin:https://a.example`, or `each-origin`.
         public var quota: String
-        /// The bytes of its responses; for `each-origin`, those of the origin with the most.
+        /// The space in bytes that the quota's responses use. For `each-origin`, the space of the
+        /// origin that uses the most.
         public var bytes: Int64
-        /// The most that they may take.
+        /// The maximum space in bytes.
         public var limit: Int64
 
-        /// The use of a quota.
+        /// Creates the use of a quota.
         public init(quota: String, bytes: Int64, limit: Int64) {
             self.quota = quota
             self.bytes = bytes
@@ -17,28 +18,28 @@ public struct StoreMeasures: Sendable, Hashable {
         }
     }
 
-    /// The numbers for operators.
+    /// The summary for operators.
     public var summary = StoreSummary()
-    /// Bytes of the database.
+    /// The size of the database in bytes.
     public var databaseBytes: Int64 = 0
-    /// Bytes of its log.
+    /// The size of the database's log in bytes.
     public var logBytes: Int64 = 0
-    /// Bytes in the database that are not in use.
+    /// The size of unused space in the database in bytes.
     public var freeBytes: Int64 = 0
-    /// Entries that may be used as they are.
+    /// The number of entries that may be used without validation.
     public var fresh = 0
-    /// Entries past their lifetime that may be served while their origin is unreachable, without
-    /// the invalidated ones.
+    /// The number of entries past their freshness lifetime that may be served while their origin is
+    /// unreachable, not counting invalidated entries.
     public var stale = 0
-    /// Bytes of the entries that were evicted since the store was opened.
+    /// The size of the entries evicted since the store was opened, in bytes.
     public var evictedBytes: Int64 = 0
-    /// How often damaged bytes were read since the store was opened.
+    /// The number of times that damaged bytes were read since the store was opened.
     public var damagedReads = 0
-    /// The most bytes that entries may take in memory.
+    /// The maximum size of entries in memory, in bytes.
     public var memoryBudget: Int64 = 0
     /// The configured quotas, the first 64 in alphabetical order.
     public var quotas: [QuotaUse] = []
 
-    /// The numbers of an empty store.
+    /// Creates the values of an empty store.
     public init() {}
 }

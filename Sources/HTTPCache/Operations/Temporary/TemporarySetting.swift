@@ -1,30 +1,30 @@
 public import HTTPCacheSemantics
 
-/// The values of a setting that an operator may set for a time.
+/// The values of a setting that an operator can change temporarily.
 public protocol TemporaryValue: Sendable, Hashable, Codable {
-    /// The setting's name: `mode`. It is the member of the value in JSON, the name of the store's
-    /// file, and the word in the log. Stores keep it, so it never changes.
+    /// The setting's name, such as `mode`. It is the name of the value's member in JSON, of the
+    /// store's file, and of the setting in the log. Stores keep it, so it never changes.
     static var settingName: String { get }
-    /// The value for the log.
+    /// The value as text for the log.
     var logged: String { get }
 }
 
-/// A value that an operator set for a time. It replaces the configured one until then.
+/// A value that an operator set temporarily. It replaces the configured value until it expires.
 ///
-/// In JSON, the value is the member that ``TemporaryValue/settingName`` names.
+/// In JSON, the value's member is named by ``TemporaryValue/settingName``.
 public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
     /// The value that was set.
     public var value: Value
-    /// The first instant at which the configured value is in force again.
+    /// The first instant at which the configured value applies again.
     public var until: Timestamp
-    /// When it was set.
+    /// When the value was set.
     public var since: Timestamp
-    /// Why it was set, for other operators.
+    /// The reason that the value was set, for other operators.
     public var reason: String?
-    /// The client that set it: `uid 1000`.
+    /// The client that set the value, such as `uid 1000`.
     public var client: String
 
-    /// A value with an end.
+    /// Creates a temporary value.
     public init(_ value: Value, until: Timestamp, since: Timestamp, reason: String? = nil, client: String) {
         self.value = value
         self.until = until
@@ -33,7 +33,7 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
         self.client = client
     }
 
-    /// Whether its end has come.
+    /// Returns whether the value has expired.
     public func isOver(at now: Timestamp) -> Bool { now >= until }
 
     private struct Member: CodingKey {
@@ -50,9 +50,9 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
         static var client: Member { Member(stringValue: "client") }
     }
 
-    /// Reads it.
+    /// Decodes a temporary value.
     ///
-    /// - Throws: `DecodingError`
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         value = try members.decode(Value.self, forKey: .value)
@@ -62,9 +62,9 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
         client = try members.decode(String.self, forKey: .client)
     }
 
-    /// Writes it.
+    /// Encodes the temporary value.
     ///
-    /// - Throws: `EncodingError`
+    /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(value, forKey: .value)
@@ -75,14 +75,14 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
     }
 }
 
-/// A setting of a running cache, and where its value comes from.
+/// A setting of a running cache, and the source of its value.
 public struct TemporaryState<Value: TemporaryValue>: Sendable, Hashable {
-    /// The value of the configuration.
+    /// The configured value.
     public var configured: Value
-    /// The value that replaces it for a time; `nil` if there is none.
+    /// The value that temporarily replaces it; `nil` if there is none.
     public var temporary: Temporary<Value>?
 
-    /// A state.
+    /// Creates a state.
     public init(configured: Value, temporary: Temporary<Value>? = nil) {
         self.configured = configured
         self.temporary = temporary
@@ -92,20 +92,21 @@ public struct TemporaryState<Value: TemporaryValue>: Sendable, Hashable {
     public var value: Value { temporary?.value ?? configured }
 }
 
-/// Keeps values that an operator set for a time, one of each setting. A store implements it beside
-/// `StoreOperations`.
+/// Keeps temporary values that an operator set, one for each setting. A store implements this
+/// protocol in addition to `StoreOperations`.
 public protocol TemporaryStore: Sendable {
-    /// The value that is kept, also if it is over; `nil` if there is none.
+    /// Returns the stored value, even if it has expired; returns `nil` if there is none.
     ///
     /// - Throws: the store's error if it cannot be read.
     func temporary<Value>(_ type: Value.Type) throws -> Temporary<Value>?
 
-    /// Keeps a value in place of the setting's one before. It is durable when this returns.
+    /// Stores a value, and replaces the setting's previous value. The value is durable when this
+    /// returns.
     ///
     /// - Throws: the store's error if it cannot be written.
     func keep<Value>(_ temporary: Temporary<Value>) throws
 
-    /// Keeps no value of a setting any more. It is durable when this returns.
+    /// Removes the stored value of a setting. The removal is durable when this returns.
     ///
     /// - Throws: the store's error if it cannot be written.
     func forget<Value: TemporaryValue>(_ type: Value.Type) throws

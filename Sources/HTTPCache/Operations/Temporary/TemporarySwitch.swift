@@ -2,10 +2,10 @@ import HTTPCacheSemantics
 public import Logging
 import Synchronization
 
-/// Sets one setting of an engine for a time, and back when that is over.
+/// Changes one setting of an engine temporarily, and restores it afterwards.
 ///
-/// The store keeps the value and its end, so that both outlast the process: a crash in an outage
-/// must not bring a gateway back that asks for what its operator had forbidden.
+/// The store keeps the value and its expiry, so both survive a restart. After a crash during an
+/// outage, a gateway must not start to send requests that its operator has forbidden.
 ///
 /// ```swift
 /// let modes = ModeSwitch(engine: engine, store: store, logger: logger)
@@ -18,21 +18,22 @@ public actor TemporarySwitch<Value: TemporaryValue> {
     private let sleeper: any Clock<Duration>
     private let logger: Logger
     private let set: @Sendable (Value) -> Void
-    /// Changed only together with the engine's value, so that both always agree.
+    /// It changes only together with the engine's value, so that both always agree.
     private nonisolated let current: Mutex<TemporaryState<Value>>
-    /// Waits for the end of the temporary value.
+    /// Waits for the temporary value to expire.
     private var timer: Task<Void, Never>?
 
-    /// The longest pause until the wall clock is read again: it may be set while the timer sleeps.
+    /// The maximum pause until the wall clock is read again, because the clock may be set while the
+    /// timer sleeps.
     private static var longestPause: Duration { .seconds(30) }
 
-    /// The value in force is the configured one.
+    /// Creates a switch. At first, the configured value applies.
     ///
     /// - Parameters:
-    ///   - store: keeps the value and its end.
-    ///   - clock: decides whether the end has come.
-    ///   - sleeper: the clock for the pause until then.
-    ///   - set: puts a value into force, for the next request.
+    ///   - store: keeps the value and its expiry.
+    ///   - clock: decides whether the value has expired.
+    ///   - sleeper: the clock for the pause until the expiry.
+    ///   - set: applies a value, starting with the next request.
     public init(
         configured: Value,
         store: any TemporaryStore,
@@ -51,14 +52,14 @@ public actor TemporarySwitch<Value: TemporaryValue> {
 
     deinit { timer?.cancel() }
 
-    /// The value in force, and where it comes from.
+    /// The value in force and its source.
     public nonisolated var state: TemporaryState<Value> { current.withLock { $0 } }
 
-    /// Sets the configured value. It comes into force when the temporary one ends, or at once if
+    /// Sets the configured value. It applies when the temporary value expires, or immediately if
     /// there is none.
     public nonisolated func configure(_ value: Value) { apply { $0.configured = value } }
 
-    /// Puts the value into force that an earlier process left behind, if it is not over.
+    /// Applies the value that an earlier process left behind, unless it has expired.
     public func restore() {
         do {
             guard let kept = try store.temporary(Value.self) else { return }
@@ -72,19 +73,20 @@ public actor TemporarySwitch<Value: TemporaryValue> {
         }
     }
 
-    /// Puts a value into force for a time. It is kept durably, and in force for every request that
-    /// arrives from now on, when this returns.
+    /// Applies a value temporarily. When this returns, the value is stored durably and applies to
+    /// every request that arrives from now on.
     ///
-    /// - Throws: the store's error if it cannot keep the value. Then nothing has changed.
+    /// - Throws: the store's error if it cannot keep the value. In that case, nothing has changed.
     public func begin(_ temporary: Temporary<Value>) throws {
         try store.keep(temporary)
         begin(inForce: temporary)
     }
 
-    /// Puts the configured value into force again, if another one was set for a time.
+    /// Restores the configured value, if a temporary value is set.
     ///
-    /// - Parameter client: who asked for it, for the log.
-    /// - Throws: the store's error. Then nothing has changed: a restart would bring the value back.
+    /// - Parameter client: the client that requested the change, for the log.
+    /// - Throws: the store's error. In that case, nothing has changed, because a restart would
+    ///   bring the value back.
     public func end(by client: String) throws {
         guard state.temporary != nil else { return }
         try store.forget(Value.self)
@@ -105,7 +107,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
             ]
         )
         let sleeper = sleeper
-        // It belongs to the switch, not to the request that set the value.
+        // The timer belongs to the switch, not to the request that set the value.
         timer = Task { [weak self] in
             while let pause = await self?.pauseUntilEnd() {
                 guard (try? await sleeper.sleep(for: pause)) != nil else { return }
@@ -113,7 +115,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
         }
     }
 
-    /// Returns the pause until the clock must be read again; `nil` if there is nothing to wait for.
+    /// Returns the time until the clock must be read again; `nil` if there is nothing to wait for.
     private func pauseUntilEnd() -> Duration? {
         guard !Task.isCancelled, let temporary = state.temporary else { return nil }
         let now = clock.now()
@@ -125,7 +127,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
         do {
             try store.forget(Value.self)
         } catch {
-            // It does no harm: a value that is over is not restored.
+            // The failure is harmless, because an expired value is not restored.
             logger.warning(
                 "The expired \(Value.settingName) could not be removed from the store",
                 metadata: ["error": "\(error)"]

@@ -1,28 +1,28 @@
 public import HTTPCacheSemantics
 
-/// The memory that a running cache has of single requests, for operators. It is bounded.
+/// A running cache's record of individual requests, for operators. Its size is bounded.
 public protocol TrafficOperations: Sendable {
-    /// The latest responses that were not stored, a few for each reason.
+    /// Returns the latest responses that were not stored, a few for each reason.
     func notStored() async -> [NotStoredExample]
 
-    /// The numbers of all outages together. They cost little: ask for them each second.
+    /// Returns the totals of all outages. The call is cheap enough to make every second.
     func outageTotals() async -> OutageTotals
 }
 
-/// The numbers of all outages of origins since the start of the process.
+/// The totals of all origin outages since the start of the process.
 public struct OutageTotals: Sendable, Hashable {
-    /// Stored responses that were served because their origin could not be reached. A response that
-    /// replaces an error of its origin does not count.
+    /// The number of stored responses served because their origin was unreachable. A response that
+    /// replaces an origin's error response does not count.
     public var served: Int64 = 0
-    /// Requests that could not be answered without their origin.
+    /// The number of requests that could not be answered without their origin.
     public var refused: Int64 = 0
-    /// The greatest age in seconds of such a response that was served in the last four seconds.
+    /// The maximum age in seconds of such a response served in the last four seconds.
     public var oldest: Int64 = 0
 
-    /// Nothing.
+    /// Creates totals of 0.
     public init() {}
 
-    /// Totals.
+    /// Creates totals.
     public init(served: Int64, refused: Int64, oldest: Int64) {
         self.served = served
         self.refused = refused
@@ -32,21 +32,21 @@ public struct OutageTotals: Sendable, Hashable {
 
 /// A response that was not stored.
 public struct NotStoredExample: Sendable, Hashable {
-    /// Why.
+    /// The reason.
     public var reason: StorageRefusal
-    /// Authority and target as the client sent them, cut at 2 KiB, with its query.
+    /// The authority and target as received from the client, with the query, truncated to 2 KiB.
     public var target: String
-    /// The status.
+    /// The response's status.
     public var status: Int
-    /// When it was sent to its client.
+    /// When the response was sent to its client.
     public var at: Timestamp
     /// The name of the request's route.
     public var route: String
 
-    /// The most examples of a reason.
+    /// The maximum number of examples per reason.
     public static let limit = 5
 
-    /// An example.
+    /// Creates an example.
     public init(reason: StorageRefusal, target: String, status: Int, at: Timestamp, route: String) {
         self.reason = reason
         self.target = target
@@ -56,20 +56,21 @@ public struct NotStoredExample: Sendable, Hashable {
     }
 }
 
-/// A rule, and how often it was applied.
+/// A rule, and the number of times it was applied.
 public struct RuleUse: Sendable, Hashable {
-    /// Its name, or `rule 3`.
+    /// The rule's name, or `rule 3` if it has none.
     public var name: String
-    /// The line of the file.
+    /// The line in the file.
     public var line: Int?
-    /// Its conditions as a file has them, `match.url: /img/**`.
+    /// The rule's conditions in the file's format, such as `match.url: /img/**`.
     public var conditions: [String]
-    /// Its settings as a file has them.
+    /// The rule's settings in the file's format.
     public var settings: [String]
-    /// The requests for which it decided a setting, about; 0 if there was none.
+    /// The approximate number of requests for which the rule decided a setting; 0 if there were
+    /// none.
     public var uses: Int64
 
-    /// A rule.
+    /// Creates a rule's use.
     public init(name: String, line: Int?, conditions: [String], settings: [String], uses: Int64) {
         self.name = name
         self.line = line

@@ -4,7 +4,7 @@ package struct ByteWriter {
     @inlinable package var bytes: [UInt8] { content }
     @usableFromInline var content: [UInt8] = []
 
-    /// Writes to a new array.
+    /// Creates a writer with a new array.
     @inlinable package init(reservingCapacity capacity: Int = 0) {
         content.reserveCapacity(capacity)
     }

@@ -11,24 +11,24 @@ import HTTPTypes
 
 /// The encoding of a stored response's head: a version, and length-prefixed fields in wire order.
 ///
-/// Stores seal it with a checksum, the nodes of a fleet with a key. Decoding has no side effects,
-/// returns `nil` for damaged input, and never traps.
+/// Stores protect it with a checksum; the nodes of a fleet seal it with a key. Decoding has no side
+/// effects, returns `nil` for damaged input, and never traps.
 package enum HeadCodec {
-    /// The version of the encoding; the first byte.
+    /// The version of the encoding, which is the first byte.
     package static let version: UInt8 = 1
-    /// The second byte. A store has other kinds.
+    /// The kind of record, which is the second byte. A store has other kinds.
     package static let kind: UInt8 = 0
 
     private static let invalidatedFlag: UInt8 = 1
     private static let explicitExpiryFlag: UInt8 = 2
-    /// ``StoredResponseHead/sharingBasis`` is recorded. Earlier programs set neither of these two,
-    /// and read past both.
+    /// The flag that ``StoredResponseHead/sharingBasis`` is recorded. Earlier versions of the
+    /// program set neither this flag nor the value, and skip both when they read.
     private static let basisFlag: UInt8 = 4
     private static let directivesFlag: UInt8 = 8
 
     /// Encodes a head.
     package static func encode(_ head: StoredResponseHead) -> [UInt8] {
-        // Includes space for the checksum; most heads fit.
+        // The capacity includes the checksum; most heads fit.
         var writer = ByteWriter(reservingCapacity: 512)
         writer.write(version)
         writer.write(kind)
@@ -49,7 +49,7 @@ package enum HeadCodec {
         return writer.bytes
     }
 
-    /// Decodes a head; `nil` if it is damaged or of an unknown version.
+    /// Decodes a head. Returns `nil` if it is damaged or has an unknown version.
     package static func decode(_ content: UnsafeRawBufferPointer) -> StoredResponseHead? {
         var reader = ByteReader(content)
         guard reader.read(UInt8.self) == version,
@@ -110,7 +110,7 @@ package enum HeadCodec {
     }
 
     /// Reads fields that are decoded later. It verifies their structure and names, so that damage
-    /// is found now.
+    /// is detected now.
     private static func readEncodedFields(_ reader: inout ByteReader) -> HeadFields? {
         let start = reader.offset
         guard let count = readCount(&reader) else { return nil }
@@ -132,7 +132,7 @@ package enum HeadCodec {
         }
     }
 
-    /// 'HTTPFields' traps if it has 65,535 fields.
+    /// `HTTPFields` traps at 65,535 fields.
     private static func readCount(_ reader: inout ByteReader) -> Int? {
         guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
             return nil
@@ -140,7 +140,7 @@ package enum HeadCodec {
         return Int(count)
     }
 
-    /// Most values are plain text, and checking that is faster than cleaning the value.
+    /// Most values are plain text. Checking for plain text is faster than sanitizing the value.
     private static func field(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> HTTPField {
         value.isPlainText
             ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
@@ -159,19 +159,20 @@ package enum HeadCodec {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Returns whether the bytes are those of a text.
+    /// Returns whether the bytes equal those of a text.
     fileprivate func hasBytes(_ text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && baseAddress.map { memcmp($0, text.utf8Start, count) == 0 } ?? true
     }
 
-    /// Whether it is printable ASCII and neither begins nor ends with a space, so that it is a
-    /// valid field value as it is. RFC 9110 §5.5
+    /// Whether the bytes are printable ASCII without a leading or trailing space, which makes them
+    /// a valid field value. RFC 9110 §5.5
     fileprivate var isPlainText: Bool {
         let space = UInt8(ascii: " ")
         guard let first, first != space, self[count - 1] != space else { return isEmpty }
         var offset = 0
-        // Eight bytes at a time: a byte's highest bit is set if it is beyond ASCII, a control
-        // character, or DEL. The parentheses are needed: '|', '&-' and '&+' bind equally.
+        // Checks eight bytes at a time. A byte's highest bit is set if the byte is not ASCII, a
+        // control character, or DEL. The parentheses are needed, because `|`, `&-` and `&+` have
+        // the same precedence.
         while offset &+ 8 <= count {
             let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let found = word | (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101)

@@ -8,29 +8,28 @@ import HTTPTypes
     import Darwin
 #endif
 
-/// The common spellings of field names, created once. Creating a name validates it and lower-cases
-/// it, which costs more than reading the field.
+/// The common spellings of field names, created once. Creating a name validates and lower-cases it,
+/// which costs more than reading the field.
 enum KnownFieldNames {
-    /// Returns the name that some bytes spell; `nil` if they are no valid name.
+    /// Returns the name that the bytes spell; `nil` if they are not a valid name.
     static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         if let index = table.index(of: bytes) { return table.names[index] }
         return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// A table that is searched by bytes, so that a search creates no string.
+    /// A table that is searched by bytes, so that a lookup creates no string.
     final class Table: Sendable {
         private static let slotCount = 1024
 
         let names: [HTTPField.Name]
-        /// All names, one after the other.
+        /// All names, concatenated.
         private let spellings: [UInt8]
-        /// The offset of each name's first byte, and of the last name's end.
+        /// The offset of each name's first byte, followed by the end of the last name.
         private let starts: [Int]
-        /// For each slot, a name's number plus one, at or after the slot that its bytes hash to; 0
-        /// for an empty slot.
+        /// A hash table of name numbers plus one, with linear probing; 0 marks an empty slot.
         private let slots: [UInt8]
 
-        /// - Parameter names: fewer than 128; each is added as it is and in lower case.
+        /// - Parameter names: fewer than 128 names. Each is added both as given and in lower case.
         init(_ names: [String]) {
             var made: [HTTPField.Name] = []
             var seen: Set<String> = []
@@ -49,7 +48,7 @@ enum KnownFieldNames {
             (self.names, self.spellings, self.starts, self.slots) = (made, spellings, starts, slots)
         }
 
-        /// Returns whether some bytes are a valid name.
+        /// Returns whether the bytes are a valid name.
         func isName(_ bytes: UnsafeRawBufferPointer) -> Bool {
             index(of: bytes) != nil || HTTPField.Name(String(decoding: bytes, as: UTF8.self)) != nil
         }
