@@ -330,7 +330,7 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "HoldfastTesting", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", grdb, grdbSQLite, httpTypes, nioCore, logging,
                 metricsTestKit,
             ],
             swiftSettings: settings

@@ -1,4 +1,6 @@
-/// A JSON text as a tree, so that errors can name each rejected part. ``JSONReader`` reads it.
+import HTTPCache
+
+/// A JSON text as a tree, so that each rejected part can be named. ``JSONReader`` reads it.
 enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)

@@ -32,6 +32,30 @@ struct HoldfastTryTests {
         }
     }
 
+    /// The response's own fields permit storing it, or name another reason than the rule.
+    @Test func reasonOfARuleIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(
+                    origin,
+                    """
+                      - {match: {url: "/bypassed"}, bypass: true}
+                      - {match: {url: "/short"}, store: {smallest: 1KiB}}
+                    """
+                )
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { gateway in
+                    let reasons = [("/bypassed", "The request bypasses"), ("/short?token=secret", "Its body is")]
+                    for (path, words) in reasons {
+                        let outcome = try await gateway.run(["try", "http://a.test" + path])
+                        #expect(outcome.status == 1 && !outcome.text.contains("secret"), "\(outcome)")
+                        #expect(outcome.lines.contains { $0.hasPrefix("  why ") && $0.contains(words) }, "\(outcome)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func badInputIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             let relative = try await folder.run(["try", "/news/1"])

@@ -69,6 +69,14 @@ import Testing
     ])
     func otherContentIsNoQuery(json: String) { #expect(!isQuery(json)) }
 
+    /// Skipped values are checked too, so that a server reads the same members.
+    @Test(arguments: ["01", "+1", "-", "1-2", ".5", "1.", "1e", "1e999", "--1", "[1,]", "[1 2]", #"{"a":1,}"#, "True"])
+    func variablesThatAreNoJSONAreNoQuery(value: String) {
+        for member in ["variables", "extensions"] {
+            #expect(!isQuery(#"{"query":"{ a }",""# + member + #"":{"a":"# + value + "}}"))
+        }
+    }
+
     /// Some servers take these from the target before the content.
     @Test(arguments: [
         "query=mutation", "a=1&operationName=B", "v&qu%65ry=x", "a;query=x", "variables", "extensions=", "id=1",
@@ -100,8 +108,12 @@ import Testing
         #expect(isQuery(json, type: "application/graphql+json"))
         #expect(!isQuery(json, type: "text/plain"))
         #expect(!isQuery(json, encoding: "gzip"))
-        let deep = #"{"query":"{ a }","variables":"# + String(repeating: "[", count: 5000) + "}"
-        #expect(!isQuery(deep))
+    }
+
+    /// The outermost object counts too. No content exhausts the stack.
+    @Test(arguments: [(255, true), (256, false), (5000, false)]) func depthIsLimited(depth: Int, isQuery: Bool) {
+        let lists = String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
+        #expect(self.isQuery(#"{"query":"{ a }","variables":"# + lists + "}") == isQuery)
     }
 
     @Test func streamIsNoQuery() {

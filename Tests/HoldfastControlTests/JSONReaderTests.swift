@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCache
 import HoldfastTesting
 import Testing
 
@@ -59,32 +60,68 @@ import Testing
         }
     }
 
-    /// It reads every text as Foundation does.
-    @Test func readsAsFoundation() throws {
-        var random = SeededRandom(seed: 52)
+    /// Any JSON text.
+    private func generated(_ random: inout SeededRandom, depth: Int = 0) -> String {
         func text() -> String {
             let parts = ["a", "é", "😀", "\\n", "\\u00e9", "\\ud83d\\ude00", "\\/", "\\\"", "/", " "]
             return (0..<Int.random(in: 0...4, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
                 .joined()
         }
-        func value(_ depth: Int) -> String {
-            switch Int.random(in: 0...(depth > 3 ? 4 : 6), using: &random) {
-            case 0: return "null"
-            case 1: return Bool.random(using: &random) ? "true" : "false"
-            case 2: return ["0", "-0", "12", "-1.5", "1e3", "2.5E-2"].randomElement(using: &random) ?? ""
-            case 3, 4: return "\"\(text())\""
-            case 5: return "[" + (0..<3).map { _ in value(depth + 1) }.joined(separator: " , ") + "]"
-            default:
-                return "{" + (0..<3).map { "\"\($0)\(text())\":\(value(depth + 1))" }.joined(separator: ",\t") + "}"
-            }
+        func values(_ start: (Int) -> String) -> [String] {
+            (0..<3).map { start($0) + generated(&random, depth: depth + 1) }
         }
+        switch Int.random(in: 0...(depth > 3 ? 4 : 6), using: &random) {
+        case 0: return "null"
+        case 1: return Bool.random(using: &random) ? "true" : "false"
+        case 2: return ["0", "-0", "12", "-1.5", "1e3", "2.5E-2"].randomElement(using: &random) ?? ""
+        case 3, 4: return "\"\(text())\""
+        case 5: return "[" + values { _ in "" }.joined(separator: " , ") + "]"
+        default: return "{" + values { "\"\($0)\(text())\":" }.joined(separator: ",\t") + "}"
+        }
+    }
+
+    /// It reads every text as Foundation does.
+    @Test func readsAsFoundation() throws {
+        var random = SeededRandom(seed: 52)
         for _ in 0..<500 {
-            let json = value(0)
+            let json = generated(&random)
             let read = try JSONReader.value(of: Array(json.utf8))
             let options: JSONSerialization.ReadingOptions = [.fragmentsAllowed]
             let expected = try JSONSerialization.jsonObject(with: Data(json.utf8), options: options)
             #expect(matches(read, expected), "\(json)")
         }
+    }
+
+    /// Also in texts that are almost JSON.
+    ///
+    /// Mutant: `what-is-skipped-is-not-checked`.
+    @Test func skippingRejectsTheSameTextsAsReading() {
+        var random = SeededRandom(seed: 820)
+        var rejected = 0
+        for _ in 0..<2000 {
+            var json = Array(generated(&random).utf8)
+            let place = json.indices.randomElement(using: &random) ?? 0
+            switch Int.random(in: 0...3, using: &random) {
+            case 0: break
+            case 1: json.remove(at: place)
+            case 2: json.insert(json[place], at: place)
+            default: json[place] = Array("{}[]:,\"\\0-.e nu\u{1}".utf8).randomElement(using: &random) ?? 0
+            }
+            let isRead: Bool
+            do throws(JSONReader.Refusal) {
+                _ = try JSONReader.value(of: json)
+                isRead = true
+            } catch {
+                guard error == .notJSON else { continue }
+                isRead = false
+            }
+            let skipped: Void? = try? JSONScanner.read(json, maximumDepth: 32) { scanner throws(JSONReader.Refusal) in
+                try scanner.skip(scanner.next())
+            }
+            #expect((skipped != nil) == isRead, "\(String(decoding: json, as: UTF8.self))")
+            rejected += isRead ? 0 : 1
+        }
+        #expect(500..<1800 ~= rejected, "\(rejected)")
     }
 
     private func matches(_ value: JSONValue, _ expected: Any) -> Bool {

@@ -1,8 +1,12 @@
 import FaultWorkload
+import FleetTier
 import GRDBSQLite
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastTesting
+import Logging
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import OfflineStore
@@ -62,7 +66,8 @@ import Testing
             let state = try store.core.database().state
             for index in 0..<5000 where state.unwritten.isEmpty {
                 let key = try cacheKey("/none-\(index)")
-                try await store.responses.invalidate(.key(key), .mark(.unspecified), at: clock.now())
+                // In a fleet it throws the disk's error.
+                _ = try? await store.responses.invalidate(.key(key), .mark(.unspecified), at: clock.now())
             }
             try #require(!state.unwritten.isEmpty, "the disk still takes invalidations")
         }
@@ -145,6 +150,127 @@ import Testing
             #expect(try await again.responses.lookup(hers).isEmpty)
             #expect(try await again.text(of: try cacheKey("/other")) == "other")
             try await again.close()
+        }
+
+        /// Those of other nodes hold too. They count as applied once they are written.
+        ///
+        /// Mutants: `full-disk-loses-purges-of-other-nodes`, `held-purges-of-others-are-published`,
+        /// `held-purges-are-held-again`.
+        @Test func purgesOfOtherNodesOnAFullDiskAreInForceAndWrittenLater() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            let log = store.invalidationLog
+            _ = try await log.join("shop", at: clock.now())
+            // A response that is newer than an own purge, which the log returns.
+            try await store.responses.invalidate(.tag("other"), .remove, at: clock.now())
+            let own = try #require(try await log.unpublished(limit: 1).first)
+            try await fill(store)
+            for name in Self.names { #expect(try await causes(name, store) == [nil]) }
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+
+            let others: [(InvalidationScope, InvalidationEffect)] = [
+                (.key(try cacheKey("/key")), .mark(.unspecified)),
+                (.target(try TargetURI("https://api.example/target")), .mark(.unsafeMethod)),
+                (.prefix(try TargetPrefix("https://api.example/prefix/")), .mark(.unspecified)),
+                (.tag("tag"), .mark(.unsafeMethod)), (.tag("removed"), .remove),
+            ]
+            var steps = others.enumerated().map { number, purge in
+                let (scope, effect) = purge
+                let purge = FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: clock.now())
+                return LogStep.apply(purge, LogPosition(epoch: 1, number: UInt64(number + 2)))
+            }
+            steps.append(.apply(own, LogPosition(epoch: 1, number: 7)))
+            let cursor = LogCursor(position: LogPosition(epoch: 1, number: 7), epochs: [1: 7])
+            let before = log.current
+            for attempt in 1...3 {
+                let error = await #expect(throws: StoreError.self) {
+                    try await log.append(steps, through: cursor, at: clock.now())
+                }
+                #expect(error?.isOfDisk == true)
+                try await expectInvalidated(store, "while the disk is full, attempt \(attempt)")
+                #expect(try await causes("other", store) == [nil])
+                #expect(log.current.number == before.number + 5, "a purge that is read again is held already")
+            }
+
+            reader.close()
+            disk.free()
+            #expect(try await log.append(steps, through: cursor, at: clock.now()) == 5)
+            #expect(try store.core.database().state.unwritten.isEmpty)
+            let waiting = try await log.unpublished(limit: 10_000).map(\.scope)
+            #expect(others.allSatisfy { !waiting.contains($0.0) }, "they are published by their own nodes")
+            try await expectInvalidated(store, "once they are written")
+            try await store.close()
+            let again = try await open(disk)
+            try await expectInvalidated(again, "after the store was opened again")
+            #expect(try await causes("other", again) == [nil])
+            #expect(try await again.invalidationLog.join("shop", at: clock.now()).cursor == cursor)
+            try await again.close()
+        }
+
+        /// A purge that is only in its memory may be lost with it.
+        ///
+        /// Mutant: `full-disk-counts-purges-as-applied`.
+        @Test func nodeOnAFullDiskDoesNotCountAsOneThatAppliedAPurge() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            let time = Mutex(EngineTime(milliseconds: clock.now().milliseconds))
+            let engine = InMemoryLogEngine(clock: ContinuousClock()) { time.withLock { $0 } }
+            let other = InMemoryResponseStore()
+            let purging = try node("gw-0", InMemoryInvalidationLog(other), engine)
+            let full = try node("gw-1", store.invalidationLog, engine)
+            for node in [purging, full] {
+                try await node.connect()
+                while try await node.read(wait: .zero) > 0 {}
+                try await node.confirm()
+                try await node.publish()
+            }
+            // By then the log knows every node.
+            time.withLock { $0 = $0.adding(.seconds(60)) }
+            for node in [purging, full] { try await node.confirm() }
+            try await fill(store)
+            #expect(try await causes("tag", store) == [nil])
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+
+            _ = try await other.invalidate(.tag("tag"), .mark(.unspecified), at: clock.now())
+            try await purging.publish()
+            await #expect(throws: StoreError.self) { try await full.read(wait: .zero) }
+            #expect(try await causes("tag", store) == [.unspecified])
+            try? await full.confirm()
+            let early = await purging.checkReach(.everywhere, within: .seconds(600))
+            #expect(early.level == .replicated && early.nodes?.waiting.map(\.node) == ["gw-1"], "\(early)")
+            #expect(early.nodes?.applied == 1 && early.nodes?.behind == 1)
+
+            reader.close()
+            disk.free()
+            try await full.read(wait: .zero)
+            try await full.confirm()
+            #expect(try await causes("tag", store) == [.unspecified])
+            let late = await purging.checkReach(.everywhere, within: .seconds(600))
+            #expect(late.level == .everywhere && late.nodes == .init(applied: 2, waiting: []), "\(late)")
+            try await store.close()
+        }
+
+        private func node(
+            _ name: String,
+            _ log: any InvalidationLog,
+            _ engine: InMemoryLogEngine
+        ) throws -> InvalidationSharing {
+            let namespace = try #require(FleetNamespace("shop"))
+            let keys = try #require(FleetKeys(secret: [UInt8](repeating: 7, count: 32)))
+            return InvalidationSharing(
+                log: log,
+                engine: engine.makeLog(),
+                sealer: LogSealer(keys: keys, namespace: namespace),
+                settings: .init(
+                    namespace: namespace,
+                    node: try #require(NodeName(name)),
+                    timeout: .seconds(600)
+                ),
+                wall: clock,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
         }
 
         private func put(_ key: CacheKey, fencingNumber: InvalidationSequence, _ store: CacheManager) async throws

@@ -14,7 +14,9 @@ extension StoreWriter {
     /// are written, the store opens with a sidecar that is ahead of its database, and treats every
     /// entry as invalidated.
     ///
-    /// - Parameter error: why they could not be written.
+    /// - Parameters:
+    ///   - isOwn: whether other nodes must be told of them once they are written.
+    ///   - error: why they could not be written.
     /// - Returns: the number of the last one.
     /// - Throws: the error if they are in effect but not guaranteed: the sidecar cannot be written
     ///   either, other nodes cannot be told, or there are too many removals.
@@ -22,12 +24,15 @@ extension StoreWriter {
         _ scopes: [InvalidationScope],
         _ effect: InvalidationEffect,
         at now: Timestamp,
+        isOwn: Bool = true,
         because error: StoreError
     ) async throws -> Int64 {
         try await withCheckedThrowingContinuation { continuation in
             // Transactions hold the lock while they wait for the disk.
             thread.async {
-                continuation.resume(with: Result { try self.holdHere(scopes, effect, at: now, because: error) })
+                continuation.resume(
+                    with: Result { try self.holdHere(scopes, effect, at: now, isOwn: isOwn, because: error) }
+                )
             }
         }
     }
@@ -45,6 +50,7 @@ extension StoreWriter {
         _ scopes: [InvalidationScope],
         _ effect: InvalidationEffect,
         at now: Timestamp,
+        isOwn: Bool,
         because error: StoreError
     ) throws -> Int64 {
         try access.withLock { _ in
@@ -58,7 +64,8 @@ extension StoreWriter {
             var sidecarFailure: StoreError?
             for scope in scopes {
                 let number = memory.sequence + 1
-                let record = UnwrittenInvalidations.Record(scope, effect, number: number, at: now, database)
+                var record = UnwrittenInvalidations.Record(scope, effect, number: number, at: now, database)
+                record.isOwn = isOwn
                 guard database.unwritten.add(record) else { throw error }
                 memory.sequence = number
                 // In this order, because a reader that sees the number must see the invalidation.
@@ -83,7 +90,7 @@ extension WriteContext {
     func writeUnwrittenInvalidations() throws {
         guard let unwritten = state.unwritten.snapshot else { return }
         for record in unwritten.inOrder {
-            try journal(record.scope, record.effect, at: record.instant)
+            if record.isOwn { try journal(record.scope, record.effect, at: record.instant) }
             publishedNumber = record.number
             do {
                 _ = try invalidate(record.scope, record.effect, at: record.instant)

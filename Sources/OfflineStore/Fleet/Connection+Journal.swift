@@ -9,6 +9,13 @@ extension Connection {
         Int(try integer("SELECT count(*) FROM shared_invalidation WHERE epoch IS NULL") ?? 0)
     }
 
+    func isJournaled(_ id: PurgeID) throws -> Bool {
+        let statement = try prepare("SELECT 1 FROM shared_invalidation WHERE name = ?1")
+        defer { statement.reset() }
+        statement.bind(1, id.bytes)
+        return try statement.step()
+    }
+
     func waiting(limit: Int) throws -> [FleetInvalidation] {
         try journaled("WHERE epoch IS NULL ORDER BY id LIMIT ?3", after: .zero, limit: limit)
     }

@@ -5,6 +5,8 @@ import Synchronization
 /// The invalidation log of a store on disk.
 final class SQLiteInvalidationLog: InvalidationLog {
     private let core: StoreCore
+    /// The purges of other nodes that are in force and could not be written.
+    private let held = Mutex<Set<PurgeID>>([])
 
     init(core: StoreCore) {
         self.core = core
@@ -55,8 +57,43 @@ final class SQLiteInvalidationLog: InvalidationLog {
 
     @discardableResult
     func append(_ steps: [LogStep], through cursor: LogCursor, at now: Timestamp) async throws -> Int {
-        // If this write is lost, so is the position: the node reads the log again from the old
-        // position.
+        do {
+            let count = try await write(steps, through: cursor, at: now)
+            held.withLock { $0 = [] }
+            return count
+        } catch let error as StoreError where error.isOfDisk {
+            try await hold(steps, at: now, because: error)
+            throw error
+        }
+    }
+
+    /// Puts steps in force that cannot be written. The node reads them again until they can be.
+    private func hold(_ steps: [LogStep], at now: Timestamp, because error: StoreError) async throws {
+        guard let writer = try core.database().writer else { return }
+        let earlier = held.withLock { $0 }
+        var later: Set<PurgeID> = []
+        for step in steps {
+            let (scope, effect): (InvalidationScope, InvalidationEffect)
+            switch step {
+            case .apply(let invalidation, _):
+                later.insert(invalidation.id)
+                // Once: responses that are stored afterwards are newer than it.
+                guard !earlier.contains(invalidation.id),
+                    try !core.read({ connection, _ in try connection.isJournaled(invalidation.id) })
+                else { continue }
+                (scope, effect) = (invalidation.scope, invalidation.effect)
+            case .distrust: (scope, effect) = (.all, .mark(.unspecified))
+            case .republish: continue
+            }
+            // It throws the error of the disk too, and is in force all the same.
+            _ = try? await writer.hold([scope], effect, at: now, isOwn: false, because: error)
+            core.changes.publish(StoreChange(.invalidated, scope))
+        }
+        held.withLock { $0 = later }
+    }
+
+    private func write(_ steps: [LogStep], through cursor: LogCursor, at now: Timestamp) async throws -> Int {
+        // If it is lost, so is the place: the node reads the log again from where it was.
         let (fresh, count) = try await write(mayRunHere: steps.count <= Self.fewSteps) { context in
             var fresh: [InvalidationScope] = []
             var count = 0

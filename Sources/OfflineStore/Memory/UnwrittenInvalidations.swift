@@ -17,6 +17,8 @@ final class UnwrittenInvalidations: Sendable {
         /// The number with which it is published, and later written.
         var number: Int64
         var instant: Timestamp
+        /// Whether other nodes must be told of it.
+        var isOwn = true
     }
 
     /// The invalidations at one moment. Take it before reading an entry; otherwise some may have
@@ -120,6 +122,7 @@ extension [InvalidationScope: UnwrittenInvalidations.Record] {
         if let earlier = self[record.scope] {
             record.effect = earlier.effect.stronger(than: record.effect)
             record.number = Swift.max(earlier.number, record.number)
+            record.isOwn = earlier.isOwn || record.isOwn
         }
         self[record.scope] = record
     }

@@ -17,8 +17,6 @@ struct TriedRequest: Encodable, Sendable {
     /// Whether the response came from the store.
     var isHit: Bool
     var isStored: Bool
-    /// The reason why the response is not stored, according to its own fields.
-    var why: String?
 
     private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus }
 
@@ -52,7 +50,7 @@ struct TriedRequest: Encodable, Sendable {
         var bytes = 0
         for try await chunk in response.body { bytes += chunk.readableBytes }
         let length = ContinuousClock.now - start
-        return TriedRequest(response, target, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
+        return TriedRequest(response, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
     }
 
     /// Returns the URL to connect to, because a wildcard address cannot be connected to.
@@ -78,7 +76,7 @@ struct TriedRequest: Encodable, Sendable {
         }
     }
 
-    private init(_ response: HTTPClientResponse, _ target: TargetURI, bytes: Int, milliseconds: Int64) {
+    private init(_ response: HTTPClientResponse, bytes: Int, milliseconds: Int64) {
         var fields = HTTPFields()
         for (name, value) in response.headers {
             guard let name = HTTPField.Name(name) else { continue }
@@ -92,17 +90,5 @@ struct TriedRequest: Encodable, Sendable {
         cacheStatus = response.headers.first(name: "Cache-Status")
         isHit = member?.isHit == true
         isStored = member?.isStored == true
-        guard !isStored, !isHit else { return }
-        let asked = HTTPRequest(
-            method: .get,
-            scheme: target.scheme,
-            authority: target.authority,
-            path: target.requestTarget
-        )
-        let head = HTTPResponse(status: .init(code: status), headerFields: fields)
-        switch CachePolicy(kind: .shared).storability(of: head, to: asked, hasCredentials: false) {
-        case .forbidden(let refusal): why = refusal.words
-        case .common, .principal: why = "Its fields permit storing it; a rule, a limit or the store prevents it."
-        }
     }
 }

@@ -16,6 +16,8 @@ struct Try: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
+            'why' comes from 'GET /v1/not-stored', which takes one response of each reason in a second. It is missing if other clients' responses were taken instead.
+
             JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus), why, next and notes.
 
             The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
@@ -43,7 +45,8 @@ struct Try: AsyncParsableCommand {
         let requests = try await TriedRequest.send(2, to: target, at: address)
         let value = url.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url
         let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
-        let report = TryReport(requests, explained)
+        let notStored: NotStored = try await gateway.get("/v1/not-stored")
+        let report = TryReport(requests, explained, why: notStored.words(for: target))
         try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
     }
@@ -64,6 +67,26 @@ struct Try: AsyncParsableCommand {
         var notes: [String]
         var explanation: Explanation
     }
+
+    /// The part of `GET /v1/not-stored` that is shown.
+    struct NotStored: Decodable {
+        struct Reason: Decodable {
+            var words: String
+            var examples: [Example]
+        }
+        struct Example: Decodable { var url, at: String }
+
+        var reasons: [Reason]
+
+        /// The latest reason for a target.
+        func words(for target: TargetURI) -> String? {
+            // The gateway writes URLs without a scheme and without secrets.
+            let url = Redaction.uriText("//\(target.authority)\(target.requestTarget)")
+            return reasons.flatMap { reason in
+                reason.examples.filter { "//" + $0.url == url }.map { (EndTime.instant($0.at), reason.words) }
+            }.max { ($0.0 ?? .distantPast) < ($1.0 ?? .distantPast) }?.1
+        }
+    }
 }
 
 /// The results of two requests.
@@ -72,14 +95,15 @@ struct TryReport: Encodable {
     var verdict: String
     var isServedFromStore: Bool
     var requests: [TriedRequest]
-    /// The reason why the response is not stored; `nil` if it is stored.
+    /// The gateway's reason for not storing the response; `nil` if it is stored, or the reason is
+    /// unknown.
     var why: String?
     /// How another request would be served.
     var next: String
     /// How the routes led to the origin's URL.
     var notes: [String]
 
-    init(_ requests: [TriedRequest], _ explained: Try.Explained) {
+    init(_ requests: [TriedRequest], _ explained: Try.Explained, why reason: String?) {
         self.requests = requests
         next = explained.explanation.now.summary
         notes = explained.notes
@@ -91,7 +115,7 @@ struct TryReport: Encodable {
         default:
             let isStored = requests.last?.isStored == true
             verdict = isStored ? "Stored, but not served from the store." : "Not stored."
-            why = requests.last?.why
+            why = isStored ? nil : reason
         }
     }
 

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastConfiguration
 import HoldfastMetrics
 import HoldfastTesting
 import NIOCore
@@ -27,15 +28,25 @@ struct ResponseQueueTests {
 
     private func withGateway(
         isSecure: Bool = false,
+        mirrors: [String] = [],
+        addresses: (RawOrigin) -> [String] = { _ in [] },
         respond: @escaping @Sendable (RawOrigin.Request) -> RawOrigin.Step,
         _ body: (RunningGateway, RawOrigin) async throws -> Void
     ) async throws {
         try await TestCertificate.withTrustRoots { roots in
             let tls = isSecure ? try TestCertificate.serverContext() : nil
             try await RawOrigin.with(tls: tls, respond: respond) { origin in
-                try await RunningGateway.with(origin: origin.url, configureTransport: { $0.trustRootsFile = roots }) {
-                    try await body($0, origin)
-                }
+                var settings = Configuration.Origin(url: origin.url)
+                settings.mirrors = mirrors
+                settings.addresses = addresses(origin)
+                settings.timeouts.connect = .seconds(3600)
+                try await RunningGateway.with(
+                    origin: origin.url,
+                    configureTransport: {
+                        $0.trustRootsFile = roots
+                        if settings.hasSeveralServers { $0.origins = [settings] }
+                    }
+                ) { try await body($0, origin) }
             }
         }
     }
@@ -126,12 +137,22 @@ struct ResponseQueueTests {
         case belowTLS
     }
 
+    /// With a mirror too, the request goes to the origin again, on another connection.
+    ///
+    /// Mutant: `suspect-origin-is-left-for-its-mirror`.
     @Test(
         "A response that begins before its request was sent is not used, and the request goes elsewhere",
         arguments: Moment.allCases,
-        ["GET", "POST"]
+        [("GET", false), ("POST", false), ("GET", true)]
     )
-    func sendsRequestsElsewhere(_ moment: Moment, method: String) async throws {
+    func sendsRequestsElsewhere(_ moment: Moment, _ kind: (method: String, hasMirror: Bool)) async throws {
+        try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
+            try await sendsRequestElsewhere(moment, kind.method, mirrors: kind.hasMirror ? [mirror.url] : [])
+            #expect(mirror.requests.isEmpty)
+        }
+    }
+
+    private func sendsRequestElsewhere(_ moment: Moment, _ method: String, mirrors: [String]) async throws {
         let descriptor = Mutex<NIOBSDSocket.Handle>(-1)
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             .stream { writer in
@@ -142,7 +163,7 @@ struct ResponseQueueTests {
                 try await writer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\(request.target)")
             }
         }
-        try await withGateway(isSecure: moment == .belowTLS, respond: respond) { gateway, origin in
+        try await withGateway(isSecure: moment == .belowTLS, mirrors: mirrors, respond: respond) { gateway, origin in
             #expect(try await gateway.get("/a").text == "/a")
             let transport = gateway.transport
             let endpoint = endpoint(origin, isSecure: moment == .belowTLS)
@@ -187,6 +208,56 @@ struct ResponseQueueTests {
             // Half a record is no sign: it may be a ticket of TLS.
             if moment == .belowTLS { return }
             try await until { transport.pool.isSuspect(endpoint) }
+        }
+    }
+
+    /// The origin has two addresses and a mirror. A server that is suspect gets the requests all
+    /// the same, and the other one is not treated as suspect when its turn comes.
+    ///
+    /// Mutant: `suspect-server-makes-the-others-suspect`.
+    @Test func suspectServerLeavesTheOthersAsTheyAre() async throws {
+        let gate = Gate()
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            .stream { writer in
+                try await writer.write("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 3\r\n\r\none")
+                guard request.target == "/first" else { return }
+                try await gate.wait()
+                try await writer.write(Self.evil)
+            }
+        }
+        try await RawOrigin.with(respond: { _ in .ok("two") }) { two in
+            try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
+                try await withGateway(
+                    mirrors: [mirror.url],
+                    addresses: { [$0.authority, two.authority] },
+                    respond: respond
+                ) { gateway, one in
+                    let site = try #require(gateway.transport.sites.first)
+                    let endpoints = site.servers.map(\.endpoint)
+                    #expect(try await gateway.get("/first").text == "one")
+                    gate.open()
+                    try await until { gateway.transport.pool.isSuspect(endpoints[0]) }
+                    try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
+                        try await client.send("GET /\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                        #expect(try await client.response().text == "one")
+                    }
+                    #expect(one.connectionCount == 31 && two.requests.isEmpty && mirror.requests.isEmpty)
+                    #expect(site.report.allSatisfy { !$0.isAside && $0.counts.failures.isEmpty })
+
+                    await one.stop()
+                    try await RawClient.with(port: gateway.port) { client in
+                        for number in 0..<30 {
+                            try await client.send("GET /after/\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                            #expect(try await client.response().text == "two")
+                        }
+                    }
+                    #expect(two.connectionCount < 30 && mirror.requests.isEmpty, "its connections are kept")
+                    #expect(endpoints[1...].allSatisfy { !gateway.transport.pool.isSuspect($0) })
+                    #expect(site.report.map(\.isAside) == [true, false, false])
+                    // Stored in the origin's name: its own servers' responses alone.
+                    #expect(try await gateway.get("/7").text == "one")
+                }
+            }
         }
     }
 

@@ -1,4 +1,6 @@
+import HTTPCache
 import HoldfastConfiguration
+import HoldfastTesting
 import NIOPosix
 import Testing
 
@@ -39,7 +41,9 @@ enum RewritingGateway {
             .response(response(page(of: $0), fields: fresh))
         },
         group: MultiThreadedEventLoopGroup = .singleton,
+        options: EngineOptions = .patient,
         hasResidentBodies: Bool = true,
+        wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (RunningGateway, RawOrigin) async throws -> Void
     ) async throws {
@@ -50,7 +54,9 @@ enum RewritingGateway {
             try await RunningGateway.with(
                 origin: origin.url,
                 group: group,
+                options: options,
                 hasResidentBodies: hasResidentBodies,
+                wrapping: wrap,
                 configure: {
                     $0.routes = routes
                     configure(&$0)

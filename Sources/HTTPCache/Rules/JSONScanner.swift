@@ -1,0 +1,250 @@
+/// Scans a JSON text in one pass, in time proportional to its bytes. RFC 8259
+///
+/// A part that is skipped is checked like any other, but costs no memory.
+package struct JSONScanner {
+    /// Why a text is rejected.
+    package enum Refusal: Error, Hashable {
+        case notJSON
+        /// An object has a member twice: its path, such as `select.tags`. Readers throw this.
+        case repeated(String)
+        case tooManyValues
+        case tooDeep
+    }
+
+    /// A value, or the start of one.
+    package enum Part {
+        /// Its members come next: ``JSONScanner/object(_:)``.
+        case object
+        /// Its values come next: ``JSONScanner/list(_:)``.
+        case list
+        case string(String)
+        case number(Double)
+        case bool(Bool)
+        case null
+    }
+
+    /// The longest number, in bytes.
+    private static let longestNumber = 256
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let maximumDepth: Int
+    private let maximumCount: Int
+    private var position = 0
+    private var depth = 0
+    private var count = 0
+
+    /// Reads a text.
+    ///
+    /// - Parameters:
+    ///   - maximumDepth: the deepest nesting of lists and objects.
+    ///   - maximumCount: the most values, those in lists and objects included.
+    ///   - read: reads the text's one value.
+    package static func read<Value>(
+        _ json: [UInt8],
+        maximumDepth: Int,
+        maximumCount: Int = .max,
+        _ read: (inout JSONScanner) throws(Refusal) -> Value
+    ) throws(Refusal) -> Value {
+        try json.withUnsafeBufferPointer { bytes throws(Refusal) in
+            var scanner = JSONScanner(bytes: bytes, maximumDepth: maximumDepth, maximumCount: maximumCount)
+            let value = try read(&scanner)
+            scanner.skipSpace()
+            guard scanner.position == bytes.count else { throw .notJSON }
+            return value
+        }
+    }
+
+    private init(bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int, maximumCount: Int) {
+        (self.bytes, self.maximumDepth, self.maximumCount) = (bytes, maximumDepth, maximumCount)
+    }
+
+    /// Reads the next value, or begins it.
+    package mutating func next() throws(Refusal) -> Part {
+        skipSpace()
+        count += 1
+        guard count <= maximumCount else { throw .tooManyValues }
+        guard position < bytes.count else { throw .notJSON }
+        switch bytes[position] {
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .list
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t") where take("true"): return .bool(true)
+        case UInt8(ascii: "f") where take("false"): return .bool(false)
+        case UInt8(ascii: "n") where take("null"): return .null
+        default: return .number(try number())
+        }
+    }
+
+    /// Reads the members of an object that has begun.
+    ///
+    /// - Parameter member: reads the value of the member with this name.
+    package mutating func object(_ member: (inout JSONScanner, String) throws(Refusal) -> Void) throws(Refusal) {
+        try elements(to: UInt8(ascii: "}")) { scanner throws(Refusal) in
+            scanner.skipSpace()
+            let name = try scanner.string()
+            guard scanner.take(UInt8(ascii: ":")) else { throw .notJSON }
+            try member(&scanner, name)
+        }
+    }
+
+    /// Reads the values of a list that has begun.
+    ///
+    /// - Parameter value: reads one of them.
+    package mutating func list(_ value: (inout JSONScanner) throws(Refusal) -> Void) throws(Refusal) {
+        try elements(to: UInt8(ascii: "]"), value)
+    }
+
+    /// Skips the rest of a value.
+    package mutating func skip(_ part: Part) throws(Refusal) {
+        switch part {
+        case .object: try object { scanner, _ throws(Refusal) in try scanner.skip(scanner.next()) }
+        case .list: try list { scanner throws(Refusal) in try scanner.skip(scanner.next()) }
+        case .string, .number, .bool, .null: break
+        }
+    }
+
+    private mutating func elements(
+        to end: UInt8,
+        _ element: (inout JSONScanner) throws(Refusal) -> Void
+    ) throws(Refusal) {
+        guard depth < maximumDepth else { throw .tooDeep }
+        depth += 1
+        position += 1
+        if !take(end) {
+            repeat { try element(&self) } while take(UInt8(ascii: ","))
+            guard take(end) else { throw .notJSON }
+        }
+        depth -= 1
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
+    }
+
+    private func isNext(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
+
+    /// Takes a structural character with the space before it.
+    private mutating func take(_ byte: UInt8) -> Bool {
+        skipSpace()
+        guard isNext(byte) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func take(_ literal: StaticString) -> Bool {
+        let length = literal.utf8CodeUnitCount
+        guard bytes.count - position >= length else { return false }
+        for index in 0..<length where bytes[position + index] != literal.utf8Start[index] { return false }
+        position += length
+        return true
+    }
+
+    // MARK: Texts and numbers
+
+    private mutating func string() throws(Refusal) -> String {
+        guard isNext(UInt8(ascii: "\"")) else { throw .notJSON }
+        position += 1
+        let start = position
+        // Most texts have no escapes: they are read as they are.
+        while position < bytes.count, bytes[position] >= 0x20 {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return try Self.text(bytes[start..<(position - 1)])
+            case UInt8(ascii: "\\"): return try escapedString(from: start)
+            default: position += 1
+            }
+        }
+        throw .notJSON
+    }
+
+    private static func text(_ bytes: some Collection<UInt8>) throws(Refusal) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .notJSON }
+        return text
+    }
+
+    private mutating func escapedString(from start: Int) throws(Refusal) -> String {
+        var result = Array(bytes[start..<position])
+        while position < bytes.count, bytes[position] >= 0x20 {
+            let byte = bytes[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""): return try Self.text(result)
+            case UInt8(ascii: "\\"): result += UTF8.encode(try escape()) ?? Unicode.UTF8.encodedReplacementCharacter
+            default: result.append(byte)
+            }
+        }
+        throw .notJSON
+    }
+
+    /// Reads an escape behind its backslash. RFC 8259 §7
+    private mutating func escape() throws(Refusal) -> Unicode.Scalar {
+        guard position < bytes.count else { throw .notJSON }
+        let letter = bytes[position]
+        position += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(letter)
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): break
+        default: throw .notJSON
+        }
+        let unit = try hexadecimal()
+        var code = unit
+        if 0xD800...0xDBFF ~= unit {
+            guard take(#"\u"#) else { throw .notJSON }
+            let low = try hexadecimal()
+            guard 0xDC00...0xDFFF ~= low else { throw .notJSON }
+            code = 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
+        }
+        guard let scalar = Unicode.Scalar(code) else { throw .notJSON }
+        return scalar
+    }
+
+    private mutating func hexadecimal() throws(Refusal) -> UInt32 {
+        guard bytes.count - position >= 4 else { throw .notJSON }
+        var code: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue, bytes[position] < 0x80 else {
+                throw .notJSON
+            }
+            code = code << 4 | UInt32(digit)
+            position += 1
+        }
+        return code
+    }
+
+    /// Reads a number. RFC 8259 §6
+    private mutating func number() throws(Refusal) -> Double {
+        let start = position
+        if isNext(UInt8(ascii: "-")) { position += 1 }
+        if isNext(UInt8(ascii: "0")) { position += 1 } else { try digits() }
+        if isNext(UInt8(ascii: ".")) {
+            position += 1
+            try digits()
+        }
+        if isNext(UInt8(ascii: "e")) || isNext(UInt8(ascii: "E")) {
+            position += 1
+            if isNext(UInt8(ascii: "+")) || isNext(UInt8(ascii: "-")) { position += 1 }
+            try digits()
+        }
+        guard position - start <= Self.longestNumber,
+            let number = Double(String(decoding: bytes[start..<position], as: UTF8.self)), number.isFinite
+        else { throw .notJSON }
+        return number
+    }
+
+    private mutating func digits() throws(Refusal) {
+        let start = position
+        while position < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] { position += 1 }
+        guard position > start else { throw .notJSON }
+    }
+}
