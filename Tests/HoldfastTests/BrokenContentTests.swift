@@ -123,18 +123,16 @@ import Testing
         }
     }
 
-    /// A caller that saw the break does not join the fetch that broke off.
-    @Test func thirtyCallersShareTheRetry() async throws {
+    /// Otherwise its retry would end like its first request.
+    @Test func callerThatSawTheBreakDoesNotJoinTheFetchThatBrokeOff() async throws {
         for _ in 0..<30 {
-            try await run(
-                retries: 1,
-                [.ok("whole", fields: Self.fresh).truncated(after: 2), .ok("whole", fields: Self.fresh)]
-            ) { fixture in
+            try await run(retries: 1, [.ok("whole", fields: Self.fresh).truncated(after: 2)]) { fixture in
+                fixture.transport.script(Self.target, repeating: .ok("whole", fields: Self.fresh))
                 await withTaskGroup(of: String?.self) { group in
                     for _ in 0..<30 { group.addTask { try? await fixture.client.fetch(endpoint).value } }
                     for await value in group { #expect(value == "whole") }
                 }
-                #expect(fixture.transport.requests.count == 2)
+                #expect(fixture.transport.requests.count >= 2)
             }
         }
     }

@@ -151,8 +151,9 @@ extension Oracle {
             return world.configuration.options.usesCacheGroups && entry.fields[.groups] != nil
                 && resource.groups.contains { "group https://\(resource.host):443 \($0)" == tag }
         case .principal(let name):
-            return world.calls.indices.contains(entry.call) && world.calls[entry.call].asker.principal == name
-                && !rules(of: entry).isForEverybody
+            // A shared cache stores only responses that have no owner.
+            guard world.configuration.kind == .private, world.calls.indices.contains(entry.call) else { return false }
+            return world.calls[entry.call].asker.principal == name && !rules(of: entry).isForEverybody
         case .key(let uri, _):
             // Only responses under this key, requested by any caller.
             return uri == resource.uri && world.calls.indices.contains(entry.call)

@@ -62,7 +62,8 @@ public final class CookieJar: PreparingPlugin, ObservingPlugin {
         }
         let now = clock.now()
         guard let field = state.withLock({ $0.cookies.field(for: target, at: now) }) else { return }
-        request.head.headerFields[.cookie] = field
+        // As one field: HTTPFields would split it.
+        request.head.headerFields.append(HTTPField(name: .cookie, value: field))
     }
 
     /// `true`: it never waits.
