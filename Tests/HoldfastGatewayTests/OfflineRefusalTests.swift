@@ -13,9 +13,9 @@ import Testing
 
     @Test(arguments: StaleProhibition.allCases)
     func eachProhibitionHasItsOwnLabel(_ prohibition: StaleProhibition) throws {
-        let refusal = try #require(refusal(by: prohibition.rawValue))
-        #expect(refusal.label == prohibition.rawValue)
-        #expect(OfflineRefusal.allCases.filter { $0 == refusal }.count == 1)
+        let found = try #require(refusal(by: prohibition.rawValue))
+        #expect(found.label == prohibition.rawValue)
+        #expect(OfflineRefusal.allCases.filter { $0 == found }.count == 1)
     }
 
     @Test(arguments: ["stale.unreachable", "stale.offline"])

@@ -14,6 +14,17 @@ import Testing
         #expect(configuration.retry == RetryPolicy())
     }
 
+    @Test func timeoutsOfThePageAreTheDefaults() {
+        let impatient = HTTPClientTransport.Configuration(connectTimeout: .seconds(2), idleTimeout: .seconds(5))
+        #expect(impatient.connectTimeout == .seconds(2))
+        #expect(impatient.idleTimeout == .seconds(5))
+        let defaults = HTTPClientTransport.Configuration()
+        #expect(defaults.connectTimeout == .seconds(10))
+        #expect(defaults.idleTimeout == .seconds(30))
+        #expect(defaults.connectionsPerOrigin == nil)
+        #expect(defaults.keptTime == .seconds(20))
+    }
+
     @Test func certificatesOfThePageAreRead() async throws {
         let password = "secret"
         let error = await #expect(throws: TransportError.self) {
