@@ -78,6 +78,10 @@ extension HoldfastError.Code {
             "The server no longer serves this resource, or not to this version of the client.",
             "Update the client."
         ),
+        .redirectFailed: Words(
+            "The server's redirects cannot be followed.",
+            "Look at the error's 'message', which names them, and correct the URL."
+        ),
         .timeout: Words("The call exceeded its time limit.", "Try again, or raise 'timeout'."),
         .envelope: Words("The content reports that the request failed.", "Look at the error's 'envelope'."),
         .graphQL: Words("The response has GraphQL errors.", "Look at the error's 'graphQLErrors'."),

@@ -183,7 +183,7 @@ import Testing
         fixture.transport.script(url, .fresh("early"), .fresh("late"))
         var request = try fixture.request(principal: name)
         request.fencingNumber = fixture.memory.invalidationSequence
-        try await fixture.memory.invalidate(.principal("ada"), .remove, at: fixture.clock.now())
+        _ = try await fixture.memory.invalidate(.principal("ada"), .remove, at: fixture.clock.now())
         #expect(String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 9)) == "early")
         while fixture.engine.inFlightFetchCount > 0 { await Task.yield() }
         #expect(fixture.memory.all.count == (name == "bob" ? 1 : 0))
@@ -203,7 +203,7 @@ import Testing
         var request = try fixture.request(principal: "ada")
         request.fencingNumber = fixture.memory.invalidationSequence
         // Marked, so that there is something to validate.
-        try await fixture.memory.invalidate(.principal("ada"), .mark(.unspecified), at: fixture.clock.now())
+        _ = try await fixture.memory.invalidate(.principal("ada"), .mark(.unspecified), at: fixture.clock.now())
         #expect(String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 9)) == "hers")
         while fixture.engine.inFlightFetchCount > 0 { await Task.yield() }
         #expect(fixture.memory.all.map(\.head.isInvalidated) == [true])

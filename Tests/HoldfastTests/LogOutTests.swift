@@ -106,11 +106,12 @@ import Testing
 
     // MARK: Requests under way
 
-    /// Waits in `prepare`, when the request has its principal.
+    /// Waits in `prepare`, when the request to the network has its principal and its token.
     private struct Waiting: PreparingPlugin {
         let gate: Gate
         let isThere: Gate
         func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws {
+            guard call.purpose == .network else { return }
             isThere.open()
             try await gate.wait()
         }

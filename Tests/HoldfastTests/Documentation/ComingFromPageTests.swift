@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func endpointAndURLShareTheStoredResponse() async throws {
-        try await withTestClient { test in
+        try await withTestClient { test async throws in
             let client = test.client
             test.transport.script(
                 "https://api.example.com/movies/7",

@@ -111,7 +111,7 @@ import Testing
 
     @Test func tokenOfThePageIsRenewed() async throws {
         let keychain = Keychain()
-        try await run(keychain) { test, client, _ in
+        try await run(keychain) { test, client, _ async throws in
             test.transport.script(Self.tokens, .ok(Self.grant))
             test.transport.script(Self.messages, .ok("hers", fields: [.cacheControl: "max-age=60"]))
             #expect(try await client.fetch(GetMessages()).value == "hers")
@@ -136,7 +136,7 @@ import Testing
     @Test func revokedRefreshTokenRequiresALogIn() async throws {
         let events = Events()
         let userID = "user-4711"
-        try await run(Keychain(), events) { test, client, authenticator in
+        try await run(Keychain(), events) { test, client, authenticator async throws in
             test.transport.script(Self.tokens, .status(.badRequest))
             for _ in 1...3 { await expect(.loginRequired) { _ = try await client.fetch(GetMessages()) } }
             while events.all.isEmpty { await Task.yield() }

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func errorsOfThePageAreToldApart() async throws {
-        try await withTestClient(.init(environment: .production)) { test in
+        try await withTestClient(.init(environment: .production)) { test async throws in
             test.transport.script(
                 Self.url,
                 .failure(.overloaded),
@@ -55,7 +55,7 @@ import Testing
             test.transport.isReachable = false
             #expect(try await handleErrors(of: test.client) == "showOld")
         }
-        try await withTestClient(.init(environment: .production)) { test in
+        try await withTestClient(.init(environment: .production)) { test async throws in
             test.transport.isReachable = false
             #expect(try await handleErrors(of: test.client) == "showOffline")
         }

@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func allPagesAreReadOffline() async throws {
-        try await withTestClient(.init(environment: .production)) { test in
+        try await withTestClient(.init(environment: .production)) { test async throws in
             script(test.transport)
             #expect(try await allMoments(test.client).map(\.id) == ["1", "2"])
             test.client.mode = .offline

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func storedRedirectToItselfIsAMissWithoutANetwork() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedFixture.run { fixture async throws in
             fixture.always("/from", .redirect(301, to: "/from", maxAge: 60))
             await expect(.redirectFailed) { _ = try await fixture.client.fetch(Number()) }
             fixture.client.mode = .offline
@@ -226,7 +226,7 @@ import Testing
     // MARK: Settings of the endpoint
 
     @Test(arguments: [301, 302, 303, 307, 308]) func ownLifetimeAppliesToTheRedirectToo(status: Int) async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedFixture.run { fixture async throws in
             fixture.always("/from", .redirect(status, to: "/to"))
             fixture.always("/to", .ok("value"))
             let endpoint = Moving(storage: .expiring(.after(.seconds(600))))
@@ -244,7 +244,7 @@ import Testing
 
     @Test(arguments: [301, 302, 303, 307, 308], [nil, "no-store", "max-age=0, private, must-revalidate"])
     func redirectIsKeptForOfflineReads(status: Int, directives: String?) async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedFixture.run { fixture async throws in
             var fields = HTTPFields()
             fields[.cacheControl] = directives
             fixture.always("/from", .redirect(status, to: "/to", fields))
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test func updateChangesTheTarget() async throws {
-        try await run { fixture in
+        try await run { fixture async throws in
             #expect(try await fixture.client.update(Number()) { $0 = 7 }.value == 7)
             #expect(try await fixture.client.stored(Number())?.value == 7)
             #expect(try await fixture.client.stored(Number(path: "/to"))?.value == 7)
@@ -325,7 +325,7 @@ import Testing
     /// Another user's redirect, and what it leads to, stay hers.
     @Test(arguments: ["https://a.example/to", "https://b.example/to"])
     func principalsAreKeptApartAtEachHop(target: String) async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedFixture.run { fixture async throws in
             struct Mine: Endpoint {
                 typealias Response = String
                 let baseURL = ScriptedFixture.host
