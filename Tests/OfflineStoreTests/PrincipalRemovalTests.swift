@@ -122,6 +122,8 @@ import Testing
             let isStored = try await store.store(draft, "x", fencingNumber: before) != nil
             #expect(isStored != hers.contains(partition), "\(partition)")
         }
+        // A writer holds its body.
+        writers = []
         try await store.settle()
         let owners = try await stored(store).owners
         #expect(owners.count == Self.others.count * 2 && !owners.contains("ada"))

@@ -128,7 +128,10 @@ extension InvalidationLogContract {
         Rule("An invalidation of another node is in force as soon as it is accepted, whatever its scope.") { tested in
             try await tested.join()
             for (number, scope) in try tested.scopes().enumerated() {
-                let key = try tested.stores.key("/a/\(number)")
+                // The one that each scope covers: a principal's, or everyone's.
+                var partition = CacheKey.Partition.common
+                if case .principal(let name) = scope { partition = .principal(name) }
+                let key = try tested.stores.key("/a/\(number)", partition)
                 try await tested.put(key, tags: ["t"])
                 let before = tested.log.current
                 let step = LogStep.apply(tested.foreign(scope.about(key)), tested.place(UInt64(number + 2)))

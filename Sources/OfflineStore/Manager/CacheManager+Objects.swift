@@ -219,8 +219,9 @@ extension CacheManager {
         let now = now()
         let prefix = ObjectPrefix(try Self.bytes(ofKey: prefix))
         if isReadOnly { throw core.readOnlyError }
-        try await waitForPermits(1)
-        try await core.write(isDurable: true) { try $0.removeObjects(prefix, at: now) }
+        try await waitingForOthers {
+            try await core.write(isDurable: true) { try $0.removeObjects(prefix, at: now) }
+        }
         try await settle()
     }
 

@@ -52,6 +52,20 @@ extension CacheManager: StoreOperations {
         }
     }
 
+    /// Performs a removal that is one of few that may be unfinished.
+    ///
+    /// Others may take the places that a wait made free. Then it waits again, at most ``waits``
+    /// times.
+    func waitingForOthers(_ remove: () async throws -> Void) async throws {
+        for _ in 1..<Self.waits {
+            try await waitForPermits(1)
+            do {
+                return try await remove()
+            } catch let error as StoreError where error.code == .busy {}
+        }
+        try await remove()
+    }
+
     private func unfinishedPrefixes() throws -> Int {
         try core.read { connection, database in
             guard database.state.has(DatabaseState.sweepSchemaVersion) else { return 0 }

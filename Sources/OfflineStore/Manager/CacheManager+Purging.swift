@@ -164,9 +164,9 @@ extension CacheManager {
     @concurrent
     public func removeResponses(of principal: String) async throws {
         let scope = InvalidationScope.principal(principal)
-        // Among too many unfinished ones, it would expire the responses of others.
-        try await waitForPermits(1)
-        try await responses.invalidate(scope, keepingForOffline: false, at: now())
+        try await waitingForOthers {
+            try await responses.invalidate(scope, keepingForOffline: false, at: now())
+        }
         try await settle()
         guard try core.database().state.unwritten.contains(scope) else { return }
         if isReadOnly { throw core.readOnlyError }
