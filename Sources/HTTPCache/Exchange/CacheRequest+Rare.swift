@@ -13,12 +13,20 @@ extension CacheRequest {
         var leavesTarget: Bool?
         var upgrade: UpgradeOffer?
         var isIdempotent: Bool?
+        var onRedirect: (@Sendable (inout CacheRequest) -> Void)?
     }
 
     /// See ``TransportRequest/isIdempotent``; `nil` if the method decides.
     package var isIdempotent: Bool? {
         get { rare?.isIdempotent }
         set { setRare(\.isIdempotent, newValue) }
+    }
+
+    /// Called with each request that a redirect of this request leads to, before it is sent, by
+    /// callers that follow redirects. A cookie jar adds the cookies of that request's target.
+    package var onRedirect: (@Sendable (inout CacheRequest) -> Void)? {
+        get { rare?.onRedirect }
+        set { setRare(\.onRedirect, newValue) }
     }
 
     /// An offer to switch to another protocol with the origin, on a separate connection. Such a

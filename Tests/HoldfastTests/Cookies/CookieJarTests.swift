@@ -65,6 +65,25 @@ import Testing
         }
     }
 
+    /// A log-in that ends with a redirect to the page, or to another origin.
+    @Test func redirectsHaveTheCookiesOfTheirTargets() async throws {
+        try await withTestClient(.init(plugins: [CookieJar()])) { test in
+            test.transport.script(Self.url + "start", Self.setting("first=1; Path=/start"))
+            test.transport.script("https://b.example/own", Self.setting("b=1; Path=/"))
+            let own = PathEndpoint(baseURL: "https://b.example", path: "/own")
+            _ = try await test.client.fetch(Self.endpoint("start"), as: NoContent.self)
+            _ = try await test.client.fetch(own, as: NoContent.self)
+            test.transport.script(
+                Self.url + "start",
+                .redirect(303, to: "/page", [.setCookie: "sid=1; Path=/"])
+            )
+            test.transport.script(Self.url + "page", .redirect(302, to: "https://b.example/page"))
+            test.transport.script("https://b.example/page", .ok("ok"))
+            _ = try await test.client.fetch(Self.endpoint("start"), as: NoContent.self)
+            #expect(sent(test) == [nil, nil, "first=1", "sid=1", "b=1"])
+        }
+    }
+
     @Test func requestWithACookieOfItsOwnGetsNoneOfTheJars() async throws {
         try await withTestClient(.init(plugins: [CookieJar()])) { test in
             test.transport.script(Self.url + "a", repeating: Self.setting("sid=1"))

@@ -153,16 +153,22 @@ extension CacheRequest {
         var next = self
         next.head = redirect.head
         next.target = redirect.target
-        guard !redirect.keepsContent else { return next }
-        next.body = nil
-        next.keysContent = false
-        if var context = context as? CallContext {
-            context.body = nil
-            // Reading the result of a mutation again changes nothing.
-            context.isIdempotent = context.isIdempotent || redirect.head.method.isSafe
-            next.context = context
-        }
+        if !redirect.keepsContent { next.dropContent() }
+        let change = next.onRedirect
+        change?(&next)
         return next
+    }
+
+    private mutating func dropContent() {
+        body = nil
+        keysContent = false
+        // The new method decides.
+        isIdempotent = nil
+        guard var context = context as? CallContext else { return }
+        context.body = nil
+        // Reading the result of a mutation again changes nothing.
+        context.isIdempotent = context.isIdempotent || head.method.isSafe
+        self.context = context
     }
 
     /// The target for people. Queries are left out, because an origin may put a secret of its own

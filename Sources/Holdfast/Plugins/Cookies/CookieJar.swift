@@ -20,6 +20,8 @@ import Synchronization
 ///
 /// * Cookies are read from responses of the network, never from stored ones.
 /// * A request that has a `Cookie` field of its own keeps it, and gets none of the jar's.
+/// * After a redirect, the jar's cookies for the new target are sent, including those that the
+///   redirect set.
 /// * `Domain`, `Path`, `Secure`, `Expires`, `Max-Age` and the prefixes `__Secure-` and `__Host-`
 ///   are obeyed. `HttpOnly` and `SameSite` are for browsers and have no effect.
 /// * A domain without a dot (com) is rejected. Other public suffixes (co.uk) are not known, so do
@@ -57,11 +59,22 @@ public final class CookieJar: PreparingPlugin, ObservingPlugin {
 
     /// Adds the `Cookie` field.
     public func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws {
-        guard !request.head.headerFields.contains(.cookie), let target = TargetURI(request: request.head) else {
-            return
+        guard !request.head.headerFields.contains(.cookie) else { return }
+        setCookies(of: &request)
+        let others = request.onRedirect
+        request.onRedirect = { [self] in
+            others?(&$0)
+            setCookies(of: &$0)
         }
+    }
+
+    /// Replaces the `Cookie` field by the cookies of the request's target.
+    private func setCookies(of request: inout CacheRequest) {
+        request.head.headerFields[.cookie] = nil
         let now = clock.now()
-        guard let field = state.withLock({ $0.cookies.field(for: target, at: now) }) else { return }
+        guard let target = TargetURI(request: request.head),
+            let field = state.withLock({ $0.cookies.field(for: target, at: now) })
+        else { return }
         // As one field: HTTPFields would split it.
         request.head.headerFields.append(HTTPField(name: .cookie, value: field))
     }
