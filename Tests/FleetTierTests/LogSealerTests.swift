@@ -175,7 +175,7 @@ import Testing
     /// Only a node of the fleet makes these; it is of another version.
     @Test(
         arguments: [
-            [], [0], [0, 0], [3, 0] + time + [1, 97], [0, 6] + time + [1, 97], [0, 0] + time + [0],
+            [], [0], [0, 0], [3, 0] + time + [1, 97], [0, 7] + time + [1, 97], [0, 0] + time + [0],
             [0, 0] + time + [1, 97, 1], [0, 3] + time + [2, 97], [0, 3] + time + [65], [0, 3] + time + [1, 32],
         ] as [[UInt8]]
     )
