@@ -30,6 +30,8 @@ import Testing
                 try await reader.close()
                 let store = try await CacheManager.openForFaults(folder.store, isErasing: erasing == "erasing")
                 #expect(try await check(store, ending, "at \(at)") == seen)
+                // Her rows are hidden at once, and removed in slices.
+                try await store.settle()
                 try await store.close()
                 if erasing == "erasing", seen.isEmpty {
                     // The encoding of her name in a key, and the beginning of an object's key.
