@@ -246,6 +246,7 @@ import Testing
             disk.free()
             try await full.read(wait: .zero)
             #expect(try await causes("tag", store) == [.unspecified])
+            // A check right after another one does not read the log again.
             var late = early
             while late.level != .everywhere {
                 for node in [full, purging] { try await node.confirm() }

@@ -13,7 +13,7 @@ enum FileMediaTypes {
         "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
     ]
 
-    /// Returns the media type of a file based on its name or path; `application/octet-stream` if
+    /// Returns the media type that a file's name or path implies; `application/octet-stream` if
     /// the extension is unknown. RFC 2046 §4.5.1
     static func type(of name: String) -> String {
         let file = name.utf8.split(separator: UInt8(ascii: "/")).last ?? name.utf8[...]
