@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    /// More types than the table has places, some of which share one.
+    /// However many other types are checked in between.
     @Test func eachTypeIsCheckedOnce() {
         let checked = CheckedEndpoints()
         #expect(checked.check(Late()).count == 1)
