@@ -103,7 +103,7 @@ import Testing
     /// A request that mirrors do not get shows nothing about the origin if it fails, and fails soon
     /// while its servers are set aside.
     ///
-    /// Mutant: `restricted-failure-opens-the-breaker`.
+    /// Mutants: `restricted-failure-opens-the-breaker`, `second-server-set-aside-takes-its-time`.
     @Test func requestThatMirrorsDoNotGetFailsSoon() {
         var request = Self.get
         request.hasCredentials = true
@@ -113,6 +113,9 @@ import Testing
         failover = Failover([Self.aside(Self.own), Self.mirror], request)
         let busy = failover.first { _ in false }
         #expect(busy == nil)
+        failover = Failover([Self.aside(Self.own), Self.aside(Self.own), Self.mirror], request)
+        let tried = order(&failover, after: .failure(.timeout, isUnsent: false))
+        #expect(tried.map(\.server) == [0, 1] && tried.allSatisfy(\.isLastChance))
         // A change takes its time.
         failover = Failover([Self.aside(Self.own), Self.mirror], Self.post)
         let change = failover.first { _ in false }

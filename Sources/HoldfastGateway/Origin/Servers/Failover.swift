@@ -36,6 +36,9 @@ struct Failover: Sendable {
     private let servers: [Server]
     /// Whether some of the origin's servers must not get this request.
     let isRestricted: Bool
+    /// Whether only servers that are set aside may get this safe request. It then fails early. No
+    /// breaker opens for it, because mirrors may respond to other requests.
+    private let failsEarly: Bool
     /// The indexes of the servers to try, in order.
     private var waiting: [Int] = []
     /// The indexes of servers that are set aside, in order. They are tried when no other server is
@@ -54,6 +57,7 @@ struct Failover: Sendable {
             case .aside: reserve.append(number)
             }
         }
+        failsEarly = isRestricted && request.isSafe && waiting.isEmpty
     }
 
     private static func mayHave(_ request: Request, _ server: Server) -> Bool {
@@ -73,13 +77,10 @@ struct Failover: Sendable {
 
     /// Removes and returns the first server to try.
     ///
-    /// A safe request whose only servers are set aside, and that no mirror may get, fails early. No
-    /// breaker opens for it, because the mirrors may respond to other requests.
-    ///
     /// - Parameter mayTry: see ``ServerHealth/beginLastChance(at:)``.
     /// - Returns: `nil` if the request fails immediately.
     mutating func first(_ mayTry: (_ server: Int) -> Bool = { _ in true }) -> Attempt? {
-        waiting.isEmpty && isRestricted && request.isSafe ? takeLastChance(mayTry) : take()
+        failsEarly ? takeLastChance(mayTry) : take()
     }
 
     /// Removes and returns the next server to try.
@@ -110,9 +111,9 @@ struct Failover: Sendable {
         _ mayTry: (_ server: Int) -> Bool = { _ in true }
     ) -> Attempt? {
         guard !isTimeOver, mayGoOn(after: outcome, of: server) else { return nil }
-        guard best.map({ $0 >= .error }) == true, waiting.isEmpty else { return take() }
         // A server that is set aside may do better than an error. It must not take long.
-        return takeLastChance(mayTry)
+        let hasError = waiting.isEmpty && best.map { $0 >= .error } == true
+        return failsEarly || hasError ? takeLastChance(mayTry) : take()
     }
 
     private mutating func takeLastChance(_ mayTry: (_ server: Int) -> Bool) -> Attempt? {
