@@ -26,13 +26,13 @@ extension Purge {
         guard let wait, !result.dryRun else { return }
         guard let reached = result.reached else {
             StandardStream.error.line(Self.sharesNothing)
-            return
+            throw Self.notReached
         }
         if reached < wait.level { throw Self.notReached }
     }
 
     private static let sharesNothing = """
-        '--wait' has no effect: no gateway is running, or it shares no purges. If 'fleet.url' is set, the purge reaches other nodes once the gateway runs.
+        The purge is in force here, but '--wait' cannot be checked: no gateway is running, or it shares no purges. If 'fleet.url' is set, the purge reaches other nodes once the gateway runs.
         """
 
     /// Describes how far a purge has reached.
