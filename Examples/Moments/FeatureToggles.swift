@@ -1,19 +1,19 @@
-/// Features that can be switched without a new version of the program. They are passed in, never
-/// looked up.
+/// Features that can be switched on and off without a new version of the program. Toggles are
+/// passed as parameters; there are no global ones.
 public struct FeatureToggles: Sendable, Hashable {
-    /// Requests are sent as GraphQL instead of REST.
+    /// Whether requests use GraphQL instead of REST.
     public var usesGraphQL: Bool
-    /// Users can like moments.
+    /// Whether users can like moments.
     public var allowsLikes: Bool
 
-    /// REST and likes by default.
+    /// Creates toggles; by default, requests use REST and likes are allowed.
     public init(usesGraphQL: Bool = false, allowsLikes: Bool = true) {
         self.usesGraphQL = usesGraphQL
         self.allowsLikes = allowsLikes
     }
 }
 
-/// A caller used a feature that is switched off.
+/// The error for a call to a feature that is switched off.
 public struct FeatureIsOff: Error, Sendable, CustomStringConvertible {
     /// The name of the feature.
     public var feature: String

@@ -8,13 +8,13 @@
 public struct MomentsDetails: Codable, Sendable, Equatable {
     /// The user who shared the moments.
     public var userDetails: UserDetails
-    /// Newest first.
+    /// The user's moments, newest first.
     public var moments: [Moment]
 }
 
 /// A user.
 public struct UserDetails: Codable, Sendable, Equatable {
-    /// Such as `harbour`.
+    /// The user's identifier, such as `harbour`.
     public var id: String
     /// The name to display.
     public var name: String
@@ -28,9 +28,9 @@ public struct UserDetails: Codable, Sendable, Equatable {
 public struct Moment: Codable, Sendable, Equatable {
     /// The kinds of moments.
     public enum Kind: String, Codable, Sendable {
-        /// A link: it has a ``Moment/url``.
+        /// A link, with its target in ``Moment/url``.
         case url = "URL"
-        /// Pictures: they are in ``Moment/photos``.
+        /// Pictures, with their URLs in ``Moment/photos``.
         case photos = "PHOTOS"
     }
 
@@ -42,20 +42,20 @@ public struct Moment: Codable, Sendable, Equatable {
         public var avatar: String
     }
 
-    /// Such as `harbour-7`.
+    /// The moment's identifier, such as `harbour-7`.
     public var id: String
-    /// The user who shared it.
+    /// The user who shared the moment.
     public var userDetails: Author
     /// The kind of the moment.
     public var type: Kind
-    /// Many moments have no title.
+    /// The title; `nil` for many moments.
     public var title: String?
-    /// The target of the link.
+    /// The target of a link.
     public var url: String?
-    /// URLs, or paths on the server.
+    /// The pictures: URLs, or paths on the server.
     public var photos: [String]
-    /// The time at which it was shared.
+    /// The time at which the moment was shared.
     public var createdDate: Date
-    /// `nil` if the server does not send it.
+    /// Whether the user likes the moment; `nil` if the server does not say.
     public var isLiked: Bool?
 }

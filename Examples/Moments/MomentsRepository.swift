@@ -20,7 +20,7 @@ public struct MomentsRepository: Sendable {
     private let getMoments: any GetMomentsByUserID
     private let updateLike: any UpdateMomentLike
 
-    /// A repository over the caller's own requests.
+    /// Creates a repository that uses the given requests.
     public init(
         session: any MomentsSession,
         toggles: FeatureToggles = FeatureToggles(),
@@ -33,7 +33,7 @@ public struct MomentsRepository: Sendable {
         self.updateLike = updateLike
     }
 
-    /// A repository over REST or GraphQL, as the toggles choose.
+    /// Creates a repository that uses REST or GraphQL, as the toggles say.
     public init(session: any MomentsSession, toggles: FeatureToggles = FeatureToggles()) {
         self.init(
             session: session,
@@ -43,27 +43,27 @@ public struct MomentsRepository: Sendable {
         )
     }
 
-    /// Emits the stored feed at once, and then the network's. Each has its source, its age, and
-    /// whether it is stale.
+    /// Emits the stored feed immediately, and then the network's feed. Each emission has its
+    /// source, its age, and whether it is stale.
     ///
-    /// If the network fails after a stored feed, the stream ends quietly. It throws `HoldfastError`
-    /// only if it emitted nothing.
+    /// If the network fails after a stored feed was emitted, the stream ends quietly. It throws
+    /// `HoldfastError` only if it has not emitted a feed.
     public func feed(of userID: String) -> EmissionStream<MomentsDetails> {
         session.emissions(of: getMoments.call(userID: userID).with { $0.networkFailure = .endingQuietly })
     }
 
-    /// One feed: the stored one while it is fresh, otherwise the network's. If the network is
-    /// unreachable, it returns the stored feed, marked as stale.
+    /// Returns the stored feed while it is fresh, otherwise the network's feed. If the network is
+    /// unreachable, returns the stored feed, marked as stale.
     ///
     /// - Throws: `HoldfastError`.
     public func currentFeed(of userID: String) async throws -> Emission<MomentsDetails> {
         try await session.current(getMoments.call(userID: userID))
     }
 
-    /// Likes a moment, or takes the like back. Afterwards no stored feed is fresh.
+    /// Likes a moment, or removes the like. Afterwards, all stored feeds are stale.
     ///
-    /// - Throws: `HoldfastError`, also if the network is unreachable; the stored feeds stay
-    ///   unchanged then. ``FeatureIsOff``.
+    /// - Throws: `HoldfastError`, for example if the network is unreachable; the stored feeds then
+    ///   stay unchanged. ``FeatureIsOff`` if likes are switched off.
     @discardableResult
     public func setLiked(_ isLiked: Bool, momentID: String) async throws -> Moment {
         guard toggles.allowsLikes else { throw FeatureIsOff(feature: "likes") }

@@ -1,20 +1,20 @@
 public import Holdfast
 
-// One protocol per request: the repository is written on these, and stays the same when REST
-// becomes GraphQL.
+// One protocol per request. The repository uses only these protocols, so it does not change when
+// GraphQL replaces REST.
 
-/// The moments of a user.
+/// Gets the moments of a user.
 public protocol GetMomentsByUserID: Sendable {
-    /// - Returns: the call, not yet started.
+    /// Returns the call, which has not been started.
     func call(userID: String) -> Call<MomentsDetails>
 }
 
-/// Likes a moment, or takes the like back. Its success invalidates the stored feeds.
+/// Likes a moment, or removes the like. A success invalidates the stored feeds.
 public protocol UpdateMomentLike: Sendable {
-    /// - Returns: a call that returns the changed moment.
+    /// Returns the call, whose value is the changed moment.
     func call(momentID: String, isLiked: Bool) -> Call<Moment>
 }
 
-/// The tag of all stored feeds, over REST and GraphQL and for every user. A like invalidates the
+/// The tag of all stored feeds, of every user, over REST and GraphQL. A like invalidates the
 /// responses with this tag.
 let momentsTag = "moments"

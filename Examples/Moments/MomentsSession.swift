@@ -2,24 +2,24 @@ public import Holdfast
 
 /// Executes requests.
 ///
-/// The repository uses no other part of network or store. A test, or an app that wants to observe
-/// or limit requests, can pass its own session instead of a client.
+/// The repository uses the network and the store only through a session. A test, or an app that
+/// observes or limits requests, can pass its own session instead of a client.
 public protocol MomentsSession: Sendable {
-    /// Emits the stored value first, and then the network's.
+    /// Returns a stream of the stored value, and then the network's value.
     func emissions<Value: Sendable>(of call: Call<Value>) -> EmissionStream<Value>
-    /// One value, by the rules of HTTP: the stored one if it is fresh, otherwise the network's,
-    /// otherwise the stored one although it is stale.
+    /// Returns one value by HTTP's rules: the stored value if it is fresh, otherwise the network's.
+    /// If the network is unreachable, returns the stored value, although it is stale.
     ///
     /// - Throws: `HoldfastError`.
     func current<Value: Sendable>(_ call: Call<Value>) async throws -> Emission<Value>
-    /// Sends a change, which only the network can execute.
+    /// Sends a change to the server.
     ///
     /// - Throws: `HoldfastError`.
     func send<Value: Sendable>(_ call: Call<Value>) async throws -> Value
 }
 
 extension CachingClient: MomentsSession {
-    /// Reads the client's store, and then the network.
+    /// Emits the value from the client's store, and then the network's value.
     public func emissions<Value: Sendable>(of call: Call<Value>) -> EmissionStream<Value> {
         call.on(self).cache.request()
     }

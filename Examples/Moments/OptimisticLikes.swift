@@ -1,7 +1,7 @@
 public import Holdfast
 
-/// Likes that show at once: the stored feed has them before the server does. If the server rejects
-/// a like, the stored feed loses it again.
+/// Likes that show immediately, because the stored feed is changed before the server is. If the
+/// server rejects a like, the change is undone.
 ///
 /// A screen follows the stored feed and needs no code for likes:
 ///
@@ -13,14 +13,14 @@ public struct OptimisticLikes: Sendable {
     private let client: CachingClient
     private let toggles: FeatureToggles
 
-    /// Likes over REST or GraphQL, as the toggles choose.
+    /// Creates likes that use REST or GraphQL, as the toggles say.
     public init(client: CachingClient, toggles: FeatureToggles = FeatureToggles()) {
         self.client = client
         self.toggles = toggles
     }
 
-    /// The feed of a user, from now on: the stored feed, the network's, and every later change of
-    /// the stored feed.
+    /// Emits a user's stored feed, then the network's feed, and then every later change of the
+    /// stored feed.
     public func feed(of userID: String) -> EmissionStream<MomentsDetails> {
         let call: Call<MomentsDetails> =
             toggles.usesGraphQL
@@ -32,11 +32,11 @@ public struct OptimisticLikes: Sendable {
         }.request()
     }
 
-    /// Likes a moment in a user's feed, or takes the like back.
+    /// Likes a moment in a user's feed, or removes the like.
     ///
     /// - Throws: `HoldfastError` if the server rejects the change or is unreachable. The feed then
-    ///   shows the earlier state, and the next feed is fetched: the server may have executed a
-    ///   request that broke off.
+    ///   shows the earlier state, and the next read fetches it from the server, because the server
+    ///   may have executed a request that broke off.
     public func setLiked(_ isLiked: Bool, momentID: String, inFeedOf userID: String) async throws {
         if toggles.usesGraphQL {
             try await setLiked(
@@ -67,7 +67,7 @@ public struct OptimisticLikes: Sendable {
             }
         }
         do {
-            // Its success invalidates the stored feeds, including the changed one.
+            // A success invalidates the stored feeds, including the changed feed.
             _ = try await client.fetch(mutation)
         } catch {
             try await update.rollBack()

@@ -1,4 +1,4 @@
-/// Why an origin could not start.
+/// The error for an origin that cannot start.
 public struct OriginError: Error, CustomStringConvertible {
     /// The kinds of failure.
     public struct Code: Hashable, Sendable {
@@ -8,11 +8,12 @@ public struct OriginError: Error, CustomStringConvertible {
             self.name = name
         }
 
-        /// A value of the configuration is out of range.
+        /// A configuration value is out of range.
         public static let configuration = Code("configuration")
-        /// The address could not be bound: it is in use, not allowed, or not one of this machine.
+        /// The address could not be bound, because it is in use, not permitted, or not an address
+        /// of this machine.
         public static let bind = Code("bind")
-        /// The server ended, or was stopped, before it listened.
+        /// The server ended or was stopped before it was listening.
         public static let ended = Code("ended")
     }
 
@@ -20,7 +21,7 @@ public struct OriginError: Error, CustomStringConvertible {
     public let code: Code
     /// The failure and its remedy.
     public let message: String
-    /// The error beneath, if there is one.
+    /// The underlying error, if there is one.
     public let cause: (any Error)?
 
     init(code: Code, message: String, cause: (any Error)? = nil) {

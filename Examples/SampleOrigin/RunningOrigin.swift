@@ -1,9 +1,9 @@
-/// The handle of an origin in this process: its address, its recorded requests, and its forced
-/// behaviour.
+/// A handle for an origin in this process: its address, its recorded requests, and its forced
+/// behaviors.
 ///
-/// It is `Sendable`, and all its methods may be called at any time. The origin's state (likes,
-/// counts, forced behaviours) survives ``stop()`` and ``restart()``. An origin that is released
-/// while it runs stops some time later; a test should stop it itself.
+/// It is `Sendable`, and all its methods can be called at any time. The origin's state (likes,
+/// counts, forced behaviors) survives ``stop()`` and ``restart()``. If the handle is released while
+/// the origin runs, the origin stops some time later; a test should stop it explicitly.
 public final class RunningOrigin: Sendable {
     let state: OriginState
     private let server: OriginServer
@@ -20,106 +20,108 @@ public final class RunningOrigin: Sendable {
 
     // MARK: Address
 
-    /// The port it listens on, or listened on before it was stopped.
+    /// The port that the origin listens on, or listened on before it was stopped.
     public var port: Int { server.port }
 
-    /// `http://127.0.0.1:PORT`, without a slash at the end.
+    /// The URL `http://127.0.0.1:PORT`, without a slash at the end.
     public var baseURL: String { "http://\(authority)" }
 
-    /// `127.0.0.1:PORT`, as in a `Host` field.
+    /// The host and port, as in a `Host` field: `127.0.0.1:PORT`.
     public var authority: String {
         let host = state.configuration.host
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The URL of a request target on this origin: `url("/moments?userID=harbour")`.
+    /// Returns the URL of a request target on this origin: `url("/moments?userID=harbour")`.
     public func url(_ target: String) -> String {
         target.hasPrefix("/") ? baseURL + target : baseURL + "/" + target
     }
 
-    // MARK: Coming and going
+    // MARK: Stopping and restarting
 
-    /// Stops at once: closes every connection, even in the middle of a response, and refuses new
-    /// ones.
+    /// Stops immediately: closes every connection, even in the middle of a response, and refuses
+    /// new connections.
     ///
-    /// Returns when that is done. Calling it again does nothing.
+    /// Returns after all connections are closed. Calling it again has no effect.
     public func stop() async {
         await server.stop()
     }
 
-    /// Starts again on the same port, with likes, counts and forced behaviours as they were.
+    /// Restarts on the same port, with the same likes, counts and forced behaviors.
     ///
-    /// Does nothing while it runs.
+    /// Has no effect while the origin runs.
     ///
-    /// - Throws: ``OriginError`` if the port is in use by now.
+    /// - Throws: ``OriginError`` if the port is now in use.
     public func restart() async throws {
         try await server.start()
     }
 
     // MARK: Requests
 
-    /// How many requests it has received, on all paths; the control plane (`/_…`) is not counted.
+    /// The number of received requests on all paths, except those of the control plane (`/_…`).
     public var requestCount: Int { state.ledger.statistics.total }
 
-    /// How many requests it has received for exactly this path (still percent-encoded, without the
-    /// query).
+    /// Returns the number of received requests for exactly this path, percent-encoded as received
+    /// and without the query.
     ///
-    /// The first 10,000 distinct paths are counted.
+    /// Only the first 10,000 distinct paths are counted.
     public func requestCount(path: String) -> Int { state.ledger.count(path: path) }
 
-    /// How many requests each route has received, by method and pattern: `["GET /moments/{id}":
-    /// 3]`.
+    /// The number of received requests of each route, by method and pattern:
+    /// `["GET /moments/{id}": 3]`.
     public var requestCountsByRoute: [String: Int] { state.ledger.statistics.routes }
 
-    /// The latest requests as they were received, oldest first; at least the last 500, at most
-    /// 1,000.
+    /// The latest requests as they were received, oldest first: at least the last 500 requests, at
+    /// most the last 1,000.
     public var requests: [RecordedRequest] { state.ledger.recorded }
 
-    /// How many access tokens `POST /auth/token` has given: refused requests are not among them.
+    /// The number of access tokens that `POST /auth/token` has issued. Rejected requests do not
+    /// count.
     public var tokenRefreshCount: Int { state.ledger.statistics.refreshes }
 
-    /// How many connections it has accepted since it was made: 0 proves that no client opened a
-    /// socket to it.
+    /// The number of connections accepted since the origin was created. 0 proves that no client
+    /// opened a socket to it.
     public var acceptedConnections: Int { state.connections.accepted }
 
-    /// How many connections are open; one whose peer has closed its side counts as closed.
+    /// The number of open connections. A connection whose peer has closed its side counts as
+    /// closed.
     public var openConnections: Int { state.connections.open }
 
-    /// Returns when no more than `count` connections are open, or when the task is cancelled.
+    /// Waits until at most `count` connections are open, or the task is canceled.
     ///
-    /// With it, a test checks that a cancelled request was closed on the wire.
+    /// A test can use this to check that a canceled request was closed on the wire.
     public func waitForOpenConnections(atMost count: Int) async {
         await state.connections.waitUntilOpen(atMost: count)
     }
 
-    // MARK: How it misbehaves
+    // MARK: Misbehavior
 
-    /// Forces a behaviour on the next `times` requests for `path` (`nil`: for any path).
+    /// Forces a behavior on the next `times` requests for `path`; `nil` matches any path.
     ///
-    /// Behaviours are used up in the order in which they were forced, one per request. `Int.max`
-    /// means until ``behaveNormally()``.
+    /// Behaviors are used up in the order in which they were forced, one per request. `Int.max`
+    /// applies the behavior until ``behaveNormally()``.
     public func force(_ behaviour: ForcedBehaviour, times: Int = 1, path: String? = nil) {
         state.script.force(behaviour, times: times, path: path)
     }
 
-    /// Removes all forced behaviours. Requests that already wait for a gate still wait for it.
+    /// Removes all forced behaviors. Requests that are already waiting for a gate keep waiting.
     public func behaveNormally() {
         state.script.clear()
     }
 
-    /// The gate that `GET /gated/{name}` waits at; the same one for the same name, until
-    /// ``reset()``.
+    /// Returns the gate at which `GET /gated/{name}` waits. Until ``reset()``, the same name has
+    /// the same gate.
     public func gate(_ name: String) -> Gate {
         state.gates.gate(name)
     }
 
-    /// Ends the access tokens that are valid now; refresh tokens stay valid.
+    /// Expires the current access tokens. Refresh tokens stay valid.
     public func expireTokens() {
         state.tokens.expire()
     }
 
-    /// Removes likes, counts, recorded requests, forced behaviours, tokens and persisted queries.
-    /// Opens and removes named gates. Connections stay as they are.
+    /// Removes likes, counts, recorded requests, forced behaviors, tokens and persisted queries.
+    /// Opens and removes named gates. Connections are not affected.
     public func reset() {
         state.feed.reset()
         state.ledger.reset()

@@ -1,10 +1,10 @@
 /// A small, real HTTP origin server with a JSON API worth caching, for tests, examples and
 /// benchmarks.
 ///
-/// All its responses are deterministic: the same requests in the same order get the same bytes, on
-/// any machine and at any time. Only `Date` differs, and ``OriginConfiguration/date`` replaces
-/// that. Every response carries `X-Origin-Request`, the number of its request, so that a test can
-/// distinguish a stored response from a fetched one.
+/// All responses are deterministic: the same requests in the same order get the same bytes, on any
+/// machine and at any time. Only `Date` differs, unless ``OriginConfiguration/date`` sets it. Every
+/// response has the number of its request in `X-Origin-Request`, so that a test can distinguish
+/// stored responses from fetched ones.
 ///
 /// ```swift
 /// let origin = try await SampleOrigin.start()
@@ -13,19 +13,19 @@
 /// await origin.stop()
 /// ```
 ///
-/// ``SampleOrigin/routes`` describes its routes; `sample-origin --help` prints that.
+/// ``SampleOrigin/routes`` describes the routes; `sample-origin --help` prints the description.
 public enum SampleOrigin {
     /// Starts an origin on loopback and returns when it accepts connections.
     ///
-    /// - Parameter port: The port to listen on; 0, the default, selects a free one.
-    /// - Throws: ``OriginError`` when the address cannot be bound.
+    /// - Parameter port: The port to listen on; 0, the default, selects a free port.
+    /// - Throws: ``OriginError`` if the address cannot be bound.
     public static func start(port: Int = 0) async throws -> RunningOrigin {
         try await start(OriginConfiguration(port: port))
     }
 
-    /// Starts an origin as configured and returns when it accepts connections.
+    /// Starts an origin with a configuration, and returns when it accepts connections.
     ///
-    /// - Throws: ``OriginError`` when the configuration is out of range or the address cannot be
+    /// - Throws: ``OriginError`` if a configuration value is out of range or the address cannot be
     ///   bound.
     public static func start(_ configuration: OriginConfiguration) async throws -> RunningOrigin {
         try configuration.validate()
@@ -36,7 +36,7 @@ public enum SampleOrigin {
 
     /// Runs `body` with a new origin, which is stopped when `body` returns or throws.
     ///
-    /// - Throws: ``OriginError`` if the origin cannot start, else the error of `body`.
+    /// - Throws: ``OriginError`` if the origin cannot start, otherwise the error of `body`.
     public nonisolated(nonsending) static func withOrigin<Value>(
         _ configuration: OriginConfiguration = OriginConfiguration(),
         _ body: (RunningOrigin) async throws -> Value
@@ -55,13 +55,13 @@ public enum SampleOrigin {
     /// Runs an origin until the process receives SIGINT or SIGTERM: the body of `sample-origin`.
     ///
     /// - Parameter onReady: Called once, when the origin accepts connections.
-    /// - Throws: ``OriginError`` when the origin cannot start.
+    /// - Throws: ``OriginError`` if the origin cannot start.
     public static func run(
         _ configuration: OriginConfiguration,
         onReady: @Sendable (RunningOrigin) -> Void
     ) async throws {
-        // Signals are caught before the start, so that one that comes at any time after the first
-        // line of output ends the origin in order.
+        // Catches signals before starting, so that a signal at any time after the first line of
+        // output ends the origin in an orderly way.
         let signals = TerminationSignals()
         let origin = try await start(configuration)
         onReady(origin)

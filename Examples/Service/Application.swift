@@ -4,14 +4,14 @@ import Hummingbird
 import MomentsExample
 import NIOCore
 
-/// The whole service, for the executable and for tests.
+/// Builds the whole service, for the executable and for tests.
 ///
-/// It is a `Service` of swift-service-lifecycle, and shuts down gracefully. The caller closes the
-/// repository's client afterwards.
+/// The service is a `Service` of swift-service-lifecycle and shuts down gracefully. The caller must
+/// close the repository's client afterwards.
 ///
 /// - Parameters:
-///   - port: 0 takes a free one.
-///   - onReady: is called with the port once connections are accepted.
+///   - port: The port to listen on; 0 selects a free port.
+///   - onReady: Called with the port once connections are accepted.
 func buildApplication(
     _ repository: MomentsRepository,
     host: String = "127.0.0.1",
@@ -21,8 +21,8 @@ func buildApplication(
 ) -> some ApplicationProtocol {
     let router = Router()
     router.add(middleware: ProblemMiddleware())
-    // It ignores the upstream: restarting this service would not help while the upstream is
-    // unreachable.
+    // The health check ignores the upstream, because restarting this service does not help while
+    // the upstream is unreachable.
     router.get("/health") { _, _ in Health() }
     router.get("/feed/{user}") { _, context in
         FeedResponse(try await repository.currentFeed(of: try context.segment("user")))
@@ -39,7 +39,7 @@ func buildApplication(
 }
 
 extension RequestContext {
-    /// A segment of the path, percent-decoded.
+    /// Returns a path segment, percent-decoded.
     fileprivate func segment(_ name: String) throws -> String {
         let segment = try parameters.require(name)
         return segment.removingPercentEncoding ?? segment

@@ -54,13 +54,13 @@ struct MomentsServiceCommand: AsyncParsableCommand {
         )
         let repository = MomentsRepository(session: client, toggles: FeatureToggles(usesGraphQL: usesGraphQL))
         let application = buildApplication(repository, host: host, port: port, logger: logger) { [host] port in
-            // Not buffered: a script waits for this line on a pipe.
+            // Written without buffering, because scripts wait for this line on a pipe.
             FileHandle.standardOutput.write(Data("moments-service listening on http://\(host):\(port)\n".utf8))
         }
         do {
             try await application.runService()
         } catch {
-            // Closes the store, however the server ended.
+            // Closes the store even if the server failed.
             try? await client.close()
             throw error
         }

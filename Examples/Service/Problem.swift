@@ -2,17 +2,17 @@ import Holdfast
 import Hummingbird
 import MomentsExample
 
-/// The reason for an error, for people and programs. RFC 9457
+/// The reason for an error, for people and programs: RFC 9457.
 struct Problem: ResponseEncodable {
     var type = "about:blank"
     let title: String
     let status: Int
     let detail: String
-    /// Holdfast's code of the error.
+    /// Holdfast's code for the error.
     let code: String
 
-    /// Translates an error of the request layer for a caller of this service. The error's own
-    /// message is for the log: it names the upstream.
+    /// Translates an error of the request layer for callers of this service. The error's own
+    /// message is only for the log, because it names the upstream.
     init(_ error: HoldfastError) {
         let (status, detail): (HTTPResponse.Status, String) =
             switch error.code {
@@ -36,7 +36,7 @@ struct Problem: ResponseEncodable {
     }
 }
 
-/// Turns errors of the request layer into problem details and passes on all other errors.
+/// Converts errors of the request layer to problem details. Rethrows all other errors.
 struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     @concurrent func handle(
         _ request: Request,

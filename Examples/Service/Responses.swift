@@ -4,11 +4,11 @@ import MomentsExample
 
 /// The response to `GET /feed/{user}`: the moments, their source and their age.
 struct FeedResponse: ResponseEncodable {
-    /// `store` or `network`.
+    /// The source of the feed: `store` or `network`.
     let source: String
-    /// Seconds since the upstream sent or last confirmed this.
+    /// The number of seconds since the upstream sent or last confirmed the feed.
     let age: Int64
-    /// The lifetime is over, and the upstream was unreachable or did not respond.
+    /// Whether the feed is stale, because the upstream was unreachable or did not respond.
     let isStale: Bool
     let userDetails: UserDetails
     let moments: [Moment]

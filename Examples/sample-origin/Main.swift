@@ -42,8 +42,7 @@ struct SampleOriginCommand: AsyncParsableCommand {
         )
         do {
             try await SampleOrigin.run(configuration) { origin in
-                // Written without the buffers of standard output, because a process that waits for
-                // this line reads a pipe.
+                // Written without buffering, because processes wait for this line on a pipe.
                 FileHandle.standardOutput.write(Data("sample-origin listening on \(origin.baseURL)\n".utf8))
             }
         } catch let error as OriginError {

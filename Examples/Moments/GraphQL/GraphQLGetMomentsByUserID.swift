@@ -8,7 +8,7 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
         let path = "/graphql"
         var task: HTTPTask { .graphQL(GraphQLOperation(Self.document, variables: ["userID": userID])) }
         let valuePath: ValuePath = "data.getMomentsDetailsByUserID"
-        // A query is sent by POST. Its response is stored only because this sets a lifetime.
+        // A query is sent as a POST, whose response is stored only because this sets a lifetime.
         let storage = CacheRequest.Storage.expiring(.after(.minutes(1)))
         let tags = [momentsTag]
 
@@ -22,14 +22,14 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
             """
     }
 
-    /// The request.
+    /// Creates the request.
     public init() {}
 
-    /// The feed, found at `data.getMomentsDetailsByUserID`.
+    /// Returns a call whose value is at `data.getMomentsDetailsByUserID` in the response.
     public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
 }
 
-/// The fields of our types in GraphQL.
+/// The GraphQL selections for the model types.
 enum GraphQLFields {
     static let moment = "id userDetails { name avatar } type title url photos createdDate isLiked"
 }

@@ -21,10 +21,10 @@ public struct GraphQLUpdateMomentLike: UpdateMomentLike {
             """
     }
 
-    /// The request.
+    /// Creates the request.
     public init() {}
 
-    /// The moment, found at `data.updateMomentLike`.
+    /// Returns a call whose value is at `data.updateMomentLike` in the response.
     public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
         Request(momentID: momentID, isLiked: isLiked).call
     }

@@ -10,9 +10,9 @@ public struct RESTGetMomentsByUserID: GetMomentsByUserID {
         let tags = [momentsTag]
     }
 
-    /// The request.
+    /// Creates the request.
     public init() {}
 
-    /// The feed, which is the whole response.
+    /// Returns a call whose value is the whole response.
     public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
 }

@@ -1,6 +1,6 @@
 public import Holdfast
 
-/// `PUT /moments/{id}/like` likes a moment, `DELETE` takes the like back.
+/// `PUT /moments/{id}/like` likes a moment; `DELETE` removes the like.
 public struct RESTUpdateMomentLike: UpdateMomentLike {
     struct Request: Endpoint {
         typealias Response = Moment
@@ -12,10 +12,10 @@ public struct RESTUpdateMomentLike: UpdateMomentLike {
         let invalidates: [StoreInvalidation] = [.tag(momentsTag)]
     }
 
-    /// The request.
+    /// Creates the request.
     public init() {}
 
-    /// The moment, which is the whole response.
+    /// Returns a call whose value is the whole response.
     public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
         Request(momentID: momentID, isLiked: isLiked).call
     }

@@ -1,7 +1,7 @@
 import CZlib
 
-/// Compresses a stream part by part with the system's zlib; its output depends on that library's
-/// version.
+/// Compresses a stream part by part with the system's zlib. The output depends on the version of
+/// zlib.
 final class Deflater {
     /// The format around the compressed data.
     enum Format: Int32 {
@@ -9,21 +9,21 @@ final class Deflater {
         case gzip = 31
         /// The coding `deflate`: the zlib format, RFC 1950.
         case zlib = 15
-        /// Nothing: bare RFC 1951, which many servers sent for the coding `deflate`.
+        /// Without a format, bare RFC 1951, which many servers sent for the coding `deflate`.
         case raw = -15
     }
 
     enum Flush: Int32 {
         case none = 0
-        /// Ends at a byte boundary. Later data refers to nothing before it.
+        /// Ends at a byte boundary. Later data does not refer to earlier data.
         case full = 3
         case finish = 4
     }
 
-    /// zlib could not start, for want of memory.
+    /// The error if zlib cannot start for lack of memory.
     struct Unavailable: Error {}
 
-    // zlib keeps a pointer to it, so its address must not change.
+    // zlib keeps a pointer to the stream, so its address must not change.
     private let stream: UnsafeMutablePointer<z_stream>
 
     init(_ format: Format) throws {
@@ -38,7 +38,7 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// Compresses these bytes and returns the output so far, which may be empty.
+    /// Compresses the bytes and returns the output so far, which may be empty.
     func compress(_ bytes: [UInt8], _ flush: Flush = .none) -> [UInt8] {
         var input = bytes
         var output: [UInt8] = []
@@ -54,7 +54,7 @@ final class Deflater {
                     return target.count - Int(stream.pointee.avail_out)
                 }
                 output.append(contentsOf: room[..<written])
-                // A full buffer may mean that there is more.
+                // If the buffer is full, there may be more output.
             } while stream.pointee.avail_out == 0
         }
         return output

@@ -1,16 +1,16 @@
-/// Lines of text that depend only on their number, and so compress well: the body of `GET
-/// /gzip/{count}`.
+/// Text whose lines depend only on their line number, so it compresses well: the body of
+/// `GET /gzip/{count}`.
 public struct DeterministicText: Sendable {
-    /// The longest text, 1 GiB.
+    /// The length of the longest text, 1 GiB.
     public static let maximumCount: Int64 = 1 << 30
 
     private static let ending = Array(" is the number of this line\n".utf8)
     private static let digits = 10
 
-    /// The text.
+    /// Creates the text.
     public init() {}
 
-    /// The bytes at these offsets.
+    /// Returns the bytes at these offsets.
     public func bytes(_ range: Range<Int64>) -> [UInt8] {
         guard !range.isEmpty else { return [] }
         let lineLength = Int64(Self.digits + Self.ending.count)

@@ -1,10 +1,10 @@
-/// The part of a GraphQL document that this origin reads: its operations and their top-level
+/// The part of a GraphQL document that this origin reads: the operations and their top-level
 /// fields.
 ///
-/// This is not a GraphQL engine: there is no schema, no type checking, no fragment and no
-/// selection. The response contains an operation's top-level fields as a whole, whatever is
-/// selected below them. The parser follows the grammar (comments, strings, commas, aliases,
-/// variables), so that a client may write its queries as it likes.
+/// This is not a GraphQL engine: it has no schema, type checking, fragments or selections. A
+/// response contains an operation's top-level fields completely, whatever is selected below them.
+/// The parser follows the grammar (comments, strings, commas, aliases, variables), so clients can
+/// format their queries freely.
 struct GraphQLDocument {
     enum OperationKind: String {
         case query, mutation, subscription
@@ -38,7 +38,7 @@ struct GraphQLDocument {
         self.operations = operations
     }
 
-    /// The operation to run: the one named, or the only one.
+    /// Returns the operation with the given name, or the only operation if no name is given.
     func operation(named name: String?) throws -> Operation {
         guard let name else {
             guard operations.count == 1 else {
@@ -55,17 +55,17 @@ struct GraphQLDocument {
     }
 }
 
-/// An argument's value, of the types that arguments here have.
+/// An argument's value, of a type that this origin's arguments have.
 enum GraphQLValue: Equatable {
     case string(String)
     case integer(Int)
     case boolean(Bool)
     case variable(String)
-    /// Read and skipped: lists, objects, floats, enums, null.
+    /// A value that is skipped: a list, object, float, enum or null.
     case other
 }
 
-/// A document that cannot be read.
+/// The error for a document that cannot be parsed.
 struct GraphQLSyntaxError: Error {
     let message: String
 

@@ -1,11 +1,11 @@
-/// Splits a GraphQL document into tokens; it skips white space, commas and comments.
+/// Splits a GraphQL document into tokens. Skips whitespace, commas and comments.
 enum GraphQLLexer {
     enum Token: Equatable {
         case name(String)
         case string(String)
-        /// A number as it is written.
+        /// A number, as written in the document.
         case number(String)
-        /// `{ } ( ) [ ] : = ! $ @ | &`, and `.` for each of a spread's three.
+        /// One of `{ } ( ) [ ] : = ! $ @ | &`, or `.` for each of the three dots of a spread.
         case punctuator(Character)
     }
 
@@ -73,7 +73,8 @@ enum GraphQLLexer {
         }
     }
 
-    /// The raw content of a block string. Its indentation is kept, for nothing here depends on it.
+    /// Reads the raw content of a block string. Keeps its indentation, because nothing here depends
+    /// on it.
     private static func blockString(_ rest: inout Substring) throws -> String {
         rest = rest.dropFirst(3)
         var value = ""

@@ -1,4 +1,4 @@
-/// Reads the tokens of a document; see ``GraphQLDocument`` for how much of the language that is.
+/// Parses the tokens of a document. ``GraphQLDocument`` says which part of the language it reads.
 struct GraphQLParser {
     private var tokens: ArraySlice<GraphQLLexer.Token>
 
@@ -8,7 +8,7 @@ struct GraphQLParser {
 
     var isAtEnd: Bool { tokens.isEmpty }
 
-    /// One definition; `nil` for a fragment, which is skipped.
+    /// Parses one definition. Returns `nil` for a fragment, which is skipped.
     mutating func definition() throws -> GraphQLDocument.Operation? {
         if tokens.first == .punctuator("{") {
             return GraphQLDocument.Operation(kind: .query, name: nil, fields: try selectionSet())
@@ -98,7 +98,7 @@ struct GraphQLParser {
         }
     }
 
-    /// Skips from an opening bracket to the bracket that closes it.
+    /// Skips from an opening bracket to its closing bracket.
     private mutating func skipBalanced() throws {
         var depth = 0
         while let token = tokens.popFirst() {

@@ -3,7 +3,7 @@ import NIOCore
 
 /// A GraphQL request: the JSON body of a POST, or the query parameters of a GET.
 struct GraphQLRequest: Decodable {
-    /// A variable's value, of the types that the operations here accept.
+    /// A variable's value, of a type that this origin's operations accept.
     enum Variable: Decodable {
         case string(String)
         case integer(Int)
@@ -24,7 +24,7 @@ struct GraphQLRequest: Decodable {
         }
     }
 
-    /// A request's extensions of the language: here, the hash of a persisted query.
+    /// The `extensions` of a request; here, only the hash of a persisted query.
     struct Extensions: Decodable {
         struct PersistedQuery: Decodable {
             let version: Int
@@ -34,7 +34,7 @@ struct GraphQLRequest: Decodable {
         let persistedQuery: PersistedQuery?
     }
 
-    /// The text; absent if the request names a persisted query.
+    /// The query's text; `nil` if the request names a persisted query.
     let query: String?
     let variables: [String: Variable]?
     let operationName: String?
@@ -45,7 +45,7 @@ struct GraphQLRequest: Decodable {
         self = try JSONDecoder().decode(Self.self, from: Data(body.readableBytesView))
     }
 
-    /// Reads the parameters of a GET, of which `variables` and `extensions` hold JSON.
+    /// Reads the parameters of a GET. `variables` and `extensions` contain JSON.
     init(_ parameters: Query) throws {
         query = parameters["query"]
         operationName = parameters["operationName"]
@@ -57,7 +57,7 @@ struct GraphQLRequest: Decodable {
         try text.map { try JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
     }
 
-    /// An argument's value as text, variables resolved; ids may be given as numbers.
+    /// Returns an argument's value as text, after resolving variables. IDs can be given as numbers.
     func text(_ value: GraphQLValue?) -> String? {
         switch value {
         case .string(let text): text
@@ -72,7 +72,8 @@ struct GraphQLRequest: Decodable {
         }
     }
 
-    /// An argument's value as a truth value, variables resolved.
+    /// Returns an argument's value as a Boolean, after resolving variables; `nil` if it is not a
+    /// Boolean.
     func truth(_ value: GraphQLValue?) -> Bool? {
         switch value {
         case .boolean(let truth): truth
@@ -98,7 +99,7 @@ struct GraphQLResponse: Encodable {
 
     struct Failure: Encodable {
         let message: String
-        /// The response key of the field that failed; absent when the request as a whole did.
+        /// The response key of the failed field; `nil` if the whole request failed.
         var path: [String]?
         let extensions: [String: String]
 
@@ -109,7 +110,7 @@ struct GraphQLResponse: Encodable {
         }
     }
 
-    /// A failed field is present, and null. Without data if no operation ran.
+    /// The fields' values; a failed field is null. `nil` if no operation ran.
     var data: [String: Value?]?
     var errors: [Failure]?
 }

@@ -1,13 +1,14 @@
 import HTTPTypes
 import Hummingbird
 
-/// The largest GraphQL request: far more than any query here needs.
+/// The maximum size of a GraphQL request, in bytes: far more than any query here needs.
 private let maximumRequestBytes = 1 << 20
 
-/// The feed as GraphQL over POST, and its queries over GET, persisted ones included.
+/// Adds the feed as GraphQL: all operations over POST, and queries, including persisted queries,
+/// over GET.
 ///
-/// A request that cannot be parsed gets a 400. Any other gets a 200, which contains `errors` if a
-/// field failed.
+/// A request that cannot be parsed gets 400. Every other request gets 200, with `errors` if a field
+/// failed.
 func addGraphQLRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.post("/graphql") { request, _ in
         let body = try await request.body.collect(upTo: maximumRequestBytes)
@@ -137,8 +138,8 @@ private func rejected(_ message: String) throws -> Response {
     return try Response.json(GraphQLResponse(errors: [failure]), status: .badRequest)
 }
 
-/// Tells a client of persisted queries to send the text once. The next such request gets another
-/// response, so this one is not stored.
+/// Returns the response that tells a client to send the text of a persisted query. It must not be
+/// stored, because after that the same request gets a different response.
 private func unregistered() throws -> Response {
     let failure = GraphQLResponse.Failure("PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND")
     var response = try Response.json(GraphQLResponse(errors: [failure]))

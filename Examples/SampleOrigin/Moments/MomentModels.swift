@@ -1,4 +1,4 @@
-/// A page of one user's feed: the response to `GET /moments` and `getMomentsDetailsByUserID`.
+/// A page of a user's feed: the response to `GET /moments` and `getMomentsDetailsByUserID`.
 struct MomentsDetails: Encodable, Sendable {
     let userDetails: UserDetails
     let moments: [Moment]
@@ -31,7 +31,7 @@ struct Moment: Encodable, Sendable {
     let title: String?
     let url: String?
     let photos: [String]
-    /// ISO 8601, UTC.
+    /// The time of creation: ISO 8601, UTC.
     let createdDate: String
     var isLiked: Bool
     var likes: Int

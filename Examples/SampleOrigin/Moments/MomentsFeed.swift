@@ -1,24 +1,24 @@
 import Synchronization
 
-/// The moments of a few made-up places, always the same ones, and the likes that were given since
-/// the start.
+/// The moments of a few fictitious users, which are always the same, and the likes since startup.
 final class MomentsFeed: Sendable {
     static let pageSize = 10
     static let momentsPerUser = 25
     static let maximumLikes = 1_000_000
 
-    /// The last change of the feed before the first like: 2026-01-01T00:00:00Z.
+    /// The time of the feed's last change before the first like: 2026-01-01T00:00:00Z.
     static let firstModified: Int64 = 1_767_225_600
 
     private struct Changes {
         var likes: [String: Int] = [:]
-        /// Changes per user. They replace the clock: each makes the feed one second younger.
+        /// The number of changes per user. They replace the clock: each change makes the feed one
+        /// second newer.
         var revisions: [String: Int64] = [:]
     }
 
     private let changes = Mutex(Changes())
 
-    /// The users, in the order of their ids.
+    /// The users, in the order of their IDs.
     static let users: [UserDetails] = ["harbour", "lighthouse", "tides"].map { id in
         UserDetails(
             id: id,
@@ -32,9 +32,10 @@ final class MomentsFeed: Sendable {
         users.first { $0.id == id }
     }
 
-    /// A page of a user's feed, newest first, and when it last changed; `nil` for an unknown user.
+    /// Returns a page of a user's feed, newest first, and the time of its last change; `nil` for an
+    /// unknown user.
     ///
-    /// A page behind the last one is empty.
+    /// A page after the last page is empty.
     func page(_ page: Int, of userID: String) -> (details: MomentsDetails, modified: Int64)? {
         guard let user = Self.user(userID) else { return nil }
         let first = min((page - 1) * Self.pageSize, Self.momentsPerUser)
@@ -53,7 +54,7 @@ final class MomentsFeed: Sendable {
         }
     }
 
-    /// One moment by its id, such as `harbour-7`.
+    /// Returns the moment with an ID such as `harbour-7`; `nil` if there is none.
     func moment(_ id: String) -> Moment? {
         guard let (user, number) = Self.parse(id) else { return nil }
         return changes.withLock { Self.moment(number: number, of: user, likes: $0.likes) }
@@ -64,7 +65,8 @@ final class MomentsFeed: Sendable {
         change(id) { min(max($0 + amount, 0), Self.maximumLikes) }
     }
 
-    /// Sets whether a moment is liked. Repeating it changes nothing.
+    /// Sets whether a moment is liked, and returns the moment; `nil` for an unknown moment.
+    /// Repeating the call has no effect.
     func setLiked(_ id: String, _ isLiked: Bool) -> Moment? {
         change(id) { isLiked ? max($0, 1) : 0 }
     }
@@ -103,14 +105,15 @@ final class MomentsFeed: Sendable {
             id: id,
             userDetails: Moment.Author(name: user.name, avatar: user.avatar),
             type: isLink ? .url : .photos,
-            // A title only on some, as in real feeds: absent is not empty.
+            // As in real feeds, only some moments have a title, and an absent title is not an empty
+            // one.
             title: number % 4 == 0 ? nil : "\(user.name), day \(number)",
             url: isLink ? "https://\(user.id).example/log/\(number)" : nil,
             photos: isLink ? [] : (1...(number % 3)).map { "/images/\(id)-\($0).svg" },
             createdDate: "2025-12-\(day)T08:00:00Z",
             isLiked: given > 0,
-            // Every moment begins with some likes, so that a feed of zeros is not mistaken for a
-            // correct one.
+            // Moments start with different numbers of likes, so that a feed of zeros is not
+            // mistaken for a correct feed.
             likes: number * 7 % 11 + given
         )
     }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// The feed as REST.
+/// Adds the feed as REST.
 func addMomentsRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/moments") { request, _ in
         let query = Query(request)
@@ -30,7 +30,7 @@ func addMomentsRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.delete("/moments/{id}/likes") { _, context in
         try change(context) { state.feed.like($0, by: -1) }
     }
-    // Sets a state instead of a count, so that sending it twice does no harm (RFC 9110 §9.2.2).
+    // Sets a state instead of a count, so that the request is idempotent (RFC 9110 §9.2.2).
     for method: HTTPRequest.Method in [.put, .post] {
         router.on("/moments/{id}/like", method: method) { _, context in
             try change(context) { state.feed.setLiked($0, true) }
@@ -46,7 +46,7 @@ private func change(_ context: OriginContext, by update: (String) -> Moment?) th
     guard let moment = update(id) else { throw unknownMoment(id) }
     var response = try Response.json(moment)
     response.headers[.cacheControl] = "no-store"
-    // Names the other changed target: a cache invalidates it too (RFC 9111 §4.4).
+    // Names the other target that changed, so that caches invalidate it too (RFC 9111 §4.4).
     response.headers[.contentLocation] = "/moments/\(id)"
     return response
 }

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// The fields of a request's body, sent as a form or as a JSON object, as text.
 struct BodyFields {
-    /// The longest body that is read: more than any form here needs.
+    /// The maximum size of a body, in bytes: more than any form here needs.
     private static let maximumBytes = 1 << 16
 
     private enum Scalar: Decodable {
@@ -25,7 +25,7 @@ struct BodyFields {
 
     private let values: [String: String]
 
-    /// Reads the body by its `Content-Type`; an absent body has no fields.
+    /// Reads the body according to its `Content-Type`. An empty body has no fields.
     init(_ request: Request) async throws {
         let body = try await request.body.collect(upTo: Self.maximumBytes)
         guard body.readableBytes > 0 else {
@@ -52,7 +52,7 @@ struct BodyFields {
     subscript(name: String) -> String? { values[name] }
 }
 
-/// The media type of a `Content-Type`, without its parameters.
+/// Returns the media type of a `Content-Type` field in lowercase, without its parameters.
 func mediaType(_ field: String?) -> String {
     String((field ?? "").prefix { $0 != ";" }).trimmed.lowercased()
 }

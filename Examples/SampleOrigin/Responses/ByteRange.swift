@@ -1,14 +1,14 @@
 /// The part of the content that a `Range` field requests: RFC 9110 §14.
 enum ByteRange: Equatable {
-    /// The whole content: there is no range, or this origin ignores it (§14.2 allows that).
+    /// The whole content, because there is no range or this origin ignores it (§14.2 allows that).
     case whole
-    /// These offsets, not empty and within the content.
+    /// A part of the content, which is not empty.
     case part(Range<Int64>)
-    /// An empty part.
+    /// No byte of the content.
     case unsatisfiable
 
-    /// The part of `size` bytes that the field selects. Several ranges, other units and malformed
-    /// fields select the whole content.
+    /// Returns the part of `size` bytes that the field selects. Multiple ranges, other units and
+    /// malformed fields select the whole content.
     static func selected(by field: String?, of size: Int64) -> ByteRange {
         guard let field, field.lowercased().hasPrefix("bytes=") else { return .whole }
         let specification = String(field.dropFirst(6)).trimmed
@@ -28,16 +28,17 @@ enum ByteRange: Equatable {
         }
     }
 
-    /// Whether `If-Range` allows the range: the tag must be equal by the strong comparison
+    /// Returns whether `If-Range` allows the range. The tag must match by strong comparison
     /// (§13.1.5).
     ///
-    /// A date never does, because content with ranges has no `Last-Modified` here.
+    /// A date never allows it, because content with ranges has no `Last-Modified` here.
     static func mayBeServed(ifRange: String?, tag: String) -> Bool {
         guard let ifRange else { return true }
         return ifRange.trimmed == tag && !tag.hasPrefix("W/")
     }
 
-    /// A position; the largest integer if it is too large.
+    /// Parses a position; `nil` if it is malformed. A position that is too large becomes the
+    /// largest supported position.
     private static func position(_ digits: Substring) -> Int64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         return Int64(digits) ?? .max - 1

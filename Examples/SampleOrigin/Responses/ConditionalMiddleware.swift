@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Responds to a conditional GET or HEAD with 304 when the client's copy is current (RFC 9110 §13).
+/// Responds to a conditional GET or HEAD with 304 if the client's copy is current (RFC 9110 §13).
 struct ConditionalMiddleware: RouterMiddleware {
     /// The fields that a 304 must repeat from the 200 (RFC 9110 §15.4.5), and no others.
     private static let carried: [HTTPField.Name] = [
@@ -24,14 +24,14 @@ struct ConditionalMiddleware: RouterMiddleware {
             }
         }
         if fields[.eTag] == nil { fields[.lastModified] = response.headers[.lastModified] }
-        // The framework sets the length of the empty body. In a 304, that field means the length of
-        // the 200's content.
+        // The framework sets the length of the empty body, but in a 304 the field would mean the
+        // length of the 200's content.
         return Response(status: .notModified, headers: fields).withoutLength
     }
 
-    /// Whether the client's copy is the same as `response`.
+    /// Returns whether the client's copy is the same as `response`.
     ///
-    /// `If-None-Match` alone decides if it is present (RFC 9110 §13.2.2).
+    /// If `If-None-Match` is present, `If-Modified-Since` is ignored (RFC 9110 §13.2.2).
     static func isCurrent(_ request: HTTPFields, _ response: HTTPFields) -> Bool {
         if let candidates = request[.ifNoneMatch] {
             if candidates.trimmed == "*" { return true }
@@ -44,13 +44,13 @@ struct ConditionalMiddleware: RouterMiddleware {
         return modified <= since
     }
 
-    /// The opaque part of an entity tag: the comparison for 304 is the weak one (RFC 9110
+    /// Returns the opaque part of an entity tag, because 304 uses weak comparison (RFC 9110
     /// §8.8.3.2).
     private static func opaque(_ tag: String) -> String {
         tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
     }
 
-    /// The opaque parts of a list of entity tags, whose commas may also stand inside the quotes.
+    /// Returns the opaque parts of the tags in a list. Commas may also appear inside the quotes.
     private static func entityTags(in list: String) -> [String] {
         var tags: [String] = []
         var rest = Substring(list)
@@ -65,7 +65,7 @@ struct ConditionalMiddleware: RouterMiddleware {
 }
 
 extension String {
-    /// Without spaces and tabs at both ends.
+    /// The text without leading and trailing spaces and tabs.
     var trimmed: String {
         let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         let start = drop(while: isSpace)

@@ -3,22 +3,22 @@ import Hummingbird
 
 /// Bytes that depend only on their offset and a seed: the body of `GET /bytes/{count}`.
 ///
-/// No stretch of them repeats, so that swapped, lost and doubled parts of a body are detected. A
-/// test compares the received bytes with ``bytes(_:)``.
+/// No part repeats, so that swapped, lost and duplicated parts of a body are detected. A test
+/// compares the received bytes with ``bytes(_:)``.
 public struct DeterministicBytes: Sendable {
-    /// The longest body, 1 TiB: endless in practice.
+    /// The length of the longest body, 1 TiB: endless in practice.
     public static let maximumCount: Int64 = 1 << 40
 
     private static let chunkLength: Int64 = 64 << 10
 
     private let seed: UInt64
 
-    /// The bytes for a seed, as in `GET /bytes/{count}?seed=…`.
+    /// Creates the bytes for a seed, as in `GET /bytes/{count}?seed=…`.
     public init(seed: UInt64 = 0) {
         self.seed = seed
     }
 
-    /// The bytes at these offsets.
+    /// Returns the bytes at these offsets.
     public func bytes(_ range: Range<Int64>) -> [UInt8] {
         guard !range.isEmpty else { return [] }
         var bytes: [UInt8] = []
@@ -31,7 +31,8 @@ public struct DeterministicBytes: Sendable {
         return Array(bytes[skipped..<skipped + range.count])
     }
 
-    /// SplitMix64: each word is a mix of its index, so any offset can be computed on its own.
+    /// Returns a word by SplitMix64, which mixes the word's index, so any offset can be computed
+    /// independently.
     private func word(_ index: UInt64) -> UInt64 {
         var mixed = (index &+ seed &* 0xD134_2543_DE82_EF95) &* 0x9E37_79B9_7F4A_7C15 &+ 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -39,10 +40,10 @@ public struct DeterministicBytes: Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// The response with `count` bytes, streamed; with or without a length.
+    /// Returns a response that streams `count` bytes, with or without a length.
     func response(count: Int64, isChunked: Bool, cacheControl: String) -> Response {
-        // The content is a function of these two values, so a tag made of them is as strong as one
-        // of the bytes.
+        // The content is a function of these two values, so a tag computed from them is as strong
+        // as a tag computed from the bytes.
         let tag = entityTag(of: Array("\(seed)/\(count)".utf8))
         return Response(
             status: .ok,
@@ -51,7 +52,7 @@ public struct DeterministicBytes: Sendable {
         )
     }
 
-    /// The bytes at these offsets as a streamed body, with or without a length.
+    /// Returns a body that streams the bytes at these offsets, with or without a length.
     func body(_ range: Range<Int64>, isChunked: Bool) -> ResponseBody {
         ResponseBody(contentLength: isChunked ? nil : range.count) { writer in
             var offset = range.lowerBound

@@ -1,4 +1,4 @@
-/// A JSON document that is built from values, for responses whose shape the request selects.
+/// A JSON document that is built from values, for responses whose structure depends on the request.
 enum Document: Encodable {
     case null
     case bool(Bool)

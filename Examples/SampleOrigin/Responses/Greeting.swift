@@ -6,8 +6,8 @@ enum Greeting {
         texts[language] ?? texts["en", default: ""]
     }
 
-    /// The best language for an `Accept-Language` field: the highest weight, the first among
-    /// equals, else English.
+    /// Returns the best language for an `Accept-Language` field: the available language with the
+    /// highest weight (the first, if several have it), or English.
     static func language(accepted field: String?) -> String {
         var best: (language: String, weight: Double)?
         for range in (field ?? "").split(separator: ",") {

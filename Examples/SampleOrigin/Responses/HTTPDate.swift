@@ -1,15 +1,15 @@
 /// IMF-fixdate, the format of `Date` and `Last-Modified`: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110
 /// §5.6.7).
 ///
-/// Written out here rather than shared with the cache, so that the cache is tested against another
-/// reading of the RFC.
+/// This code is not shared with the cache, so that the cache is tested against an independent
+/// implementation of the RFC.
 enum HTTPDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The date in words; years 1970 to 9999.
+    /// Formats a date in the years 1970 to 9999.
     static func string(secondsSince1970 seconds: Int64) -> String {
         let day = Int(seconds / 86_400)
         let time = Int(seconds % 86_400)
@@ -18,7 +18,7 @@ enum HTTPDate {
         return "\(days[day % 7]), \(twoDigits(date.day)) \(months[date.month - 1]) \(date.year) \(clock) GMT"
     }
 
-    /// Seconds since 1970; `nil` for anything but a valid IMF-fixdate.
+    /// Returns the seconds since 1970; `nil` if the text is not a valid IMF-fixdate.
     static func parse(_ text: String) -> Int64? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[5] == "GMT", parts[0].count == 4, parts[0].hasSuffix(","),
@@ -36,7 +36,8 @@ enum HTTPDate {
         number < 10 ? "0\(number)" : "\(number)"
     }
 
-    /// Days since 1970 of a date of the Gregorian calendar, whose years are counted from March.
+    /// Returns the days since 1970 of a date in the Gregorian calendar. The computation uses years
+    /// that begin in March.
     private static func dayNumber(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted / 400

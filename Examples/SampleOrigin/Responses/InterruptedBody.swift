@@ -1,20 +1,20 @@
 import HTTPTypes
 import Hummingbird
 
-/// The interruption of a body after a part of it was sent.
+/// An interruption after a part of a body was sent.
 enum BodyInterruption: Sendable {
-    /// The connection is closed: the framework does that when a body throws.
+    /// The connection is closed, which the framework does when a body throws.
     case closing
-    /// The rest follows when the gate opens.
+    /// The rest is sent when the gate opens.
     case waiting(Gate)
 }
 
-/// The body ended early on purpose.
+/// The error that ends a body early, on purpose.
 struct Truncated: Error {}
 
 extension Response {
-    /// The same response with a body that is interrupted after `count` bytes. Its `Content-Length`
-    /// stays.
+    /// Returns the same response with a body that is interrupted after `count` bytes. Its
+    /// `Content-Length` does not change.
     func interrupted(after count: Int, by interruption: BodyInterruption) -> Response {
         let original = body
         var response = self
@@ -27,7 +27,7 @@ extension Response {
     }
 }
 
-/// Passes `remaining` bytes on and is then interrupted, once.
+/// Forwards `remaining` bytes, then interrupts the body once.
 private struct InterruptingWriter: ResponseBodyWriter {
     var parent: any ResponseBodyWriter
     var remaining: Int

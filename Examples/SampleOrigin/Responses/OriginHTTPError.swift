@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// A rejected request. The response is JSON: `{"error":{"code":"unknown-user","message":"…"}}`.
+/// The error for a rejected request. The response is JSON:
+/// `{"error":{"code":"unknown-user","message":"…"}}`.
 struct OriginHTTPError: HTTPResponseError {
     let status: HTTPResponse.Status
     let code: String
@@ -13,7 +14,7 @@ struct OriginHTTPError: HTTPResponseError {
         self.message = message
     }
 
-    /// An error of the framework's, or one of ours as it is.
+    /// Wraps an error of the framework; keeps an error of this type unchanged.
     init(wrapping error: any HTTPResponseError, path: String) {
         if let error = error as? OriginHTTPError {
             self = error

@@ -1,15 +1,15 @@
 import Hummingbird
 
-/// The parameters of a request's query, read with errors that name the expected value.
+/// The parameters of a query or a form. Errors name the expected value.
 struct Query {
-    /// The parameters in their order, decoded.
+    /// The decoded parameters, in order.
     let items: [(name: String, value: String)]
 
     init(_ request: Request) {
         self.init(request.uri.query ?? "")
     }
 
-    /// Reads `name=value&…`, the format of a query and of a form's body.
+    /// Parses `name=value&…`, the format of a query and of a form's body.
     init(_ text: String) {
         items = text.split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -17,7 +17,7 @@ struct Query {
         }
     }
 
-    /// The first value of a parameter.
+    /// The first value of a parameter; `nil` if it is absent.
     subscript(name: String) -> String? {
         items.first { $0.name == name }?.value
     }
@@ -26,7 +26,7 @@ struct Query {
         items.filter { $0.name == name }.map(\.value)
     }
 
-    /// A whole number within limits, or `standard` when the parameter is not given.
+    /// Returns an integer within the limits, or `standard` if the parameter is absent.
     func integer(_ name: String, default standard: Int, in limits: ClosedRange<Int>) throws -> Int {
         guard let text = self[name] else { return standard }
         guard let number = Int(text), limits.contains(number) else {
@@ -37,7 +37,7 @@ struct Query {
         return number
     }
 
-    /// Percent-decoded; bytes that are no UTF-8 are replaced.
+    /// Percent-decodes a text. Replaces bytes that are not UTF-8.
     private static func decoded(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

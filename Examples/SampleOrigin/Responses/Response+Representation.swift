@@ -4,10 +4,10 @@ import HTTPTypes
 import Hummingbird
 
 extension HTTPField.Name {
-    /// The number of the request that a response belongs to, counted from the origin's start.
+    /// The number of the response's request, counted since the origin's startup.
     static let originRequest = parsed("X-Origin-Request")
 
-    /// A name that is known to be one.
+    /// Returns a field name that is known to be valid.
     static func parsed(_ name: StaticString) -> HTTPField.Name {
         guard let parsed = HTTPField.Name("\(name)") else {
             preconditionFailure("'\(name)' is written in this module and is a field name")
@@ -17,13 +17,13 @@ extension HTTPField.Name {
 }
 
 extension Response {
-    /// JSON with sorted keys, so that the same value has the same bytes and the same ETag in every
-    /// process.
+    /// Returns a JSON response with sorted keys, so that the same value has the same bytes and the
+    /// same ETag in every process.
     static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         bytes(try jsonBytes(value), contentType: "application/json", status: status)
     }
 
-    /// A body as it is, without validators.
+    /// Returns a response with the given body, without validators.
     static func bytes(_ body: [UInt8], contentType: String, status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status,
@@ -32,7 +32,7 @@ extension Response {
         )
     }
 
-    /// A body with a strong validator computed from it.
+    /// Returns a response with the given body and a strong validator that is computed from it.
     static func representation(_ body: [UInt8], contentType: String, cacheControl: String?) -> Response {
         var response = bytes(body, contentType: contentType)
         response.headers[.eTag] = entityTag(of: body)
@@ -40,12 +40,12 @@ extension Response {
         return response
     }
 
-    /// JSON with a strong validator computed from its bytes.
+    /// Returns a JSON response with a strong validator that is computed from its bytes.
     static func representation(json value: some Encodable, cacheControl: String?) throws -> Response {
         representation(try jsonBytes(value), contentType: "application/json", cacheControl: cacheControl)
     }
 
-    /// An error status with a JSON body that calls the failure a requested one.
+    /// Returns an error response with a JSON body that says that the failure was requested.
     static func failure(status code: Int) throws -> Response {
         let body = ErrorBody(code: "asked-to-fail", message: "This origin was asked to respond with status \(code).")
         return try json(body, status: HTTPResponse.Status(code: code))
@@ -66,7 +66,7 @@ extension Response {
     }
 }
 
-/// The strong entity tag of a content: half of its SHA-256, which is more than enough to
+/// Returns a strong entity tag for the content: half of its SHA-256, which is more than enough to
 /// distinguish versions.
 func entityTag(of content: [UInt8]) -> String {
     "\"" + hexadecimal(SHA256.hash(data: content).prefix(16)) + "\""

@@ -1,10 +1,10 @@
-/// An image of the feed: a coloured square that differs by its name, as SVG.
+/// An SVG image for the feed: a square whose color depends on its name.
 struct SampleImage {
     private static let allowed = Array("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
 
     let bytes: [UInt8]
 
-    /// The image with this name, `nil` when no name in the feed looks like it.
+    /// Creates the image with this name; `nil` if the feed does not use such names.
     init?(name: String) {
         guard name.hasSuffix(".svg"), name.utf8.count <= 64, name.utf8.allSatisfy(Self.allowed.contains),
             MomentsFeed.users.contains(where: { name.hasPrefix($0.id + "-") })

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// A token endpoint (RFC 6749 §6) and a resource that wants its bearer tokens (RFC 6750).
+/// Adds a token endpoint (RFC 6749 §6) and a resource that requires its bearer tokens (RFC 6750).
 func addAuthRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.post("/auth/token") { request, _ in
         let query = Query(request)
@@ -58,7 +58,7 @@ private struct TokenResponse: Encodable {
     let accessToken: String
     let tokenType = "Bearer"
     let expiresIn: Int
-    /// Present only if it has changed.
+    /// The new refresh token; present only if it has changed.
     let refreshToken: String?
 }
 

@@ -1,8 +1,9 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes for any number of deterministic bytes, whole or by ranges. They simulate two failures of
-/// a download: the connection is cut, and the content has changed when the client resumes.
+/// Adds routes that send any number of deterministic bytes, completely or by ranges. They simulate
+/// two download failures: the connection breaks, or the content has changed when the client
+/// resumes.
 func addBytesRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/bytes/{count}") { request, context in
         let count = try numberOfBytes(context)
@@ -15,7 +16,7 @@ func addBytesRoutes(to router: Router<OriginContext>, state: OriginState) {
 
         let isCounted = query["cut"] != nil || query["changes"] != nil
         let key = query["key"] ?? ""
-        // HEAD describes the next GET, and does not count as an attempt.
+        // A HEAD describes the next GET, and does not count as an attempt.
         let earlier =
             !isCounted
             ? 0 : request.method == .head ? state.attempts.count(key: key) : state.attempts.begin(key: key)
@@ -42,8 +43,8 @@ private func numberOfBytes(_ context: OriginContext) throws -> Int64 {
 }
 
 extension DeterministicBytes {
-    /// The response to a GET for `count` bytes: 200, or 206 and 416 if the request has a range (RFC
-    /// 9110 §14).
+    /// Returns the response to a GET for `count` bytes: 200, or 206 or 416 if the request has a
+    /// range (RFC 9110 §14).
     fileprivate func response(
         to request: Request,
         count: Int64,
@@ -52,7 +53,8 @@ extension DeterministicBytes {
     ) throws -> Response {
         var whole = response(count: count, isChunked: isChunked, cacheControl: cacheControl)
         whole.headers[.acceptRanges] = "bytes"
-        // A range is ignored for other methods (§14.2), and if the response is a 304 (§13.2.2).
+        // A range is ignored for methods other than GET (§14.2), and if the response will be a 304
+        // (§13.2.2).
         guard request.method == .get, !ConditionalMiddleware.isCurrent(request.headers, whole.headers),
             let tag = whole.headers[.eTag], ByteRange.mayBeServed(ifRange: request.headers[.ifRange], tag: tag)
         else { return whole }
@@ -61,7 +63,7 @@ extension DeterministicBytes {
             return whole
         case .part(let range):
             var fields = whole.headers
-            // The framework sets it by the body of the whole.
+            // The framework derived this length from the whole body.
             fields[.contentLength] = nil
             fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(count)"
             return Response(status: .partialContent, headers: fields, body: body(range, isChunked: isChunked))

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Content codings: on demand by `Accept-Encoding`, or regardless, broken off, and out of all
-/// proportion.
+/// Adds routes with content codings: negotiated by `Accept-Encoding`, unrequested, truncated, and
+/// as a decompression bomb.
 func addCompressedRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/gzip/{count}") { request, context in
         try compressed(request, context, coding: "gzip", format: .gzip, cacheControl: state.defaultCacheControl)
@@ -46,8 +46,8 @@ private func compressed(
     let query = Query(request)
     let missing = try query.integer("missing", default: 0, in: 0...1_024)
     let isCoded = query["always"] == "true" || accepts(coding, field: request.headers[.acceptEncoding])
-    // Other bytes, other strong tag: the codings of a content are representations of their own (RFC
-    // 9110 §8.8.3.3).
+    // Different codings of the same content are different representations, so each has its own
+    // strong tag (RFC 9110 §8.8.3.3).
     let name = isCoded ? "\(coding)/\(format)/\(missing)" : "identity"
     var fields: HTTPFields = [
         .contentType: "text/plain; charset=utf-8", .cacheControl: cacheControl, .vary: "Accept-Encoding",
@@ -69,8 +69,8 @@ private func plainBody(count: Int64) -> ResponseBody {
     }
 }
 
-/// The coded text, its last `missing` bytes left out: a stream that ends too early in a message
-/// that does not.
+/// Returns the coded text without its last `missing` bytes: the coded stream is truncated, but the
+/// message is complete.
 private func codedBody(count: Int64, format: Deflater.Format, missing: Int) -> ResponseBody {
     ResponseBody { writer in
         let deflater = try Deflater(format)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes with other bodies than the feed's: languages, images, HTML, an empty body.
+/// Adds routes with other kinds of bodies than the feed's: languages, images, HTML, an empty body.
 func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/greeting") { request, _ in
         let language = Greeting.language(accepted: request.headers[.acceptLanguage])
@@ -26,7 +26,7 @@ func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
         )
     }
     router.get("/html") { _, _ in
-        // The response of a captive portal: a success with other content than the requested one.
+        // A captive portal's response: a success with content that was not requested.
         Response.representation(
             Array("<!doctype html>\n<title>Welcome</title>\n<p>Please accept the terms to go on.</p>\n".utf8),
             contentType: "text/html; charset=utf-8",

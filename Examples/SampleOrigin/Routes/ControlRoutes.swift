@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// The control plane: routes about the origin, which are neither counted nor forced to fail.
+/// Adds the control plane: routes about the origin itself, which are neither counted nor forced to
+/// fail.
 func addControlRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/_statistics") { _, context in
         // The tap keeps every head until a handler takes it; no other handler takes this one.

@@ -16,7 +16,8 @@ private struct Echo: Encodable {
     let body: Body
 }
 
-/// `/echo` and all paths below it, for every method: returns the request as it was received.
+/// Adds `/echo` and all paths below it, for every method. The response describes the request as it
+/// was received.
 func addEchoRoutes(to router: Router<OriginContext>) {
     var methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
     if let query = HTTPRequest.Method("QUERY") { methods.append(query) }
@@ -25,7 +26,7 @@ func addEchoRoutes(to router: Router<OriginContext>) {
             router.on(path, method: method) { request, context in
                 var hash = SHA256()
                 var length = 0
-                // Hashed as it arrives, so that an upload of any size can be checked.
+                // Hashes the body as it arrives, so that an upload of any size can be checked.
                 for try await part in request.body {
                     hash.update(data: part.readableBytesView)
                     length += part.readableBytes

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// The user whose feed the envelopes carry.
+/// The user whose feed is in the envelopes.
 private let userID = "harbour"
 
-/// `/envelope/{kind}`: responses with status 200 whose body states success or failure:
+/// Adds `/envelope/{kind}`: responses with status 200 whose body states success or failure:
 /// `{"code":0,"msg":"ok","data":…}`.
 func addEnvelopeRoutes(to router: Router<OriginContext>, state: OriginState) {
     for method: HTTPRequest.Method in [.get, .post] {
@@ -41,12 +41,12 @@ private func envelope(_ kind: String, query: Query, fields: BodyFields, feed: Mo
     case "array": return plain(.value(moments))
     case "null": return plain(.null)
     case "none": return .object(["code": success, "msg": .string(message ?? "ok")])
-    // One id that a double cannot hold, as a number and as text.
+    // IDs that a double cannot represent exactly, as a number and as text.
     case "ids": return plain(.object(["id": .integer(.max), "parentID": .string("\(Int.max - 1)")]))
     case "list": return plain(try list(query: query, fields: fields, feed: feed))
     case "failure":
         return .object(["code": failure, "msg": .string(message ?? "The moments are closed."), "data": .null])
-    // Without message and data: the client must have defaults, or show none.
+    // Has neither a message nor data, so the client must have defaults, or show nothing.
     case "bare": return .object(["code": failure])
     case "nested":
         let error: Document = .object(["errCode": success, "errMsg": .string(message ?? "ok")])
@@ -58,7 +58,7 @@ private func envelope(_ kind: String, query: Query, fields: BodyFields, feed: Mo
     }
 }
 
-/// The page that the body requests, or else the query.
+/// Returns the page that the body requests or, if it requests none, the query.
 private func list(query: Query, fields: BodyFields, feed: MomentsFeed) throws -> Document {
     let text = fields["page"] ?? query["page"] ?? "1"
     guard let number = Int(text), (1...1_000).contains(number), let page = feed.page(number, of: userID) else {
@@ -70,8 +70,8 @@ private func list(query: Query, fields: BodyFields, feed: MomentsFeed) throws ->
     ])
 }
 
-/// The code in the requested JSON type: servers use different types, and clients must compare them
-/// all.
+/// Returns the code in the requested JSON type. Servers use different types, and clients must
+/// support all of them.
 private func code(_ query: Query, default standard: String) throws -> Document {
     let text = query["code"] ?? standard
     switch query["as"] ?? "number" {
@@ -81,7 +81,7 @@ private func code(_ query: Query, default standard: String) throws -> Document {
         }
         return .integer(number)
     case "string": return .string(text)
-    // Zero is the success of numbers; `true` is that of booleans.
+    // For numbers, 0 means success; for Booleans, `true` does.
     case "bool": return .bool(text == "0" || text == "true")
     default: throw OriginHTTPError.badRequest("Parameter 'as' must be 'number', 'string' or 'bool'.")
     }

@@ -1,12 +1,12 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes that fail, stop halfway or close the connection.
+/// Adds routes that fail, stop halfway or close the connection.
 func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/failing") { request, _ in
         try failure(as: Query(request), state: state)
     }
-    // With a body too, so that a test sees which methods are tried again.
+    // Includes methods with a body, so that a test can see which methods are retried.
     for method: HTTPRequest.Method in [.get, .post, .put, .delete] {
         for path: RouterPath in ["/flaky", "/flaky/{key}"] {
             router.on(path, method: method) { request, context in
@@ -39,7 +39,7 @@ func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
     }
 }
 
-/// A redirect. A target that begins with two slashes is at another origin (RFC 3986 §4.2).
+/// Returns a redirect. A target that begins with two slashes is at another origin (RFC 3986 §4.2).
 private func redirect(as query: Query) throws -> Response {
     let status = try query.integer("status", default: 302, in: 301...308)
     let isVisible: (UInt8) -> Bool = { (0x21...0x7E).contains($0) }
@@ -54,8 +54,8 @@ private func redirect(as query: Query) throws -> Response {
     return response
 }
 
-/// A failure with the requested status, and optionally the time to wait, as seconds or as a date
-/// (RFC 9110 §10.2.3).
+/// Returns a failure with the requested status and, optionally, `Retry-After` as seconds or as a
+/// date (RFC 9110 §10.2.3).
 private func failure(as query: Query, state: OriginState) throws -> Response {
     var response = try Response.failure(status: query.integer("status", default: 503, in: 400...599))
     guard query["retry-after"] != nil else { return response }

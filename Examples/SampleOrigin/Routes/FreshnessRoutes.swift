@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes that differ only in their `Cache-Control`: `GET /no-store` and its siblings.
+/// Adds routes that differ only in their caching fields: `GET /no-store` and others.
 func addFreshnessRoutes(to router: Router<OriginContext>, state: OriginState) {
     let fresh = state.defaultCacheControl
     let kinds: [(path: String, fields: [(HTTPField.Name, String)])] = [
@@ -14,9 +14,9 @@ func addFreshnessRoutes(to router: Router<OriginContext>, state: OriginState) {
         ("immutable", [(.cacheControl, "\(fresh), immutable")]),
         ("stale-while-revalidate", [(.cacheControl, "\(fresh), stale-while-revalidate=600")]),
         ("stale-if-error", [(.cacheControl, "\(fresh), stale-if-error=600")]),
-        // No explicit lifetime, so that a cache may guess one.
+        // No explicit lifetime, so a cache may use a heuristic.
         ("heuristic", [(.lastModified, HTTPDate.string(secondsSince1970: MomentsFeed.firstModified))]),
-        // Storable, and yet never a match for a later request (RFC 9111 §4.1).
+        // May be stored, but never matches a later request (RFC 9111 §4.1).
         ("uncacheable", [(.cacheControl, fresh), (.vary, "*")]),
     ]
     for kind in kinds {
@@ -28,7 +28,7 @@ func addFreshnessRoutes(to router: Router<OriginContext>, state: OriginState) {
             return response
         }
     }
-    // The body is the request's number, so a response that is served again is recognized.
+    // The body is the request's number, so a test can recognize a response that is served again.
     router.get("/counter") { request, context in
         let maxAge = try Query(request).integer(
             "max-age",

@@ -1,10 +1,11 @@
 import HTTPTypes
 import Hummingbird
 
-/// Fields that frame the message. A response with wrong ones is not deterministic.
+/// The fields that frame the message. With wrong framing, a response would not be deterministic.
 private let framing: Set<HTTPField.Name> = [.contentLength, .transferEncoding, .connection, .date]
 
-/// `GET /respond?status=200&field=Name: value&body=…`: a response made of the query's values.
+/// Adds `GET /respond?status=200&field=Name: value&body=…`: a response that is built from the
+/// query's values.
 func addRespondRoutes(to router: Router<OriginContext>) {
     for method: HTTPRequest.Method in [.get, .post, .put, .delete] {
         router.on("/respond", method: method) { request, _ in

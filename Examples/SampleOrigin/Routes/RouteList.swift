@@ -1,5 +1,5 @@
 extension SampleOrigin {
-    /// The routes of an origin, as text for people, in lines of at most 79 columns.
+    /// A description of the routes for people, in lines of at most 79 columns.
     public static let routes = """
         THE FEED (users: harbour, lighthouse, tides; moments: harbour-1 to harbour-25)
           GET  /moments?userID=ID&page=N  a page; ETag, Last-Modified, max-age

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// The longest delay of a response, in milliseconds.
+/// The maximum delay of a response, in milliseconds.
 private let maximumDelay = 30_000
 
-/// Routes that respond late, bit by bit, or when a gate opens.
+/// Adds routes that respond late, in small parts, or when a gate opens.
 func addSlowRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/slow") { request, _ in
         let delay = try Query(request).integer("milliseconds", default: 1_000, in: 0...maximumDelay)
@@ -49,7 +49,7 @@ func addSlowRoutes(to router: Router<OriginContext>, state: OriginState) {
     }
 }
 
-/// Deterministic bytes in `count` parts with a pause between them.
+/// Returns deterministic bytes in `count` parts, with a pause between two parts.
 private func dripping(
     count: Int,
     size: Int,

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// `/status/{code}`: any status, with the fields that the protocol requires.
+/// Adds `/status/{code}`: any status, with the fields that the protocol requires.
 func addStatusRoutes(to router: Router<OriginContext>) {
     for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
         router.on("/status/{code}", method: method) { request, context in
@@ -16,7 +16,8 @@ func addStatusRoutes(to router: Router<OriginContext>) {
 
 private func respond(status code: Int, body: String) -> Response {
     let status = HTTPResponse.Status(code: code)
-    // These end with their head (RFC 9110 §15.3.5, §15.4.5); a 205 has no content either (§15.3.6).
+    // A 204 and a 304 end with their head (RFC 9110 §15.3.5, §15.4.5). A 205 has no content
+    // (§15.3.6).
     if [204, 205, 304].contains(code) {
         return code == 205 ? Response(status: status) : Response(status: status).withoutLength
     }
@@ -26,7 +27,7 @@ private func respond(status code: Int, body: String) -> Response {
     case 401: response.headers[.wwwAuthenticate] = "Bearer realm=\"sample-origin\""
     case 405: response.headers[.allow] = "OPTIONS"
     case 407: response.headers[.proxyAuthenticate] = "Basic realm=\"sample-origin\""
-    // The protocol to continue with (§15.5.22); no client here does.
+    // The protocol to switch to (§15.5.22). No client here switches.
     case 426: response.headers[.upgrade] = "HTTP/2.0"
     default: break
     }

@@ -2,10 +2,10 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The largest upload, in bytes, unless the query sets a lower limit.
+/// The maximum size of an upload, in bytes. The query can set a lower limit.
 private let maximumUploadBytes = 1 << 30
 
-/// Uploads, raw and as a form. The response describes the upload, which is not kept.
+/// Adds uploads, raw and as a form. The response describes the upload, which is not kept.
 func addUploadRoutes(to router: Router<OriginContext>) {
     for method: HTTPRequest.Method in [.put, .post] {
         router.on("/upload", method: method) { request, _ in
@@ -78,7 +78,7 @@ private struct FormUpload: Encodable {
     let query: [[String]]
 }
 
-/// Reads a body as it arrives, up to the limit, which the query may lower.
+/// Reads a body as it arrives, up to the limit. The query can lower the limit.
 private func read(_ request: Request, _ body: (ByteBufferView) throws -> Void) async throws {
     let limit = try Query(request).integer("limit", default: maximumUploadBytes, in: 0...maximumUploadBytes)
     let tooLarge = OriginHTTPError(

@@ -15,16 +15,16 @@ func makeApplication(
             serverName: "sample-origin"
         ),
         onServerRunning: onServerRunning,
-        // The framework logs every client that disconnects. Relevant errors are thrown, or logged
-        // per request below.
+        // The framework would log every client that disconnects. Relevant errors are thrown, or
+        // logged per request below.
         logger: Logger(label: "sample-origin", factory: { _ in SwiftLogNoOpLogHandler() })
     )
 }
 
 private func makeRouter(state: OriginState) -> Router<OriginContext> {
     let router = Router(context: OriginContext.self, options: [.autoGenerateHeadEndpoints])
-    // Added before the middleware, so that reading the counts neither changes them nor is forced to
-    // fail.
+    // Added before the middleware, so that reading the counts does not change them and cannot be
+    // forced to fail.
     addControlRoutes(to: router, state: state)
 
     router.add(middleware: LedgerMiddleware(state: state))

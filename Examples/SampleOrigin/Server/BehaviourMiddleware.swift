@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Applies the behaviour that was forced on a request, if any.
+/// Applies the behavior that was forced on a request, if any.
 struct BehaviourMiddleware: RouterMiddleware {
     let script: BehaviourScript
 
@@ -43,8 +43,7 @@ struct BehaviourMiddleware: RouterMiddleware {
 }
 
 extension Response {
-    /// Sets fields, and removes those whose value is empty; names that are no field names are left
-    /// out.
+    /// Sets fields, and removes fields whose new value is empty. Skips invalid field names.
     fileprivate mutating func set(_ fields: [RecordedRequest.Field]) {
         for field in fields {
             guard let name = HTTPField.Name(field.name) else { continue }

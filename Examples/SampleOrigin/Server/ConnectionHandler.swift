@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Registers its connection and adds a ``HeadTap`` at a place where heads still have their original
-/// form.
+/// Registers its connection, and adds a ``HeadTap`` at a position in the pipeline where heads still
+/// have their original form.
 ///
-/// The framework adds a server's own handlers behind its codec, so this one adds the tap in front
-/// of it.
+/// The framework adds a server's own handlers after its codec, so this handler inserts the tap
+/// before the codec.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -25,8 +25,8 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try operations.addHandler(HeadTap(state: state), position: .after(decoder))
         } catch {
-            // Without the tap, requests would be recorded wrongly: no connection is better than a
-            // misleading one.
+            // Without the tap, requests would be recorded incorrectly, so it is better to close the
+            // connection.
             context.fireErrorCaught(error)
             context.close(promise: nil)
         }

@@ -1,18 +1,20 @@
 import NIOCore
 import Synchronization
 
-/// The connections of a running server, and the received heads that were not handled yet.
+/// The connections of a running server, and the received heads that have not been handled yet.
 ///
-/// The framework offers none of its three tasks. It reads a head exactly as it was received, closes
-/// every connection at once, and reports to a test when connections are opened and closed.
+/// It does three things that the framework does not offer: it keeps heads exactly as received,
+/// closes every connection immediately, and reports to tests when connections are opened and
+/// closed.
 final class ConnectionRegistry: Sendable {
-    /// How many connections an origin serves at a time; further ones are closed.
+    /// The maximum number of concurrent connections of an origin. Further connections are closed.
     static let maximumConnections = 4_096
 
     private struct Connection {
         let channel: any Channel
         var heads: [RawRequestHead] = []
-        /// The peer closed its side: for a test, and for the peer, this connection is gone.
+        /// Whether the peer has closed its side. Tests, like the peer, regard such a connection as
+        /// closed.
         var isAbandoned = false
     }
 
@@ -38,8 +40,8 @@ final class ConnectionRegistry: Sendable {
     var accepted: Int { state.withLock { $0.accepted } }
     var open: Int { state.withLock { $0.open } }
 
-    /// Registers a connection; `false` if the server is stopping or full: the caller closes the
-    /// connection.
+    /// Registers a connection. Returns `false` if the server is stopping or full; the caller must
+    /// then close the connection.
     func register(_ channel: any Channel) -> Bool {
         state.withLock { state in
             guard !state.isRefusing, state.connections.count < Self.maximumConnections else { return false }
@@ -53,8 +55,8 @@ final class ConnectionRegistry: Sendable {
         state.withLock { $0.connections[ObjectIdentifier(channel)]?.heads.append(head) }
     }
 
-    /// Removes and returns the oldest head: HTTP/1.1 requests are handled in the order in which
-    /// they arrive.
+    /// Removes and returns the oldest head, because HTTP/1.1 requests are handled in the order in
+    /// which they arrive.
     func nextHead(on channel: any Channel) -> RawRequestHead? {
         state.withLock { state in
             let id = ObjectIdentifier(channel)
@@ -71,7 +73,8 @@ final class ConnectionRegistry: Sendable {
         change { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
-    /// Closes every connection, and those that are still being accepted, until ``accept()``.
+    /// Closes every connection and, until ``accept()``, also connections that are still being
+    /// accepted.
     func closeAll() {
         let channels = state.withLock { state in
             state.isRefusing = true
@@ -86,7 +89,7 @@ final class ConnectionRegistry: Sendable {
         state.withLock { $0.isRefusing = false }
     }
 
-    /// Returns when no more than `count` connections are open, or when the task is cancelled.
+    /// Waits until at most `count` connections are open, or the task is canceled.
     func waitUntilOpen(atMost count: Int) async {
         let id = state.withLock { state in
             state.nextID += 1

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Keeps each request head as it was received, and dates each response by the origin's clock.
+/// Keeps each request head as received, and sets each response's `Date` by the origin's clock.
 ///
-/// The framework dates responses too, but its clock ticks once a second. It may be a second late,
-/// which makes a response look old when it arrives.
+/// The framework also sets `Date`, but its clock ticks only once per second. It may be a second
+/// late, which would make a response look old when it arrives.
 final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

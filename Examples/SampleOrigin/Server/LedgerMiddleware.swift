@@ -24,7 +24,7 @@ struct LedgerMiddleware: RouterMiddleware {
         do {
             response = try await next(request, context)
         } catch let error as any HTTPResponseError {
-            // Converted into a response here already, so that errors carry the number too.
+            // Converts the error to a response here, so that error responses also have the number.
             let failure = OriginHTTPError(wrapping: error, path: request.uri.path)
             response = try failure.response(from: request, context: context)
         }

@@ -1,12 +1,11 @@
 import Hummingbird
 import NIOCore
 
-/// A handler's context beside the request: the connection, for handlers that close it, and the
-/// record.
+/// A handler's context: the connection, for handlers that close it, and the recorded request.
 struct OriginContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// The request as received; the ledger's middleware sets it before any handler runs.
+    /// The request as received. ``LedgerMiddleware`` sets it before any handler runs.
     var recorded: RecordedRequest?
 
     init(source: ApplicationRequestContextSource) {

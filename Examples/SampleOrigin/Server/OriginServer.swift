@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Starts and stops the server of one origin, any number of times, always on the same port.
+/// Starts and stops an origin's server, any number of times, always on the same port.
 actor OriginServer {
     private enum Phase {
         case stopped
@@ -26,7 +26,7 @@ actor OriginServer {
         self.state = state
     }
 
-    /// The port of the first start, or the configured one before that.
+    /// The port of the first start; before that, the configured port.
     nonisolated var port: Int { address.withLock { $0.port } ?? state.configuration.port }
 
     func start() async throws {
@@ -37,7 +37,7 @@ actor OriginServer {
             case .starting(let task):
                 return try await task.value
             case .stopping(let task):
-                // The task itself sets the next phase, before it ends.
+                // The task itself sets the next phase before it ends.
                 await task.value
             case .stopped:
                 let task = Task { try await listen() }
@@ -102,8 +102,8 @@ actor OriginServer {
         let configured = state.configuration.port
         return address.withLock { address in
             if let port = address.port { return port }
-            // Only a selected free port is reserved: a port that the caller named is the caller's
-            // concern.
+            // Reserves only a free port that was selected here. If the caller named a port, the
+            // caller is responsible for it.
             guard configured == 0 else { return configured }
             address.reservation = PortReservation(host: host)
             return address.reservation?.port ?? configured
@@ -111,8 +111,8 @@ actor OriginServer {
     }
 
     private func close(listener: any Channel, run: Task<Void, Never>) async {
-        // First stop accepting, then close the connections, then end the handlers that wait for
-        // anything else than their connection.
+        // Stops accepting, closes the connections, then ends the handlers that wait for something
+        // other than their connection.
         await finishAccepting(listener)
         try? await listener.close()
         state.connections.closeAll()
@@ -121,11 +121,11 @@ actor OriginServer {
         phase = .stopped
     }
 
-    /// Waits until the connections that are being accepted have their handlers: NIO ends the
-    /// process if it drops one before that.
+    /// Waits until the connections that are being accepted have their handlers, because NIO ends
+    /// the process if it drops a connection before that.
     private func finishAccepting(_ listener: any Channel) async {
         try? await listener.setOption(.autoRead, value: false).get()
-        // Each is set up on its own loop, and then handed over on the listener's.
+        // Each connection is set up on its own loop, and then handed over on the listener's loop.
         for _ in 0..<2 {
             for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() { try? await loop.submit {}.get() }
             try? await listener.eventLoop.submit {}.get()

@@ -6,20 +6,20 @@
     import Darwin
 #endif
 
-/// Keeps a free port for an origin while nothing listens on it.
+/// Reserves a free port for an origin while the origin does not listen on it.
 ///
-/// A stopped origin must refuse connections and must be able to come back on its port. In between,
-/// another origin of a parallel test run could get this port as its free one, and respond in its
-/// place. So a socket is bound to the port and never listens: connections are refused, and the port
-/// is not assigned to others. Both sockets have `SO_REUSEADDR`, so the origin can listen beside it.
-/// This works on Linux, for IPv4 literals. Elsewhere nothing is reserved, and the port is merely
-/// very unlikely to be assigned.
+/// A stopped origin must refuse connections, and must be able to restart on its port. Meanwhile,
+/// another origin in a parallel test run could be assigned the port and respond instead. So a
+/// socket is bound to the port but never listens: connections are refused, and the port is not
+/// assigned to other programs. Both sockets have `SO_REUSEADDR`, so the origin can still listen on
+/// the port. This works on Linux, for IPv4 literals. On other systems the port is not reserved, and
+/// is only very unlikely to be assigned.
 struct PortReservation: ~Copyable {
-    /// The port that was reserved.
+    /// The reserved port.
     let port: Int
     private let descriptor: CInt
 
-    /// Reserves a free port; `nil` when that is not possible here.
+    /// Reserves a free port; `nil` if this system does not support it.
     init?(host: String) {
         #if os(Linux)
             var address = sockaddr_in()

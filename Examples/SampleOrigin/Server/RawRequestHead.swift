@@ -1,9 +1,9 @@
 import NIOHTTP1
 
-/// A request head as the parser read it, before the framework changes it.
+/// A request head as parsed, before the framework changes it.
 ///
 /// The framework's codec turns absolute-form targets into paths, removes `Host` from the fields and
-/// splits `Cookie`. A test of the sent request needs the original.
+/// splits `Cookie`. Tests of sent requests need the original.
 struct RawRequestHead: Sendable {
     let method: String
     let target: String

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The reasons for which binding usually fails, in words; the number for any other.
+/// Returns the reason for a failed bind in words; for unusual reasons, the error's number.
 func bindFailureReason(errno code: CInt) -> String {
     switch code {
     case EADDRINUSE: "another process listens there"

@@ -9,7 +9,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// SIGINT and SIGTERM as something to wait for, instead of the end of the process.
+/// Catches SIGINT and SIGTERM, so that the process can wait for them instead of being ended by
+/// them.
 final class TerminationSignals: Sendable {
     private let stream: AsyncStream<Void>
     private let sources = Mutex<[any DispatchSourceSignal]>([])
@@ -18,7 +19,8 @@ final class TerminationSignals: Sendable {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingOldest(1))
         self.stream = stream
         for number in [SIGINT, SIGTERM] {
-            // The default action would end the process before the dispatch source gets the signal.
+            // Otherwise, the default action would end the process before the dispatch source gets
+            // the signal.
             signal(number, SIG_IGN)
             sources.withLock { sources in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -35,8 +37,8 @@ final class TerminationSignals: Sendable {
         }
     }
 
-    /// Returns when the first signal arrives, at once if it already did, or when the task is
-    /// cancelled.
+    /// Waits for the first signal, or until the task is canceled. Returns immediately if a signal
+    /// has already arrived.
     func first() async {
         for await _ in stream { return }
     }

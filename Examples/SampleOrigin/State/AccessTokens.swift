@@ -1,14 +1,15 @@
 import Synchronization
 
-/// The tokens that `POST /auth/token` has issued, one valid access token per user at a time.
+/// The tokens that `POST /auth/token` has issued. Each user has at most one valid access token.
 ///
-/// They are numbered, not random: `access-harbour-3` is the third for `harbour`. A client that
-/// refreshes twice without need invalidates its own first token, and the number shows it.
+/// Tokens are numbered, not random: `access-harbour-3` is the third token of `harbour`. If a client
+/// refreshes twice unnecessarily, it invalidates its own first token, and the number shows that.
 final class AccessTokens: Sendable {
-    /// How long an access token is good for, whichever ends first.
+    /// The validity of an access token. It ends with the seconds or the requests, whichever are
+    /// used up first.
     struct Lifetime {
         var seconds: Int
-        /// How many requests it serves; `nil` for any number.
+        /// The number of requests for which the token is valid; `nil` for any number.
         var requests: Int?
     }
 
@@ -18,7 +19,7 @@ final class AccessTokens: Sendable {
         let refreshToken: String
     }
 
-    /// Whom a valid access token stands for, and its number.
+    /// The user that a valid access token identifies, and the token's number.
     struct Principal {
         let userID: String
         let number: Int
@@ -27,15 +28,16 @@ final class AccessTokens: Sendable {
     private struct Account {
         var issued = 0
         var rotations = 0
-        /// The latest access token's end; `nil` before the first and after it was expired.
+        /// The end of the latest access token's validity; `nil` before the first token and after
+        /// ``expire()``.
         var expiry: Int64?
         var requestsLeft: Int?
     }
 
     private let accounts = Mutex<[String: Account]>([:])
 
-    /// Gives a new access token for a refresh token; `nil` when that is not the valid one of any
-    /// user.
+    /// Issues a new access token for a refresh token; `nil` if it is not any user's current refresh
+    /// token.
     func refresh(_ refreshToken: String, lifetime: Lifetime, isRotating: Bool, now: Int64) -> Grant? {
         accounts.withLock { accounts in
             let owner = MomentsFeed.users.map(\.id).first { Self.refreshToken($0, accounts[$0]) == refreshToken }
@@ -53,8 +55,8 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// Whom an access token stands for, using up one of its requests; `nil` when it is not, or no
-    /// longer, valid.
+    /// Uses up one of an access token's requests, and returns the user that the token identifies;
+    /// `nil` if the token is not valid.
     func use(_ accessToken: String, now: Int64) -> Principal? {
         accounts.withLock { accounts in
             for (userID, account) in accounts where Self.accessToken(userID, account) == accessToken {
@@ -66,7 +68,7 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// Ends the access tokens that are valid now; refresh tokens stay.
+    /// Expires the current access tokens. Refresh tokens stay valid.
     func expire() {
         accounts.withLock { accounts in
             for userID in accounts.keys { accounts[userID]?.expiry = nil }

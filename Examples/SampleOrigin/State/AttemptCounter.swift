@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the attempts at each key, for routes that behave otherwise the first times.
+/// Counts the attempts for each key, for routes that behave differently the first few times.
 final class AttemptCounter: Sendable {
     static let maximumKeys = 1_000
 
@@ -8,8 +8,8 @@ final class AttemptCounter: Sendable {
 
     /// Counts an attempt and returns how many there were before it.
     ///
-    /// Keys beyond the limit are not counted: their attempts are all treated as late ones, which
-    /// succeed.
+    /// Keys beyond the limit are not counted. All of their attempts are treated as late attempts,
+    /// which succeed.
     func begin(key: String) -> Int {
         attempts.withLock { attempts in
             guard let earlier = attempts[key] ?? (attempts.count < Self.maximumKeys ? 0 : nil) else { return .max }
@@ -18,7 +18,7 @@ final class AttemptCounter: Sendable {
         }
     }
 
-    /// How many attempts there were.
+    /// Returns the number of attempts.
     func count(key: String) -> Int {
         attempts.withLock { $0[key] ?? 0 }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The behaviours that were forced and not used up yet, in the order in which they were forced.
+/// The behaviors that were forced and are not used up yet, in the order in which they were forced.
 final class BehaviourScript: Sendable {
     private struct Entry {
         let behaviour: ForcedBehaviour
@@ -15,7 +15,7 @@ final class BehaviourScript: Sendable {
         entries.withLock { $0.append(Entry(behaviour: behaviour, path: path, remaining: times)) }
     }
 
-    /// The behaviour for a request to `path`, which is thereby used up once.
+    /// Returns the behavior for a request to `path`, and uses it up once.
     func next(path: String) -> ForcedBehaviour? {
         entries.withLock { entries in
             guard let index = entries.firstIndex(where: { $0.path == nil || $0.path == path }) else { return nil }

@@ -6,7 +6,8 @@ final class FlakyCounter: Sendable {
 
     private let failures = Mutex<[String: Int]>([:])
 
-    /// Whether the next request under `name` fails, when the first `count` of them do.
+    /// Returns whether the next request under `name` fails, if the first `count` requests are to
+    /// fail. Counts the failure.
     func nextFails(name: String, first count: Int) -> Bool {
         failures.withLock { failures in
             let given = failures[name] ?? 0

@@ -1,4 +1,4 @@
-/// An origin's behaviour towards a request, instead of the usual response or on top of it.
+/// A behavior of an origin that replaces or changes its usual response.
 ///
 /// ```swift
 /// origin.force(.status(503), times: 3)                  // the next three requests
@@ -18,50 +18,53 @@ public struct ForcedBehaviour: Sendable {
 
     let kind: Kind
 
-    /// Respond with this status (400…599) and a JSON body that describes it.
+    /// Responds with this status (400…599) and a JSON body that describes it.
     public static func status(_ code: Int, fields: [(name: String, value: String)] = []) -> Self {
         Self(kind: .status(min(max(code, 400), 599), fields: Self.fields(fields)))
     }
 
-    /// Close the connection without a response.
+    /// Closes the connection without a response.
     public static let hangUp = Self(kind: .hangUp(reset: false))
 
-    /// Reset the connection (TCP RST) without a response.
+    /// Resets the connection (TCP RST) without a response.
     public static let reset = Self(kind: .hangUp(reset: true))
 
-    /// Announce the whole body, send this many bytes of it, then close the connection.
+    /// States the length of the whole body, sends only `byteCount` bytes of it, then closes the
+    /// connection.
     public static func truncate(after byteCount: Int) -> Self {
         Self(kind: .truncate(after: max(0, byteCount)))
     }
 
-    /// Respond as usual, but not before the gate is open.
+    /// Waits until the gate is open, then responds as usual.
     public static func hold(_ gate: Gate) -> Self {
         Self(kind: .hold(gate))
     }
 
-    /// Send the head and this many bytes of the body, and the rest when the gate is open.
+    /// Sends the head and `byteCount` bytes of the body, then waits until the gate is open before
+    /// sending the rest.
     public static func holdBody(after byteCount: Int, _ gate: Gate) -> Self {
         Self(kind: .holdBody([(max(0, byteCount), gate)]))
     }
 
-    /// Send the body in steps of this many bytes. A gate must open before each step but the first;
-    /// the rest follows the last gate.
+    /// Sends the body in steps of `byteCount` bytes. Each step except the first waits for its gate.
+    /// After the last gate, the rest is sent.
     public static func holdBody(every byteCount: Int, _ gates: [Gate]) -> Self {
-        // No body is longer, and the product with the number of gates cannot overflow.
+        // No body is longer than this limit, so the product with the number of gates cannot
+        // overflow.
         let length = min(max(0, byteCount), Int(DeterministicBytes.maximumCount))
         let steps = gates.enumerated().map { (after: ($0.offset + 1) * length, gate: $0.element) }
         return Self(kind: .holdBody(steps))
     }
 
-    /// Respond as usual, with these fields replaced; an empty value removes the field.
+    /// Responds as usual, but replaces these fields; an empty value removes the field.
     ///
-    /// They are set after conditional requests are evaluated, so a forced `ETag` is sent but not
-    /// compared.
+    /// The fields are set after conditional requests are evaluated, so a forced `ETag` is sent but
+    /// not compared.
     public static func setFields(_ fields: [(name: String, value: String)]) -> Self {
         Self(kind: .setFields(Self.fields(fields)))
     }
 
-    /// Respond with exactly this.
+    /// Responds with exactly this status, these fields and this body.
     public static func respond(
         status: Int = 200,
         fields: [(name: String, value: String)] = [],

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A door that requests wait at until a test opens it: how tests order concurrent events without
-/// sleeping.
+/// A gate at which requests wait until a test opens it. Tests use gates to order concurrent events
+/// without sleeping.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -26,13 +26,14 @@ public final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a closed gate.
+    /// Creates a closed gate.
     public init() {}
 
-    /// How many requests have reached the gate, those included that have passed it or given up.
+    /// The number of requests that have reached the gate, including requests that have passed it or
+    /// given up.
     public var arrivals: Int { state.withLock { $0.arrivals } }
 
-    /// Opens the gate for waiting requests and for later ones.
+    /// Opens the gate for waiting and later requests.
     public func open() {
         let parked = state.withLock { state in
             state.isOpen = true
@@ -44,7 +45,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Returns when at least `count` requests have reached the gate, or when the task is cancelled.
+    /// Waits until at least `count` requests have reached the gate, or the task is canceled.
     public func waitForArrivals(_ count: Int) async {
         let id = nextID()
         await withTaskCancellationHandler {
@@ -61,7 +62,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Waits until the gate is open; throws `CancellationError` when the task is cancelled.
+    /// Waits until the gate is open. Throws `CancellationError` if the task is canceled.
     func pass() async throws {
         let id = nextID()
         for observer in arrive() {

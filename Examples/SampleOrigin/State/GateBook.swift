@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The named gates. A test or a request creates one, whichever comes first.
+/// The named gates. The first test or request that uses a name creates its gate.
 final class GateBook: Sendable {
-    /// How many of them requests may make.
+    /// The maximum number of gates that requests can create.
     static let maximumNames = 1_000
 
     private let gates = Mutex<[String: Gate]>([:])
 
-    /// The gate of this name.
+    /// Returns the gate with this name. Creates it if necessary.
     func gate(_ name: String) -> Gate {
         gates.withLock { gates in
             let gate = gates[name] ?? Gate()
@@ -16,7 +16,7 @@ final class GateBook: Sendable {
         }
     }
 
-    /// The gate of this name, unless it is a new one and there are too many.
+    /// Returns the gate with this name; `nil` if it would be a new gate and there are too many.
     func gate(forRequest name: String) -> Gate? {
         gates.withLock { gates in
             guard let gate = gates[name] ?? (gates.count < Self.maximumNames ? Gate() : nil) else { return nil }
@@ -25,7 +25,7 @@ final class GateBook: Sendable {
         }
     }
 
-    /// Opens all of them and forgets them: the same name is a closed gate again.
+    /// Opens and removes all gates. A name that is used again gets a new, closed gate.
     func reset() {
         let forgotten = gates.withLock { gates in
             defer { gates.removeAll() }

@@ -2,8 +2,8 @@ import Foundation
 import Hummingbird
 import Synchronization
 
-/// The state of an origin that survives one run of its server: a restart on the same port keeps
-/// counts and likes.
+/// The state of an origin that survives its server: a restart on the same port keeps counts and
+/// likes.
 final class OriginState: Sendable {
     let configuration: OriginConfiguration
     let ledger = RequestLedger()
@@ -20,7 +20,7 @@ final class OriginState: Sendable {
         self.configuration = configuration
     }
 
-    /// The `Cache-Control` of responses without a lifetime of their own.
+    /// The `Cache-Control` of responses without their own lifetime.
     var defaultCacheControl: String { "max-age=\(configuration.maxAge)" }
 
     /// The origin's clock, in seconds since 1970.

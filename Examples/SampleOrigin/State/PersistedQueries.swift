@@ -1,25 +1,25 @@
 import Crypto
 import Synchronization
 
-/// The query texts that clients have registered by their SHA-256: automatic persisted queries.
+/// Automatic persisted queries: the query texts that clients have registered under their SHA-256.
 final class PersistedQueries: Sendable {
     static let maximumCount = 1_000
 
     enum Lookup {
         /// The text to run.
         case text(String)
-        /// The query is not registered yet: the client sends it again with the text.
+        /// The query is not registered yet. The client must send the request again with the text.
         case notFound
-        /// The hash is not that of the text.
+        /// The hash does not match the text.
         case mismatch
-        /// Neither a text nor a hash.
+        /// The request has neither a text nor a hash.
         case missing
     }
 
     private let texts = Mutex<[String: String]>([:])
 
-    /// The text of a request: its own, which is registered when it names its hash, or the one of
-    /// that hash.
+    /// Returns the text of a request: its own text, which is registered if the request states the
+    /// hash too, or the text registered under its hash.
     func lookUp(query: String?, hash: String?) -> Lookup {
         guard let hash = hash?.lowercased() else { return query.map(Lookup.text) ?? .missing }
         guard let query else { return texts.withLock { $0[hash] }.map(Lookup.text) ?? .notFound }

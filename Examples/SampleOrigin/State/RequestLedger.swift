@@ -1,22 +1,21 @@
 import Synchronization
 
-/// Records the requests: a total, counts per route and per path, and the latest requests
-/// themselves.
+/// Records requests: a total, counts per route and per path, and the latest requests themselves.
 ///
 /// The control plane (paths that begin with `/_`) is not counted, so that reading the counts does
 /// not change them.
 final class RequestLedger: Sendable {
-    /// Limits, so that a benchmark of a billion requests does not fill the memory of the machine it
-    /// measures.
+    /// The limits keep a benchmark of a billion requests from filling the memory of the machine
+    /// that it measures.
     static let maximumPaths = 10_000
     static let maximumRecorded = 1_000
 
     struct Statistics: Sendable, Encodable {
-        /// Access tokens that were given.
+        /// The number of issued access tokens.
         var refreshes = 0
-        /// All requests.
+        /// The number of all requests.
         var total = 0
-        /// Requests per method and route pattern, such as `GET /moments/{id}`.
+        /// The number of requests per method and route pattern, such as `GET /moments/{id}`.
         var routes: [String: Int] = [:]
     }
 
@@ -28,7 +27,7 @@ final class RequestLedger: Sendable {
 
     private let counts = Mutex(Counts())
 
-    /// Gives the request its number and counts its path.
+    /// Numbers and records the request, and counts its path.
     func record(_ head: RawRequestHead, path: String) -> RecordedRequest {
         counts.withLock { counts in
             counts.statistics.total += 1

@@ -6,10 +6,11 @@
     import Darwin
 #endif
 
-/// Reads `multipart/form-data` as it arrives: RFC 7578 and RFC 2046 §5.1.
+/// Parses `multipart/form-data` as it arrives: RFC 7578 and RFC 2046 §5.1.
 ///
-/// It is stricter than a server must be, because it looks for a client's mistakes: no preamble, no
-/// epilogue but a line end, no padding behind a boundary, at least one part.
+/// It is stricter than a server must be, because its purpose is to find clients' mistakes: it
+/// accepts no preamble, no epilogue except a line end, and no padding after a boundary, and
+/// requires at least one part.
 struct MultipartParser {
     static let maximumParts = 1_000
     static let maximumHeadBytes = 8 << 10
@@ -32,12 +33,10 @@ struct MultipartParser {
     private let delimiter: [UInt8]
     private var state = State.preamble
     private var partCount = 0
-    // The first delimiter is at the start of a line without an end of one before it, which this
-    // makes up for.
+    // The first delimiter has no line end before it, so this adds one.
     private var pending: [UInt8] = [13, 10]
 
-    /// Makes a parser for the boundary that a `Content-Type` names; `nil` when it names none that
-    /// is allowed.
+    /// Creates a parser for the boundary in a `Content-Type`; `nil` if there is no valid boundary.
     init?(contentType: String) {
         guard let type = ParameterizedValue(contentType.utf8), type.value == "multipart/form-data",
             let boundary = type.parameters["boundary"], Self.isAllowed(boundary)
@@ -66,7 +65,7 @@ struct MultipartParser {
         guard partCount > 0 else { throw MultipartError("the body has no part") }
     }
 
-    /// One step; `nil` when more bytes are needed for it.
+    /// Performs one step. Returns `nil` if the step needs more bytes.
     private mutating func next() throws -> [Event]? {
         switch state {
         case .preamble:
@@ -125,7 +124,7 @@ struct MultipartParser {
             state = .behindDelimiter
             return content.isEmpty ? [.ended] : [.content(content), .ended]
         }
-        // The end may be the beginning of a delimiter.
+        // The last bytes may be the beginning of a delimiter.
         let ready = pending.count - (delimiter.count - 1)
         guard ready > 0 else { return nil }
         let content = pending[..<ready]
@@ -133,7 +132,7 @@ struct MultipartParser {
         return [.content(content)]
     }
 
-    /// The position of a pattern that begins with a line end.
+    /// Returns the position of a pattern that begins with a line end.
     private func firstIndex(of pattern: [UInt8]) -> Int? {
         pending.withUnsafeBytes { bytes -> Int? in
             guard let base = bytes.baseAddress else { return nil }
@@ -149,7 +148,8 @@ struct MultipartParser {
         }
     }
 
-    /// 1 to 70 of the characters that RFC 2046 §5.1.1 has for it, the last of them no space.
+    /// Returns whether the boundary has 1 to 70 of the characters that RFC 2046 §5.1.1 allows, and
+    /// does not end with a space.
     private static func isAllowed(_ boundary: String) -> Bool {
         let isCharacter: (Character) -> Bool = {
             $0.isASCII && ($0.isLetter || $0.isNumber) || "'()+_,-./:=? ".contains($0)

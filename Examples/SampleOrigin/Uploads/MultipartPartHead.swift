@@ -1,12 +1,12 @@
-/// The header fields of one part of a form: RFC 7578 §4.2 to §4.8.
+/// The header fields of a form's part: RFC 7578 §4.2 to §4.8.
 struct MultipartPartHead {
-    /// The name of the form's field, unquoted, and not percent-decoded.
+    /// The name of the form's field, unquoted but not percent-decoded.
     let name: String
     let filename: String?
-    /// As it was sent; absent means `text/plain` (§4.4).
+    /// The content type as sent; `nil` means `text/plain` (§4.4).
     let contentType: String?
 
-    /// Reads the lines of a part's head, without the empty one at its end.
+    /// Reads the lines of a part's head, without the empty line at its end.
     ///
     /// - Throws: ``MultipartError``.
     init(_ head: some Collection<UInt8>) throws {
@@ -29,13 +29,13 @@ struct MultipartPartHead {
                 }
                 contentType = String(decoding: parts[1], as: UTF8.self).trimmed
             case "content-transfer-encoding":
-                // Deprecated (§4.7); the identity ones change nothing.
+                // Deprecated (§4.7). The identity encodings have no effect.
                 let coding = String(decoding: parts[1], as: UTF8.self).trimmed.lowercased()
                 guard ["7bit", "8bit", "binary"].contains(coding) else {
                     throw MultipartError("a part has the transfer encoding '\(coding)'; forms have none")
                 }
             default:
-                // To be ignored (§4.8).
+                // Other fields must be ignored (§4.8).
                 break
             }
         }
@@ -62,7 +62,7 @@ struct MultipartPartHead {
     }
 }
 
-/// A multipart body that breaks the rules.
+/// The error for an invalid multipart body.
 struct MultipartError: Error {
     let message: String
 

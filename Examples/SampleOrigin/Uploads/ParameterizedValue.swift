@@ -1,12 +1,12 @@
 /// A value with parameters, as in `multipart/form-data; boundary=x` and `form-data; name="a"` (RFC
 /// 9110 §5.6.6).
 ///
-/// It is read strictly: any deviation from the grammar and any duplicate parameter make it invalid.
-/// Bytes above 127 are read as UTF-8 (RFC 7578 §5.1).
+/// Parsing is strict: any deviation from the grammar and any duplicate parameter makes the value
+/// invalid. Bytes above 127 are read as UTF-8 (RFC 7578 §5.1).
 struct ParameterizedValue {
-    /// In lower case, for both media types and dispositions are compared without regard to it.
+    /// The value in lowercase, because media types and dispositions are not case-sensitive.
     let value: String
-    /// The names in lower case.
+    /// The parameters, with names in lowercase.
     let parameters: [String: String]
 
     init?(_ text: some Sequence<UInt8>) {
@@ -31,7 +31,7 @@ struct ParameterizedValue {
         self.parameters = parameters
     }
 
-    /// A token, or a quoted string, whose backslashes stand for the byte after them.
+    /// Parses a token or a quoted string, in which a backslash escapes the next byte.
     private static func parameterValue(_ rest: inout ArraySlice<UInt8>) -> String? {
         guard rest.first == UInt8(ascii: "\"") else {
             let token = rest.prefix(while: isToken)
