@@ -3,25 +3,26 @@ public import Logging
 import Synchronization
 import Tracing
 
-/// The cache: takes requests and returns responses, from its store or from the network.
+/// An HTTP cache that answers requests from its store or from the network.
 ///
-/// RFC 9111, the request's preference and the mode decide which. The embedded request layer and the
-/// gateway both use this type. It decides nothing itself: the values `ReuseMachine` and
-/// `FetchDecision` decide, and the engine performs their decisions.
+/// RFC 9111, the request's preference and the mode determine which of the two is used. The embedded
+/// request layer and the gateway both use this type. The engine makes no decisions of its own: it
+/// carries out the decisions of two values, `ReuseMachine` and `FetchDecision`.
 ///
-/// **Serving a request.** There are three entry points. In all of them an `ExchangeFlow` decides.
+/// **Serving a request.** There are three entry points. All of them are driven by an
+/// `ExchangeFlow`.
 /// - ``respond(to:)`` serves every request, in a task (`Exchange`).
-/// - `attempt(on:)` serves without a task where possible (`ExchangeAttempt`): on the gateway's
-///   event loops with calls and callbacks, on the request layer's calling threads only from the
-///   store. Otherwise `respond(to:)` continues.
-/// - `revalidateHit(_:at:)` confirms that a hit may be repeated unchanged.
+/// - `attempt(on:)` serves without a task where possible (`ExchangeAttempt`). On the gateway's
+///   event loops, it uses calls and callbacks. On the request layer's calling threads, it serves
+///   only from the store. In all other cases, `respond(to:)` continues.
+/// - `revalidateHit(_:at:)` checks whether an earlier hit may be repeated unchanged.
 ///
 /// **Storing a response.** `Fetcher` receives the origin's response, and `FetchDecision` decides
 /// whether to store it. `Fetcher` then calls ``ResponseStore/beginWrite(_:fencingNumber:)`` with
 /// the head, key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each
 /// piece of the body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which
-/// makes one entry visible in one commit. With ``EngineOptions/usesNoVarySearch``, a second, empty
-/// entry contains the path's `No-Vary-Search` rule. A 304 only writes a new head:
+/// makes one entry visible in one commit. With ``EngineOptions/usesNoVarySearch``, a second entry
+/// without a body contains the path's `No-Vary-Search` rule. A 304 only writes a new head:
 /// ``ResponseStore/freshen(_:with:fencingNumber:)``.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
@@ -39,12 +40,13 @@ public final class CacheEngine: Sendable {
     let refreshes = RefreshRegistry()
     /// Looks up responses of other nodes; `nil` if none are shared.
     let finder: PeerLookups?
-    /// How long fresh responses are served without validation; `nil` if always.
+    /// The lease that limits how long fresh responses are served without validation; `nil` if there
+    /// is no limit.
     let contactLease: ContactLease?
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
-    /// The memory for stored content of responses in progress.
+    /// Limits the memory used for stored content of responses in progress.
     package let contentPermits: ContentPermits
     package let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
@@ -54,8 +56,8 @@ public final class CacheEngine: Sendable {
     /// The number of seconds of ``staleness``.
     private let extendedStaleness = Atomic<Int64>(0)
     private let currentSettings: Mutex<Settings>
-    /// Whether a tracer is installed. Without one no span is created, because a span costs more
-    /// than a hit.
+    /// Whether a tracer is installed. Without a tracer, no span is created, because a span costs
+    /// more than a hit.
     let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
     /// The rules' ``ExchangeRules/havePaths``, kept here because the gateway reads it for every
     /// request.
@@ -70,7 +72,7 @@ public final class CacheEngine: Sendable {
     ///     16 bytes. The store keeps it across restarts.
     ///   - options: timeouts, limits, breaker and guard.
     ///   - rules: override the policy, options and the responses' own fields for individual
-    ///     requests and responses; `nil` costs nothing.
+    ///     requests and responses; `nil` has no cost.
     ///   - clock: read when a request or a response arrives.
     ///   - sleeper: the clock for timeouts and probes.
     ///   - jitter: returns a number from 0 to 1 for each probe of an unreachable origin.
@@ -111,7 +113,8 @@ public final class CacheEngine: Sendable {
     ///
     /// - Parameters:
     ///   - fleet: where to find other nodes' responses; `nil` if none are shared.
-    ///   - contact: how long fresh responses are served without validation; `nil` if always.
+    ///   - contact: limits how long fresh responses are served without validation; `nil` sets no
+    ///     limit.
     package init(
         store: any ResponseStore,
         transport: any Transport,
@@ -174,8 +177,8 @@ public final class CacheEngine: Sendable {
         }
     }
 
-    /// The staleness that every stored response may have at least while its origin fails. A change
-    /// applies to requests that arrive after it.
+    /// The minimum staleness that is allowed for every stored response while its origin fails. A
+    /// change applies to requests that arrive after it.
     public var staleness: StalenessExtension {
         get { StalenessExtension(seconds: extendedStaleness.load(ordering: .acquiring)) }
         set {
@@ -202,7 +205,7 @@ public final class CacheEngine: Sendable {
     private var settings: Settings { currentSettings.withLock { $0 } }
 
     /// Replaces options and rules for requests that arrive after the call. Breakers, fetches and
-    /// stored responses stay.
+    /// stored responses are kept.
     ///
     /// A request in progress keeps its rules, and may see the old or the new options.
     /// `usesCacheGroups` and `usesNoVarySearch` apply to responses stored after the call.
@@ -220,11 +223,12 @@ public final class CacheEngine: Sendable {
     /// decisions about responses.
     package func settingsChanged() { changes.add(1, ordering: .releasing) }
 
-    /// Increases with every change of the mode, staleness, options or rules. A decision made with
-    /// another number may no longer be valid.
+    /// The number of changes to the mode, staleness, options and rules. A decision made under a
+    /// different number may no longer be valid.
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// How much of the network one request may use: the mode, or less if a rule says so.
+    /// Returns how much of the network a request may use: the engine's mode, or a stricter mode if
+    /// a rule sets one.
     package func mode(for request: CacheRequest) -> OfflineMode {
         guard rules != nil || request.overrides != nil else { return mode }
         return prepare(request)?.mode ?? mode
@@ -274,20 +278,20 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
-    /// The origins' numbers for metrics, by label.
+    /// Returns the origins' metrics, by label.
     ///
-    /// - Parameter others: additional origins, `https://a.example`.
+    /// - Parameter others: additional origins, such as `https://a.example`.
     func originNumbers(with others: [String]) -> [OriginNumbers] { origins.numbers(with: others, at: clock.now()) }
 
-    /// Fetches in progress, including those without a waiting caller.
+    /// The number of fetches in progress, including fetches without a waiting caller.
     package var inFlightFetchCount: Int { inFlightFetches.count }
 
-    /// Callers that wait for shared fetches, for metrics. Tests use it to see that a caller has
-    /// joined.
+    /// The number of callers that wait for shared fetches, for metrics. Tests use it to check that
+    /// a caller has joined.
     package var memberCount: Int { inFlightFetches.memberCount }
 
-    /// The key under which a request's response is looked up. The response is stored under this key
-    /// too, or under the common key if every user may have it.
+    /// Returns the key under which a request's response is looked up. The response is stored under
+    /// the same key, or under the common key if every user may get it.
     ///
     /// `nil` if the request has no `http` or `https` target, or if its method, its content or a
     /// rule does not allow stored responses.
@@ -295,7 +299,8 @@ public final class CacheEngine: Sendable {
         prepare(request)?.key
     }
 
-    /// Changes to the stored responses of a request's target, from any source, from now on.
+    /// Returns a stream of all changes to the stored responses of a request's target from now on,
+    /// whatever their cause.
     ///
     /// Every change that may affect the target is delivered, in order. A slow listener sees the
     /// newest 64 changes. To read the stored response after a change, send a request as usual, for
@@ -306,8 +311,8 @@ public final class CacheEngine: Sendable {
         return store.changes.changes(of: .target(target))
     }
 
-    /// Changes to the stored responses with a tag, from now on. The stream ends with the task that
-    /// reads it, or when the store is closed.
+    /// Returns a stream of all changes to the stored responses with a tag from now on. The stream
+    /// ends with the task that reads it, or when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
     }

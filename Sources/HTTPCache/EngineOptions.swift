@@ -4,8 +4,8 @@ public struct EngineOptions: Sendable {
     /// How long a caller waits for an origin if a stale stored response could be served. After that
     /// time the stale response is served, and the fetch continues in the background.
     ///
-    /// `nil` (the default) waits: this option is the operator's permission to use stale responses.
-    /// RFC 9111 §4.2.4
+    /// `nil`, the default, sets no limit: stale responses are used for slow origins only if the
+    /// operator allows it by setting this option. RFC 9111 §4.2.4
     public var softTimeout: Duration?
     /// How long an origin may take to send a response's head. After that time the request times
     /// out. `nil` leaves the limit to the transport.
@@ -15,7 +15,7 @@ public struct EngineOptions: Sendable {
     /// this long for a permit; then it is rejected with 503.
     public var hardTimeout: Duration? = .seconds(60)
     /// The share of its freshness lifetime, from 0 to 1, after which a requested stored response is
-    /// validated in the background. `nil`: only when it is stale.
+    /// validated in the background. `nil` validates it only when it is stale.
     ///
     /// Responses with `immutable` are not validated early. RFC 8246
     public var eagerRefresh: Double?
@@ -24,22 +24,23 @@ public struct EngineOptions: Sendable {
     public var failureThrottle: Duration = .seconds(1)
     /// When an origin is treated as unreachable, and how it is probed.
     public var breaker = BreakerOptions()
-    /// The most concurrent requests to one origin, including those whose bodies are being stored.
-    /// Further requests wait.
+    /// The maximum number of concurrent requests to one origin, including requests whose response
+    /// bodies are being stored. Additional requests wait.
     ///
     /// A gateway's clients share the permits: the last quarter is reserved for clients that hold
-    /// less than a quarter.
+    /// less than a quarter of them.
     public var inFlightLimit = 256
-    /// The most requests that wait for one origin. Further ones are rejected with 503.
+    /// The maximum number of requests that wait for one origin. Additional requests are rejected
+    /// with 503.
     public var waitingLimit = 4096
-    /// The most bytes of stored content in memory for responses that a gateway is sending: 64 KiB
-    /// per response, however little its client reads. Further responses wait.
+    /// The maximum memory, in bytes, for stored content of responses that a gateway is sending.
+    /// Each response takes 64 KiB, even if its client reads slowly. Additional responses wait.
     ///
     /// The last quarter is reserved for clients that have less than a quarter. Content in the
     /// store's memory does not count, because all responses share it.
     public var responseMemory = 128 << 20
-    /// Prevents data that looks wrong from replacing good stored data. `nil`: every response from
-    /// the origin is accepted as correct.
+    /// Prevents data that looks wrong from replacing good stored data. `nil` accepts every response
+    /// from the origin as correct.
     public var goodDataGuard: GoodDataGuard?
     /// Whether `Cache-Groups` and `Cache-Group-Invalidation` are honored. RFC 9875
     public var usesCacheGroups = true
@@ -52,22 +53,24 @@ public struct EngineOptions: Sendable {
 
 /// When an origin is treated as unreachable, and how often it is probed.
 public struct BreakerOptions: Sendable, Hashable {
-    /// The number of consecutive failures, on connections that the origin accepted, that raises
-    /// doubt.
+    /// The number of consecutive failures, on connections that the origin accepted, after which the
+    /// engine suspects an outage.
     ///
-    /// After this many failures, the origin immediately gets a different request. If that fails
-    /// twice, the origin is treated as unreachable. If the origin did not respond to this many
-    /// different targets, it is treated as unreachable without another request. If only one request
-    /// keeps failing, only that request is rejected for a few seconds.
+    /// After this many failures, one of the following happens:
+    /// - Usually, the engine immediately sends the origin a different request. If two such requests
+    ///   fail, the origin is treated as unreachable.
+    /// - If the origin did not respond for this many different targets, it is treated as
+    ///   unreachable without such a request.
+    /// - If only one request keeps failing, only that request is rejected for a few seconds.
     ///
-    /// An origin that no connection reaches at all (refused, no route, no name, no TLS) is treated
-    /// as unreachable after the first failure. If connections alternately succeed and fail, it
-    /// takes 16 failures.
+    /// If no connection can be made (refused, no route, unknown host name, failed TLS handshake),
+    /// the origin is treated as unreachable after the first failure. If connections alternately
+    /// succeed and fail, it takes 4 failures in a row, and then 16.
     public var failureThreshold = 3
-    /// The time before the first probe (a random value between half and all of it). Each further
-    /// probe waits twice as long as the previous one.
+    /// The time before the first probe (a random value between half and all of it). The wait
+    /// doubles with each further probe.
     public var initialBackOff: Duration = .milliseconds(500)
-    /// The longest time between two probes.
+    /// The maximum time between two probes.
     public var maximumBackOff: Duration = .seconds(30)
     /// Creates the default options.
     public init() {}

@@ -16,7 +16,7 @@ package struct EnvironmentSwitch: Sendable {
     private let name: String
     private let value: String?
 
-    /// Whether the part is used. A value that is neither `on` nor `off` changes nothing.
+    /// Whether the part is used. A value other than `on` and `off` has no effect.
     package let isOn: Bool
 
     /// - Parameter value: the variable's value; `nil` if it is not set.

@@ -3,11 +3,12 @@ public import HTTPCacheSemantics
 import HTTPTypes
 
 extension CacheEngine {
-    /// Explains how a request would be answered, and why. Nothing is sent: no socket is opened and
-    /// nothing is written.
+    /// Explains how a request would be answered, and why. No socket is opened, and nothing is
+    /// written.
     ///
-    /// The request is treated as if it were the only one: it waits for no other caller's fetch. The
-    /// stored response that would be served is opened, so that a missing body is detected.
+    /// The request is treated as if it were the only request: it does not wait for another caller's
+    /// fetch. The stored response that would be served is opened, so that a missing body is
+    /// detected.
     ///
     /// ```swift
     /// let explanation = try await engine.explain(CacheRequest(head: head))

@@ -2,10 +2,10 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A dry run of an exchange: it consults ``ReuseMachine`` in the same order as ``Exchange``, but
-/// performs nothing.
+/// A dry run of an exchange. It consults ``ReuseMachine`` in the same order as ``Exchange``, but
+/// does not perform any action.
 ///
-/// It decides nothing itself: each result comes from the machine.
+/// It makes no decisions of its own: every result comes from the machine.
 struct DryRun {
     /// The assumed state of the origin and the mode.
     enum Situation: Sendable, CaseIterable {
@@ -20,7 +20,8 @@ struct DryRun {
         case recentFailure
         /// The origin's circuit breaker is open.
         case breakerOpen
-        /// The origin did not respond, or responded with an error.
+        /// The request was sent to the origin, which may have responded with an error or not at
+        /// all.
         case asked
     }
 
@@ -44,7 +45,7 @@ struct DryRun {
     }
 
     let prepared: PreparedRequest
-    /// The fraction of the lifetime set for the engine, used unless a rule sets one.
+    /// The engine's ``EngineOptions/eagerRefresh``, used unless a rule overrides it.
     let eagerRefresh: Double?
     /// The stored responses that the lookup returned.
     let candidates: [StoredResponse]
@@ -53,7 +54,7 @@ struct DryRun {
     let isOriginUnreachable: Bool
     /// Whether the breaker would allow this request as a trial.
     let isAdmitted: Bool
-    /// Stored responses with missing bodies.
+    /// The stored responses whose bodies are missing.
     var gone: Set<StoredResponse.ID> = []
     /// The rules that decided each setting, for the sentences.
     var decisions: [RuleDecision] = []
@@ -131,8 +132,8 @@ struct DryRun {
         }
     }
 
-    /// Returns the outcome of a request that bypasses the store: its method, content or a rule
-    /// excludes stored responses, or the caller does.
+    /// Returns the outcome of a request that bypasses the store, because its method, its content, a
+    /// rule or the caller excludes stored responses.
     private func forwarding(in situation: Situation, at now: Timestamp) -> Outcome {
         let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
         let fetch = ReuseMachine.Fetch(forwarding: request)
@@ -147,6 +148,6 @@ struct DryRun {
         return Outcome(course: course, stage: .asked, preference: request.preference, mode: mode)
     }
 
-    /// The error of a connection that cannot be opened.
+    /// The error for a connection that cannot be opened.
     static let unreachable = TransportError(code: .connect, message: "The origin could not be reached.")
 }

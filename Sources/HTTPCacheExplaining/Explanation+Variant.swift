@@ -6,28 +6,29 @@ extension Explanation {
     public struct Variant: Sendable, Hashable, Codable {
         /// The store's number for the response.
         public var id: Int64
-        /// Its partition: `common`, `principal` or `credentials`.
+        /// The response's partition: `common`, `principal` or `credentials`.
         public var partition: String
-        /// Its status.
+        /// The response's status.
         public var status: Int
-        /// The time at which it was first stored.
+        /// The time at which the response was first stored.
         public var storedAt: Timestamp
-        /// The time at which its head was received or last freshened.
+        /// The time at which the response's head was received or last freshened.
         public var receivedAt: Timestamp
-        /// The length of its body in bytes.
+        /// The length of the response's body in bytes.
         public var bodyLength: Int64
-        /// Whether it was invalidated and is kept for use while the origin is unreachable.
+        /// Whether the response was invalidated and is kept for use while the origin is
+        /// unreachable.
         public var isInvalidated: Bool
-        /// Whether its body is missing or damaged, so that it cannot be served. Only checked for
-        /// responses that would be served.
+        /// Whether the response cannot be served because its body is missing or damaged. Checked
+        /// only for responses that would be served.
         public var isBodyGone: Bool
         /// The request fields that `Vary` lists, in lower case.
         public var vary: [String]
-        /// Whether it matches the request's selecting fields.
+        /// Whether the response matches the request's selecting fields.
         public var isMatching: Bool
         /// The fields that do not match, with their values. RFC 9111 §4.1
         public var differences: [Difference]
-        /// Whether it is the selected variant.
+        /// Whether the response is the selected variant.
         public var isSelected: Bool
     }
 
@@ -74,7 +75,7 @@ extension Explanation {
         public var lifetimeFields: [Field]
         /// `response_is_fresh`
         public var isFresh: Bool
-        /// The first instant at which it is stale; `nil` if never.
+        /// The first instant at which the response is stale; `nil` if it never becomes stale.
         public var freshUntil: Timestamp?
     }
 }

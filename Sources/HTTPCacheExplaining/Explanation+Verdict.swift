@@ -49,13 +49,13 @@ extension Explanation {
             /// The stored response answered a request with credentials, and a rule overrides the
             /// directive that allows sharing it.
             case responseCredentials = "response-credentials"
-            /// The caller wants the origin first.
+            /// The caller prefers the origin's response.
             case networkFirst = "network-first"
             /// Nothing is stored for the target.
             case uriMiss = "uri-miss"
             /// Responses are stored, but no variant matches the request's fields.
             case varyMiss = "vary-miss"
-            /// The stored part does not contain the requested part.
+            /// The stored part does not contain all requested bytes.
             case partial
             case method
             case bypass
@@ -63,7 +63,7 @@ extension Explanation {
             case staleForbidden = "stale-forbidden"
             /// The origin's own error response is passed to the caller.
             case originFails = "origin-fails"
-            /// Too many requests, a cache that has shut down, or a request that cannot be sent.
+            /// There are too many requests, the cache has shut down, or the request cannot be sent.
             case other
         }
 
@@ -71,15 +71,16 @@ extension Explanation {
         public var answer: Answer
         /// See ``Reason-swift.enum``.
         public var reason: Reason
-        /// The status of the response, if the cache knows it: that of a stored response (304, 206
-        /// or 416 if the request asks for it), of a refusal, or the origin's 503.
+        /// The status of the response, if the cache knows it: the status with which a stored
+        /// response is served (possibly 206, 304 or 416), the status of a refusal, or the origin's
+        /// 503.
         public var status: Int?
         /// The number of the stored response that is served, validated or completed.
         public var stored: Int64?
         /// The resulting `Cache-Status`, without the parts that only the origin's response can add.
         /// RFC 9211
         public var cacheStatus: String
-        /// Whether the request is a hit, so nothing is forwarded. RFC 9211 §2.1
+        /// Whether the request is a hit, so it is not forwarded. RFC 9211 §2.1
         public var isHit: Bool
         /// The `fwd` parameter of ``cacheStatus``. RFC 9211 §2.2
         public var forward: String?

@@ -29,11 +29,11 @@ public struct Explanation: Sendable, Hashable, Codable {
     public var key: Key?
     /// The stored responses under the key, in the order of examination.
     public var variants: [Variant]
-    /// Whether the store could be read completely. A store that fails has nothing to serve.
+    /// Whether the store could be read completely. If it could not, nothing is served from it.
     public var isStoreReadable: Bool
-    /// The reason why this variant was selected, in words; `nil` if none was.
+    /// The reason that the variant was selected, in words; `nil` if no variant was selected.
     public var selection: String?
-    /// The freshness of the selected variant; `nil` if none was selected.
+    /// The freshness of the selected variant; `nil` if no variant was selected.
     public var freshness: Arithmetic?
     /// The relevant state of the origin; `nil` if nothing relevant is known.
     public var origin: OriginState?
@@ -70,7 +70,7 @@ extension Explanation {
     public struct RequestChange: Sendable, Hashable, Codable {
         /// The change in words.
         public var summary: String
-        /// The setting's name in a file: `ignore.parameters`.
+        /// The setting's name in a file, such as `ignore.parameters`.
         public var setting: String
         /// The rule with the setting; `nil` if it is unknown.
         public var rule: String?
@@ -89,7 +89,7 @@ extension Explanation {
     /// The key for looking up the request.
     public struct Key: Sendable, Hashable, Codable {
         /// The kind of partition: `common`, `principal` for a named principal, or `credentials` for
-        /// one that only an HMAC identifies.
+        /// a principal that only an HMAC identifies.
         public var partition: String
         /// Whether the lookup continues in the common partition after the principal's.
         public var looksInCommon: Bool
@@ -105,7 +105,8 @@ extension Explanation {
 
     /// The state of an origin in a running engine.
     public struct OriginState: Sendable, Hashable, Codable {
-        /// Whether its circuit breaker is open, so that it is treated as unreachable.
+        /// Whether the origin's circuit breaker is open, so that the origin is treated as
+        /// unreachable.
         public var isOriginUnreachable: Bool
         /// The recent failure for this key: `unreachable` or a status; `nil` if there was none.
         public var recentFailure: String?
@@ -115,7 +116,7 @@ extension Explanation {
     public struct Change: Sendable, Hashable, Codable {
         /// The first instant with the new outcome.
         public var at: Timestamp
-        /// The directive or rule that ends; `freshness` for the lifetime.
+        /// The directive or rule whose time ends; `freshness` for the lifetime.
         public var ending: String
         /// The new outcome, if it changed: see ``Explanation/now``.
         public var now: Verdict?

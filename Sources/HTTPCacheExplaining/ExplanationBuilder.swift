@@ -216,7 +216,7 @@ struct ExplanationBuilder {
 }
 
 extension CacheKey.Partition {
-    /// The kind of the partition, never its principal.
+    /// The kind of the partition. It never shows the principal.
     var kindWord: String {
         switch self {
         case .common: "common"

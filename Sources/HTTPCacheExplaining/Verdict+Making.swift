@@ -3,8 +3,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Explanation.Verdict {
-    /// The parts that distinguish two outcomes: everything except numbers that change every second
-    /// and values derived from other parts.
+    /// The parts of the verdict that distinguish two outcomes: everything except numbers that
+    /// change every second and values derived from other parts.
     var lasting: Explanation.Verdict {
         var lasting = self
         (lasting.status, lasting.isHit, lasting.timeToLive) = (nil, false, nil)

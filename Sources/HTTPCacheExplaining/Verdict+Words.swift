@@ -11,7 +11,7 @@ extension DryRun.Outcome {
         case .fetch(let fetch) where fetch.validating != nil:
             "Would be validated with the origin: \(fetchClause(fetch, wording))."
         case .fetch(let fetch) where fetch.completing != nil:
-            "Would be completed from the origin: the stored part is not the requested part."
+            "Would be completed from the origin: the stored part does not contain all requested bytes."
         case .fetch(let fetch):
             "Would be forwarded to the origin: \(fetchClause(fetch, wording))."
         case .pass(_, let status):
@@ -89,7 +89,7 @@ extension DryRun.Outcome {
             return count == 1
                 ? "the stored response does not match the request's fields (Vary)"
                 : "none of the \(count) stored responses matches the request's fields (Vary)"
-        case .partial: return "the stored part is not the requested part"
+        case .partial: return "the stored part does not contain all requested bytes"
         case .method: return "the method or the content rules out a stored response"
         case .bypass:
             return "the request bypasses the store\(wording.rule(of: ["bypass", "store.methods"]))"
@@ -115,8 +115,8 @@ extension DryRun.Outcome {
         return "\(since) (\(wording.lifetime(of: stored.head)))\(notServedFirstClause(stored, reuse, wording))"
     }
 
-    /// Returns the reason why the stored response is not served before a request to the origin, if
-    /// the mode or the caller prefers that.
+    /// Returns the reason that the stored response is not served without a request to the origin,
+    /// although the mode or the caller prefers stored responses.
     private func notServedFirstClause(_ stored: StoredResponse, _ reuse: Reuse, _ wording: Wording) -> String {
         guard preference == .storedFirst || preference == .staleWhileRevalidate else { return "" }
         if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) {

@@ -34,7 +34,7 @@ struct Wording {
         return "\(name) \(Words.duration(lifetime.milliseconds))\(place)"
     }
 
-    /// Returns the reason that forbids stale use.
+    /// Returns the reason that forbids stale use, in words.
     func prohibition(_ name: String) -> String {
         if name == "credentials" {
             return "it was fetched with credentials, and a rule lifts the directive that permits sharing it"

@@ -1,13 +1,13 @@
 /// The outcome of an exchange, in the terms of RFC 9211. `Cache-Status`, logs, metrics and the API
 /// all use it.
 public struct CacheOutcome: Sendable, Hashable {
-    /// The reason why a request was forwarded. RFC 9211 §2.2
+    /// The reason that a request was forwarded. RFC 9211 §2.2
     public enum ForwardReason: String, Sendable, Hashable, CaseIterable {
         case bypass, method, uriMiss = "uri-miss", varyMiss = "vary-miss", miss, request, stale, partial
     }
     /// Whether the request was served from a stored response, without forwarding. RFC 9211 §2.1
     public var isHit: Bool
-    /// The reason why the request was forwarded; `nil` if it was not. RFC 9211 §2.2
+    /// The reason that the request was forwarded; `nil` if it was not forwarded. RFC 9211 §2.2
     public var forward: ForwardReason?
     /// The origin's status, if it differs from the served status (304). RFC 9211 §2.3
     public var forwardStatus: Int?
@@ -15,7 +15,7 @@ public struct CacheOutcome: Sendable, Hashable {
     public var timeToLive: Int64?
     /// Whether the response was stored. RFC 9211 §2.5
     public var isStored: Bool
-    /// The reason why the origin's response was not stored.
+    /// The reason that the origin's response was not stored.
     ///
     /// It is `nil` in these cases:
     ///

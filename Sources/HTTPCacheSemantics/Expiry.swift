@@ -1,10 +1,10 @@
 /// The time at which a stored value expires.
 public enum Expiry: Sendable, Hashable {
-    /// Never; the value stays until it is removed.
+    /// The value never expires. It stays until it is removed.
     case never
-    /// This long after it was stored. Zero or less expires it immediately.
+    /// The value expires this long after it was stored; with zero or less, immediately.
     case after(Duration)
-    /// At this instant.
+    /// The value expires at this instant.
     case at(Timestamp)
 
     /// Returns the first instant at which a value stored at `now` has expired.

@@ -17,9 +17,9 @@ public struct Timestamp: Sendable, Hashable, Comparable, Codable {
         self.milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
     }
 
-    /// Later than every other instant. The expiry of a value that never expires.
+    /// An instant later than every other instant. It is the expiry of a value that never expires.
     public static let distantFuture = Timestamp(milliseconds: .max)
-    /// Earlier than every other instant.
+    /// An instant earlier than every other instant.
     public static let distantPast = Timestamp(milliseconds: .min)
 
     /// Returns whether the left instant is earlier.

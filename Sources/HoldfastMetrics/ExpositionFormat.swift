@@ -8,8 +8,8 @@ public enum ExpositionFormat: Sendable {
     /// OpenMetrics, version 1.0.0.
     case openMetrics
 
-    /// Selects the format that a client accepts: the Prometheus format, unless the client asks for
-    /// OpenMetrics.
+    /// Selects the format for a client: OpenMetrics if the client requests it, otherwise the
+    /// Prometheus format.
     ///
     /// - Parameter accept: the values of the field `Accept`, joined with commas. RFC 9110 §12.5.1
     public init(accept: String) {
@@ -36,7 +36,7 @@ public enum ExpositionFormat: Sendable {
         }
     }
 
-    /// Formats metrics. Families without series are left out.
+    /// Returns the metrics as text. Families without series are omitted.
     public func text(_ families: [MetricFamily]) -> String {
         var text = ""
         let names = Set(families.filter { !$0.series.isEmpty }.map(\.description.name))
@@ -49,9 +49,9 @@ public enum ExpositionFormat: Sendable {
     private func write(_ family: MetricFamily, beside names: Set<String>, to text: inout String) {
         let description = family.description
         var (name, type) = (description.name, description.kind.word)
-        // OpenMetrics names a counter without its sample's suffix and forbids two metrics with the
-        // same name, such as a gauge and a counter of connections. Such a counter is written with
-        // an unknown type.
+        // OpenMetrics omits the `_total` suffix from a counter's name, and forbids two metrics with
+        // the same name, such as a gauge and a counter of connections. If the short name is taken,
+        // the counter is written with an unknown type.
         if self == .openMetrics, description.kind == .counter, name.hasSuffix("_total") {
             let short = String(name.dropLast("_total".count))
             (name, type) = names.contains(short) ? (name, "unknown") : (short, type)

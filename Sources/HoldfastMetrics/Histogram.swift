@@ -2,7 +2,7 @@
 public struct Histogram: Sendable {
     /// The upper bounds, in ascending order. A bucket includes its bound.
     public let bounds: [Double]
-    /// The number of values in each bucket. The last bucket is for values above all bounds.
+    /// The number of values in each bucket. The last bucket counts values above all bounds.
     public private(set) var counts: [UInt64]
     /// The sum of all values.
     public private(set) var sum = 0.0

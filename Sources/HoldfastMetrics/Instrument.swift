@@ -53,7 +53,7 @@ final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
 final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     private let histogram: Mutex<Histogram>
 
-    /// - Parameter kind: a histogram. For any other kind, one bucket counts all values.
+    /// - Parameter kind: a histogram. For any other kind, a single bucket counts all values.
     init(_ kind: MetricDescription.Kind) {
         if case .histogram(let bounds) = kind {
             histogram = Mutex(Histogram(bounds))

@@ -35,7 +35,7 @@ extension MetricDescription {
         MetricDescription(
             "holdfast_store_checkpoint_duration_seconds",
             .histogram(bounds: durationBounds),
-            "Duration of checkpoints, which copy the store's log into its database."
+            "Duration of checkpoints, which copy the store's write-ahead log into its database."
         ),
     ]
 

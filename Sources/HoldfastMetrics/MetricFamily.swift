@@ -1,6 +1,6 @@
 /// A metric with all its series at one moment.
 public struct MetricFamily: Equatable, Sendable {
-    /// Its name, kind and help.
+    /// The metric's name, kind and help.
     public let description: MetricDescription
     /// The series, in output order.
     public var series: [MetricSeries]
@@ -15,7 +15,7 @@ public struct MetricFamily: Equatable, Sendable {
     public var lineCount: Int { series.count * description.lineCount }
 }
 
-/// One combination of label values, and its value.
+/// A series: one combination of labels, and its value.
 public struct MetricSeries: Equatable, Sendable {
     /// The value of a series, by the kind of its metric.
     public enum Value: Equatable, Sendable {
@@ -47,9 +47,9 @@ public struct MetricLabels: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// A name and a value. Values come from a fixed set or from the configuration, never from a
     /// client.
     public struct Label: Hashable, Sendable {
-        /// Letters, digits and `_`.
+        /// The name, which consists of letters, digits and `_`.
         public let name: String
-        /// Any text.
+        /// The value, which may be any text.
         public let value: String
 
         /// Creates the label `name="value"`.

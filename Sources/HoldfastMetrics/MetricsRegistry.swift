@@ -3,14 +3,14 @@ import Synchronization
 
 /// Holds the metrics of a program and collects them for a scrape.
 ///
-/// It is a factory for the swift-metrics API. In addition to the series created through it, it
-/// queries its collectors, which sum up values that are counted elsewhere, for example on each
-/// event loop.
+/// The registry is a factory for the swift-metrics API. In addition to the series created through
+/// that API, it queries its collectors, which sum up values that are counted elsewhere, for example
+/// on each event loop.
 ///
-/// The number of lines is limited: a series that would exceed ``lineLimit`` is not created, a
-/// series that would exceed ``totalLineLimit`` is not reported, and
-/// `holdfast_metrics_refused_series` counts both. So no data from a client can fill memory or the
-/// disk of the scraping Prometheus server.
+/// The number of lines is limited, so that data from clients can fill neither memory nor the disk
+/// of the scraping Prometheus server. A series that would exceed ``lineLimit`` is not created. A
+/// series that would exceed ``totalLineLimit`` is not reported. `holdfast_metrics_refused_series`
+/// counts both.
 public final class MetricsRegistry: MetricsFactory {
     private struct Key: Hashable {
         var name: String
@@ -33,8 +33,8 @@ public final class MetricsRegistry: MetricsFactory {
     /// The maximum number of lines in a scrape, including those from collectors; 24,000 by default.
     /// Each line is a Prometheus series.
     ///
-    /// The limit is above the number that a gateway can reach if as many routes and origins as
-    /// possible have their own series. A collector that exceeds it has a bug, which must not
+    /// The limit exceeds the number of lines of a gateway with the maximum number of routes and
+    /// origins that have their own series. A collector that reaches it has a bug, which must not
     /// overload Prometheus.
     public let totalLineLimit: Int
 
@@ -67,7 +67,7 @@ public final class MetricsRegistry: MetricsFactory {
     /// missing series.
     public func families() async -> [MetricFamily] { await families(of: { _ in true }) }
 
-    /// Returns the same metrics without those from slow collectors.
+    /// Returns the same metrics as ``families()``, without metrics from slow collectors.
     package func quickFamilies() async -> [MetricFamily] { await families(of: \.isQuick) }
 
     private func families(of isWanted: (any MetricsCollector) -> Bool) async -> [MetricFamily] {
@@ -83,12 +83,12 @@ public final class MetricsRegistry: MetricsFactory {
         }
         var families = own
         for collector in collectors where isWanted(collector) { families += await collector.families() }
-        // One line is for the number itself.
+        // One line is needed for the number of missing series itself.
         let cut = Self.cut(&families, to: totalLineLimit - 1)
         return families + [MetricFamily(Self.refusedSeries, [MetricSeries(.integer(refused + Int64(cut)))])]
     }
 
-    /// Removes series from the end until the others fit into this many lines.
+    /// Removes series from the end until the remaining series fit into `lines` lines.
     ///
     /// - Returns: the number of removed series.
     private static func cut(_ families: inout [MetricFamily], to lines: Int) -> Int {

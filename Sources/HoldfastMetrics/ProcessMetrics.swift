@@ -15,7 +15,7 @@ public struct ProcessMetrics: MetricsCollector {
     /// - Parameter startTime: the time at which the process started, in seconds since 1970.
     public init(startTime: Double) { self.startTime = startTime }
 
-    /// Returns the metrics that the system provides; others are left out.
+    /// Returns the metrics that the system provides. Others are omitted.
     public func families() async -> [MetricFamily] {
         var families = [
             family(
@@ -63,7 +63,8 @@ public struct ProcessMetrics: MetricsCollector {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// The second number in `/proc/self/statm` is the number of resident pages.
+    /// The resident memory in bytes. The second number in `/proc/self/statm` is the number of
+    /// resident pages.
     private static var residentBytes: Double? {
         guard let file = fopen("/proc/self/statm", "r") else { return nil }
         defer { fclose(file) }

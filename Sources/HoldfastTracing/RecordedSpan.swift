@@ -12,7 +12,7 @@ public final class RecordedSpan: Span {
     }
 
     /// The maximum length, in bytes, of a name or an attribute's string. Longer text is truncated
-    /// before it is stored, so that no client fills the queue with long targets.
+    /// before it is stored, so that clients cannot fill the queue with long targets.
     package static let textLimit = 1024
 
     /// The context for child spans.
@@ -52,13 +52,13 @@ public final class RecordedSpan: Span {
     /// Whether the span has not ended and will be exported.
     public var isRecording: Bool { exporter != nil && state.withLock { !$0.isOver } }
 
-    /// The name. It should have low cardinality.
+    /// The span's name. It should have low cardinality.
     public var operationName: String {
         get { state.withLock { $0.name } }
         set { state.withLock { $0.name = newValue.limited(to: Self.textLimit) } }
     }
 
-    /// The attributes.
+    /// The span's attributes.
     public var attributes: SpanAttributes {
         get { state.withLock { $0.attributes } }
         set {
@@ -126,7 +126,7 @@ struct FinishedSpan: Sendable {
     var parent: TraceContext?
     var name: String
     var kind: SpanKind
-    /// Nanoseconds since 1970.
+    /// The start, in nanoseconds since 1970. ``end`` has the same unit.
     var start: UInt64
     var end: UInt64
     var attributes: SpanAttributes

@@ -5,10 +5,10 @@ public import Tracing
 
 /// Creates spans and sends them to a collector through OTLP.
 ///
-/// It is a `Tracer` for swift-distributed-tracing that does not need to be installed for the whole
-/// process, because the gateway passes contexts explicitly. Spans therefore need no task.
+/// This `Tracer` for swift-distributed-tracing need not be installed for the whole process, because
+/// the gateway passes contexts explicitly. Spans therefore do not need a task.
 public final class RequestTracer: Tracer {
-    /// The type of its spans.
+    /// The type of this tracer's spans.
     public typealias Span = RecordedSpan
 
     private let sampler: Sampler
@@ -33,7 +33,7 @@ public final class RequestTracer: Tracer {
 
     // MARK: Contexts
 
-    /// Returns the ID of a new trace, or `nil` if the sampler rejects it here.
+    /// Returns the ID of a new trace, or `nil` if the sampler does not sample it.
     package func drawTrace() -> TraceID? {
         if sampler.decision == .off { return nil }
         let trace = TraceID.random()

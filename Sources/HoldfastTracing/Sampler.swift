@@ -1,10 +1,10 @@
-/// Decides which requests get spans. Names are those of OpenTelemetry.
+/// Decides which requests get spans. The names of the samplers are OpenTelemetry's.
 public struct Sampler: Sendable, Hashable {
     /// The sampling decision for a trace.
     enum Decision: Sendable, Hashable {
         case on
         case off
-        /// For this fraction of traces, from 0 to 1, decided by their IDs.
+        /// Sample this fraction of traces, from 0 to 1. A trace's ID decides whether it is sampled.
         case ratio(Double)
     }
 
@@ -17,7 +17,7 @@ public struct Sampler: Sendable, Hashable {
         self.isParentBased = isParentBased
     }
 
-    /// `parentbased_always_on`
+    /// The default sampler, `parentbased_always_on`.
     public static let standard = Sampler(.on, isParentBased: true)
 
     /// The names that users can choose.

@@ -7,10 +7,10 @@ import NIOHTTP1
 import Synchronization
 import Tracing
 
-/// Exports spans to a collector in batches: OTLP over HTTP, in protobuf.
+/// Exports spans to a collector in batches, through OTLP over HTTP, encoded as protobuf.
 ///
 /// Any thread can add a span without waiting. The queue is limited: if the collector is down or
-/// slow, more spans are dropped and counted. A single task sends batches, on its own threads.
+/// slow, additional spans are dropped and counted. A single task sends batches, on its own threads.
 final class SpanExporter: Sendable {
     private struct State {
         var queue: [FinishedSpan] = []
@@ -24,10 +24,11 @@ final class SpanExporter: Sendable {
         var notBefore: ContinuousClock.Instant?
     }
 
-    /// The reason why a batch failed.
+    /// The reason that a batch failed.
     private struct Failure: Error {
         var reason: String
-        /// Whether the batch can be retried, and when, if the collector says so.
+        /// Whether the batch may be retried. ``after`` is the pause that the collector requested,
+        /// if any.
         var mayRetry = false
         var after: Duration?
     }
@@ -36,7 +37,7 @@ final class SpanExporter: Sendable {
     static let tryLimit = 5
     /// The maximum pause that a collector can request.
     private static let longestRest = Duration.seconds(300)
-    /// The maximum wait between attempts, unless the collector asks for more.
+    /// The maximum wait between attempts, unless the collector requests a longer pause.
     private static let longestWait = Duration.seconds(30)
     /// The time limits at shutdown: for sending the queued spans, and then for closing connections.
     static let endLimit = Duration.seconds(5)
@@ -108,7 +109,7 @@ final class SpanExporter: Sendable {
         guard let task else { return }
         ticker?.cancel()
         bell.finish()
-        // If the collector asked for a longer pause, nothing more is sent.
+        // If the collector requested a longer pause, nothing more is sent.
         if let notBefore, notBefore > .now + Self.endLimit { task.cancel() }
         let limit = Task {
             try? await Task.sleep(for: Self.endLimit)
@@ -120,8 +121,9 @@ final class SpanExporter: Sendable {
         await closeConnections()
     }
 
-    /// Closes the client, but does not wait too long: closing waits for connections that are being
-    /// opened, and a name server may be slow. In that case, closing finishes in the background.
+    /// Closes the client, but waits only for a limited time. Closing waits for connections that are
+    /// being opened, which may take long if a name server is slow. In that case, closing finishes
+    /// in the background.
     private func closeConnections() async {
         let (events, event) = AsyncStream.makeStream(of: Void.self)
         let limit = Task {
@@ -165,7 +167,7 @@ final class SpanExporter: Sendable {
         }
     }
 
-    /// Waits for as long as the collector has asked. Meanwhile, spans stay in the queue.
+    /// Waits for the pause that the collector requested. Spans stay in the queue in the meantime.
     private func waitForCollector() async {
         guard let notBefore = state.withLock({ $0.notBefore }), notBefore > .now else { return }
         try? await Task.sleep(until: notBefore)
@@ -202,7 +204,8 @@ final class SpanExporter: Sendable {
         do {
             response = try await client.execute(request, timeout: .nanoseconds(Int64(time / .nanoseconds(1))))
         } catch {
-            // The error's text may contain the address and with it a secret, so use only its type.
+            // The error's text may contain the address and therefore a secret, so use only its
+            // type.
             throw Failure(reason: (error as? HTTPClientError)?.shortDescription ?? "no connection", mayRetry: true)
         }
         await dropContent(of: response)
@@ -220,8 +223,8 @@ final class SpanExporter: Sendable {
 
     /// Reads a response to its end, so that its connection can be reused.
     ///
-    /// Only the status matters, and the client's request timeout ends with the head. So if the
-    /// content is long or slow, the connection is closed.
+    /// Only the status matters. If the content is long or slow, the connection is closed, because
+    /// the client's request timeout only covers the head.
     private func dropContent(of response: HTTPClientResponse) async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { _ = try? await response.body.collect(upTo: Self.contentLimit) }

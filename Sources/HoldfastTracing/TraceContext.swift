@@ -30,7 +30,7 @@ public struct TraceContext: Sendable, Hashable {
     public let traceID: TraceID
     /// The ID of the span; not zero.
     public let spanID: UInt64
-    /// Whether the span may be recorded.
+    /// Whether the trace is sampled, so that the span may be recorded.
     public let isSampled: Bool
     /// The value of `tracestate`; empty if there is none.
     public var state: String
@@ -51,8 +51,7 @@ extension TraceContext {
 
     /// Parses a `traceparent`. W3C Trace Context §3.2
     ///
-    /// For versions after 00, only the fields in version 00 are read; fields after them are
-    /// ignored.
+    /// For versions after 00, only the fields of version 00 are read. Later fields are ignored.
     ///
     /// - Returns: `nil` if it is invalid.
     public init?(traceparent text: String) {
@@ -92,7 +91,7 @@ extension TraceContext {
 }
 
 extension UInt64 {
-    /// All 16 digits.
+    /// The number as 16 hexadecimal digits.
     fileprivate var hexadecimalDigits: String {
         let text = String(self, radix: 16)
         return String(repeating: "0", count: 16 - text.count) + text

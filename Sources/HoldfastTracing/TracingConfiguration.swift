@@ -1,8 +1,8 @@
 /// Whether and where spans are exported, from the environment variables of OpenTelemetry.
 public struct TracingConfiguration: Sendable {
-    /// A variable with an invalid value: either the collector's address or the fields for it. The
-    /// description contains the variable, the value unless it may be a secret, and the allowed
-    /// values.
+    /// The error for a variable with an invalid value: the collector's address, or the fields for
+    /// the collector. The description contains the variable, the allowed values, and the value
+    /// unless it may be a secret.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// A sentence that describes the problem.
         public let description: String
@@ -20,9 +20,9 @@ public struct TracingConfiguration: Sendable {
     public let sampler: Sampler
     /// The maximum number of queued spans.
     let queueLimit: Int
-    /// The default queue limit, which is that of OpenTelemetry.
+    /// The default queue limit, which is also OpenTelemetry's default.
     package static let standardQueueLimit = 2048
-    /// The maximum number of spans per request.
+    /// The maximum number of spans in one export request.
     let batchLimit: Int
     /// The interval at which spans are sent, unless a batch is full earlier.
     let interval: Duration
@@ -32,8 +32,8 @@ public struct TracingConfiguration: Sendable {
     /// Reads the variables.
     ///
     /// All programs with OpenTelemetry support share these variables, so they are ignored unless an
-    /// endpoint is set. For the same reason, an unknown value is not an error: it is ignored with a
-    /// warning, or, if it is an unknown protocol or exporter, nothing is sent.
+    /// endpoint is set. For the same reason, an unknown value is not an error. It is ignored with a
+    /// warning. For an unknown protocol or exporter, no traces are sent.
     ///
     /// - Parameter warn: receives a sentence for each ignored value.
     /// - Returns: `nil` if nothing should be sent.

@@ -4,7 +4,7 @@ struct Variables {
     typealias Refusal = TracingConfiguration.Refusal
 
     /// The endings of warnings.
-    static let ignored = "It is ignored."
+    static let ignored = "The variable is ignored."
     static let noTraces = "No traces are sent."
 
     private let environment: [String: String]
@@ -15,13 +15,15 @@ struct Variables {
         self.warn = warn
     }
 
-    /// Returns `nil` if the variable is not set. OpenTelemetry treats an empty variable as unset.
+    /// Returns a variable's value; `nil` if the variable is not set. OpenTelemetry treats an empty
+    /// variable as unset.
     subscript(name: String) -> String? {
         guard let value = environment[name], !value.isEmpty else { return nil }
         return value
     }
 
-    /// Returns the variable for traces if it is set, otherwise the variable for all signals.
+    /// Returns the name of the variable for traces if that variable is set, otherwise the name of
+    /// the variable for all signals.
     func nameForTraces(_ setting: String) -> String {
         let own = "OTEL_EXPORTER_OTLP_TRACES_\(setting)"
         return self[own] == nil ? "OTEL_EXPORTER_OTLP_\(setting)" : own
@@ -58,7 +60,7 @@ struct Variables {
         }
     }
 
-    /// One of several words.
+    /// The result of reading a variable whose value is one of several words.
     enum Choice: Equatable {
         case unset
         case known(String)
@@ -87,7 +89,7 @@ struct Variables {
         return 1
     }
 
-    /// Reads pairs that are not fields. The result is empty if one of them is malformed.
+    /// Reads pairs that are not fields. The result is empty if a pair is malformed.
     func pairs(_ name: String) -> [(name: String, value: String)] {
         do {
             return try pairs(name, areFields: false)

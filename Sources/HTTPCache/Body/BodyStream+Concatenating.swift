@@ -8,9 +8,10 @@ extension BodyStream {
         case stream(BodyStream)
     }
 
-    /// The parts in order. Each part is opened when the previous one has been read.
+    /// Returns a body with the content of the parts, in order. Each part is opened when the
+    /// previous part has been read.
     ///
-    /// - Parameter length: the total bytes of all parts.
+    /// - Parameter length: the total length of all parts, in bytes.
     package static func concatenating(_ parts: [Part], length: StatedLength?) -> BodyStream {
         BodyStream(length: length) {
             var rest = parts[...]
@@ -30,7 +31,7 @@ extension BodyStream {
         }
     }
 
-    /// This body without its first bytes.
+    /// Returns this body without its first bytes.
     func dropping(_ count: StatedLength) -> BodyStream {
         guard count > 0 else { return self }
         let body = self

@@ -3,7 +3,8 @@ package import NIOCore
 
 /// The source of a body that may end with trailer fields. RFC 9110 §6.5
 package protocol TrailedContent: AnyObject, Sendable {
-    /// Called once for each iterator: see ``BodyStream/init(length:start:)``.
+    /// Starts reading, and returns the function that produces the chunks. Called once for each
+    /// iterator: see ``BodyStream/init(length:start:)``.
     func startReading() -> () async throws -> ByteBuffer?
 
     /// The trailer fields that may be forwarded; `nil` if there are none, or if the content has not
@@ -12,9 +13,9 @@ package protocol TrailedContent: AnyObject, Sendable {
 }
 
 extension BodyStream {
-    /// The same body without some of its trailer fields.
+    /// Returns the same body without some of its trailer fields.
     ///
-    /// - Parameter isDropped: whether to leave out a field with this name.
+    /// - Parameter isDropped: returns whether to omit a field with this name.
     package func droppingTrailers(where isDropped: @escaping @Sendable (HTTPField.Name) -> Bool) -> BodyStream {
         guard let content = trailedContent else { return self }
         return BodyStream(length: length, trailed: FilteredTrailers(content, isDropped))
@@ -41,8 +42,8 @@ private final class FilteredTrailers: TrailedContent {
 }
 
 extension FieldEdits {
-    /// Also applies the edits' changes and removals to the trailer fields. Otherwise a program that
-    /// merges them with the head would undo the edits. RFC 9110 §6.5.1
+    /// Drops the trailer fields that the edits remove or set in the head. Otherwise, a program that
+    /// merges trailers into the head would undo the edits. RFC 9110 §6.5.1
     func apply(toTrailersOf body: BodyStream) -> BodyStream {
         guard body.trailedContent != nil else { return body }
         let edits = self

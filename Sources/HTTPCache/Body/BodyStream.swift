@@ -2,17 +2,16 @@ public import HTTPCacheSemantics
 package import HTTPTypes
 public import NIOCore
 
-/// A streaming body: chunks in order, pulled one at a time by its reader.
+/// A streaming body. Its reader pulls the chunks in order, one at a time.
 ///
 /// Pulling provides back-pressure: no chunk is produced before it is requested. A stream is read
-/// once; a second iterator of a stream from the network throws ``BodyStreamError/alreadyRead``. It
-/// ends by returning `nil`, or by throwing if the body is incomplete. An incomplete body never ends
-/// without an error.
+/// once; a second iterator of a stream from the network throws ``BodyStreamError/alreadyRead``. An
+/// iterator returns `nil` at the end of a complete body, and throws if the body is incomplete.
 public struct BodyStream: AsyncSequence, Sendable {
-    /// At least one byte.
+    /// A chunk of at least one byte.
     public typealias Element = ByteBuffer
 
-    /// The length of the whole body in bytes, if it was stated before the body is read.
+    /// The length of the whole body in bytes, if it is known before the body is read.
     ///
     /// The origin may state any number, so compare it with a limit first: see
     /// `StatedLength`.
@@ -33,13 +32,13 @@ public struct BodyStream: AsyncSequence, Sendable {
         source = .chunks(start)
     }
 
-    /// A body that is in memory. It may be read any number of times.
+    /// Creates a body that is in memory. It may be read any number of times.
     public init(_ buffer: ByteBuffer) {
         length = StatedLength(clamping: buffer.readableBytes)
         source = .buffer(buffer)
     }
 
-    /// A body that may end with trailer fields.
+    /// Creates a body that may end with trailer fields.
     package init(length: StatedLength? = nil, trailed content: any TrailedContent) {
         self.length = length
         source = .trailed(content)
@@ -48,15 +47,16 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// The trailer fields that may be forwarded; `nil` if there are none, or if the body has not
     /// been read to its end.
     ///
-    /// Only the stream from the network has them. They are neither stored nor shared by requests,
-    /// and never become fields of a head: RFC 9110 §6.5.1 allows a cache to drop them.
+    /// Only a stream from the network has trailer fields. They are neither stored nor shared
+    /// between requests, and never become fields of a head: RFC 9110 §6.5.1 allows a cache to drop
+    /// them.
     package var trailers: HTTPFields? { trailedContent?.trailers }
 
     var trailedContent: (any TrailedContent)? {
         if case .trailed(let content) = source { content } else { nil }
     }
 
-    /// All of the body, if it is in memory.
+    /// The whole body, if it is in memory.
     package var whole: ByteBuffer? {
         if case .buffer(let buffer) = source { buffer } else { nil }
     }
@@ -68,7 +68,7 @@ public struct BodyStream: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let produce: () async throws -> ByteBuffer?
 
-        /// The next chunk; `nil` after the last.
+        /// Returns the next chunk; `nil` after the last chunk.
         public mutating func next() async throws -> ByteBuffer? {
             try await produce()
         }
@@ -90,7 +90,7 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Reads the whole body into memory.
     ///
-    /// - Parameter limit: the most bytes to accept. A longer body throws
+    /// - Parameter limit: the maximum number of bytes. For a longer body, this throws
     ///   ``BodyStreamError/tooLarge(limit:)``.
     public func collect(upTo limit: Int) async throws -> ByteBuffer {
         if let length, !length.isWithin(Int64(limit)) { throw BodyStreamError.tooLarge(limit: limit) }
@@ -105,15 +105,15 @@ public struct BodyStream: AsyncSequence, Sendable {
     }
 }
 
-/// Errors of reading a ``BodyStream`` itself. Failures of its source pass through unchanged.
+/// The errors that a ``BodyStream`` throws itself. Errors of its source are passed on unchanged.
 public enum BodyStreamError: Error, Sendable, Hashable {
     /// The body came from the network and has already been read.
     case alreadyRead
     /// The body has more bytes than the reader accepts.
     case tooLarge(limit: Int)
-    /// This reader was too slow: the body is not stored, other readers went ahead, and the bytes it
-    /// would read next are gone.
+    /// This reader was too slow: the body is not stored, other readers are ahead, and the bytes
+    /// that this reader would read next are gone.
     case fellBehind
-    /// The body ended before the announced number of bytes.
+    /// The body ended before the stated number of bytes.
     case truncated(expected: StatedLength, received: StatedLength)
 }

@@ -22,7 +22,7 @@ extension CacheEngine {
             throw ExchangeError.overloaded(request, overload, options)
         } catch {
             try Task.checkCancellation()
-            // It was waiting when the cache was shut down.
+            // The request was waiting when the cache was shut down.
             if error is CancellationError { throw ExchangeError.shutDown(request) }
             throw prepared.refusal(after: error, at: clock.now()) ?? error
         }
@@ -70,21 +70,21 @@ extension CacheEngine {
         }
     }
 
-    /// The scopes to invalidate for some targets: each target as received, as sent, and as keyed,
-    /// in all partitions.
+    /// Returns the scopes to invalidate for the given targets: each target as received, as sent,
+    /// and as keyed, in all partitions.
     ///
     /// - Parameters:
-    ///   - prepared: the request that names them, or whose response does.
-    ///   - isOwn: whether they are the request's own.
+    ///   - prepared: the request that names the targets, or whose response names them.
+    ///   - isOwn: whether the targets are the request's own.
     func scopes(of named: [TargetURI], for prepared: PreparedRequest, isOwn: Bool) -> [InvalidationScope] {
         var targets = named
         if let secrets = prepared.request.secrets {
-            // Other requests' targets are also keyed without secrets, and a record of each
-            // invalidation is stored.
+            // Targets of other requests are also keyed without secrets. In addition, the store
+            // keeps a record of each invalidation, which must not contain a secret.
             targets = targets.map { secrets.withheld(from: $0).target }
         }
         if prepared.rules != nil, !targets.isEmpty {
-            // Both as received and as sent, and each as keyed.
+            // Cover the target both as received and as sent, each in its keyed form.
             if isOwn { targets.append(prepared.shownTarget) }
             let override = prepared.presented.overrides
             var keyed: [TargetURI] = []
@@ -96,8 +96,8 @@ extension CacheEngine {
         }
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
-            // By their tag, because rules are known per partition, and the responses of all
-            // partitions are affected.
+            // Invalidate by tag, because the responses of all partitions are affected, but a
+            // `No-Vary-Search` rule is known for one partition only.
             scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
         }
         return scopes
@@ -129,12 +129,13 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// Whether the request may not be sent to an origin.
+    /// Returns whether the request must not be sent to an origin.
     func mayOnlyUseStored(mode: OfflineMode) -> Bool {
         mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head)
     }
 
-    /// Why a request that only the origin may answer is not sent in this mode; `nil` if it is sent.
+    /// Returns the error for a request that only the origin may answer but that must not be sent,
+    /// because of the mode or the request itself; `nil` if it may be sent.
     package func refusalToForward(mode: OfflineMode) -> ExchangeError? {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
@@ -146,7 +147,8 @@ extension PreparedRequest {
         )
     }
 
-    /// The error for a request that only the origin may answer, after the origin failed to respond.
+    /// Returns the error for a request that only the origin may answer, after the origin failed to
+    /// respond.
     package func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
         let machine = ReuseMachine(self, now: now)
         guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
@@ -156,11 +158,11 @@ extension PreparedRequest {
 }
 
 extension CacheRequest {
-    /// Why the request is forwarded if no stored response may be served.
+    /// The reason that the request is forwarded, if no stored response may be served for it.
     package var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
 
-    /// The request to send for this one, with another head (with the cache's validators, for
-    /// example).
+    /// Returns the transport request for this request, with another head (for example, with the
+    /// cache's validators).
     func sending(_ head: HTTPRequest) -> TransportRequest {
         var sending = TransportRequest(
             head: head,

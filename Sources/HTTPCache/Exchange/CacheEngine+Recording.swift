@@ -3,7 +3,8 @@ import HTTPTypes
 import Logging
 import Tracing
 
-/// Counting, tracing and logging. Every exchange ends here, whatever its driver.
+/// Counting, tracing and logging. Every exchange is recorded here when it ends, whatever its
+/// driver.
 extension CacheEngine {
     func record(_ response: CacheResponse, to method: HTTPRequest.Method, inSpan: Bool = false) {
         record(ExchangeEnding(response), response.head.status.code, method, inSpan: inSpan) {

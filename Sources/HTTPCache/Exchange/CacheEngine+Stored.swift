@@ -3,9 +3,10 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Stored responses: looking them up, and opening one that the flow serves.
+/// Looking up stored responses, and opening the response that a flow serves.
 extension CacheEngine {
-    /// Call this before a lookup, so that later events are noticed.
+    /// Returns the state before a lookup, so that later events are noticed. Call this before the
+    /// lookup.
     package func lookupStart(_ key: CacheKey, for request: CacheRequest) -> LookupStart {
         let present = store.invalidationSequence
         return LookupStart(
@@ -17,10 +18,10 @@ extension CacheEngine {
     /// See ``ResponseStore/shortID(of:)``.
     package func shortID(of key: CacheKey) -> String? { store.shortID(of: key) }
 
-    /// The principal's stored responses, then the common ones, and whether this is the complete
-    /// set.
+    /// Returns the principal's stored responses followed by the common responses, and whether the
+    /// list is complete.
     ///
-    /// It never throws: a failing store has nothing to serve.
+    /// Never throws: if the store fails, there is nothing to serve.
     package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
         guard let key = prepared.key else { return ([], true) }
         let common = prepared.commonLookupKey ?? key
@@ -40,7 +41,7 @@ extension CacheEngine {
         return (found, own != nil && others != nil)
     }
 
-    /// The stored responses of a key; `nil` if the store fails.
+    /// Returns the stored responses of a key; `nil` if the store fails.
     func lookup(_ key: CacheKey, in context: ExecutionContext = .system) async -> [StoredResponse]? {
         if let resident = store.resident(key) { return resident }
         return await recovering("lookup", .read, in: context) { [store] in try await store.lookup(key) }
@@ -67,7 +68,7 @@ extension CacheEngine {
         return response(serve, head, body, for: prepared, isValidated: isValidated)
     }
 
-    /// The response for a stored response that is served.
+    /// Returns the response that serves a stored response.
     func response(
         _ serve: ReuseMachine.Serve,
         _ head: HTTPResponse,
@@ -93,7 +94,7 @@ extension CacheEngine {
         )
     }
 
-    /// The bytes of a selection; `nil` if they no longer exist.
+    /// Opens the selected bytes of a stored body; returns `nil` if they no longer exist.
     private func open(
         _ selection: StoredSelection,
         of stored: StoredResponse,
@@ -107,13 +108,13 @@ extension CacheEngine {
             guard let range = range.counted(from: offset)?.bytes(upTo: stored.bodyLength) else { return nil }
             return await open(stored, range, for: prepared)
         case .ranges:
-            // One permit for all of them, because a response that waited for a second permit could
-            // block the others.
+            // All ranges share one permit, because a response that held one permit and waited for
+            // another could block others.
             let permit = await contentPermit(for: stored, prepared)
             guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
-            // Every slice is opened now, so that none disappears before its turn.
+            // Open every slice now, so that none disappears before it is sent.
             var parts: [BodyStream.Part] = []
             for piece in plan.pieces {
                 switch piece {
@@ -139,13 +140,14 @@ extension CacheEngine {
         _ range: Range<Int64>?,
         for prepared: PreparedRequest
     ) async -> BodyStream? {
-        // Before anything is read, so that a response that waits for memory uses none.
+        // Get the permit before reading anything, so that a response that waits for memory uses
+        // none.
         let permit = await contentPermit(for: stored, prepared)
         return await open(stored, range, in: prepared.request.executionContext, with: permit)
     }
 
-    /// A permit for content that is read from the store while an event loop writes it; `nil` if
-    /// none is needed.
+    /// Returns a permit for content that is read from the store while an event loop sends it; `nil`
+    /// if no permit is needed.
     private func contentPermit(for stored: StoredResponse, _ prepared: PreparedRequest) async -> ContentPermits.Permit?
     {
         guard stored.content?.body == nil, prepared.request.executionContext.isShared else { return nil }
@@ -160,7 +162,7 @@ extension CacheEngine {
     ) async -> BodyStream? {
         if let body = stored.content?.body {
             guard let range else { return BodyStream(body) }
-            // Part of a body in memory is sliced here, without a thread switch.
+            // Slice a body in memory here, without a thread switch.
             guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes) else { return nil }
             return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map {
                 BodyStream($0)
@@ -173,7 +175,7 @@ extension CacheEngine {
         } ?? nil
     }
 
-    /// A text that does not occur in a body by chance: 104 random bits.
+    /// Returns a boundary with 104 random bits, so that it does not occur in a body by chance.
     private func makeBoundary() -> String {
         let parts = (0..<2).map { _ in String(UInt64(jitter() * 0x1p52), radix: 16) }
         return "holdfast-" + parts.joined(separator: "-")
@@ -181,14 +183,14 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// The common stored responses that may be served to a principal. A `private` response to a
-    /// request without a principal is a guest's, and is not shown to any user.
+    /// Returns the common stored responses that may be served to a principal. A `private` response
+    /// to a request without a principal belongs to a guest, and is not shown to any user.
     func forPrincipal(_ common: [StoredResponse]) -> [StoredResponse] {
         common.contains { policy.isForOneUser($0.head) } ? common.filter { !policy.isForOneUser($0.head) } : common
     }
 
-    /// The head to serve with a stored response, and the part of its body that follows; `nil` if
-    /// none follows, because the caller already has it.
+    /// Returns the head to serve for a stored response, and the part of the body to send after it.
+    /// The selection is `nil` for a 304, because the caller already has the body.
     ///
     /// - Parameter boundary: separates the parts, if several are requested.
     func head(
@@ -197,8 +199,8 @@ extension PreparedRequest {
         boundary: String = ""
     ) -> (head: HTTPResponse, selection: StoredSelection?) {
         let stored = serve.stored
-        // A response that was validated for another caller's request is a stored response for this
-        // one.
+        // A response that was validated for another caller's request counts as a stored response
+        // for this request.
         let fields = policy.servedFields(
             of: stored.head,
             age: serve.freshness.age,

@@ -4,11 +4,10 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// The content as used in the key.
+    /// The request's content, as used in the cache key.
     ///
-    /// `nil` for GET and HEAD without content. If they have content, it is in the key, so that the
-    /// content sent is the content keyed (RFC 9110 §9.3.1 gives such content no meaning, but some
-    /// servers read it).
+    /// `nil` for GET and HEAD without content. If a GET or HEAD has content, the key includes it:
+    /// RFC 9110 §9.3.1 gives such content no meaning, but some servers read it.
     var keyContent: CacheKey.Content? {
         guard isContentKeyed || hasContent else { return nil }
         var hash = SHA256()
@@ -26,7 +25,8 @@ extension CacheRequest {
         if case .buffer(let buffer) = body { buffer.readableBytes > 0 } else { false }
     }
 
-    /// QUERY always, POST if the caller opted in. RFC 10008, RFC 9111 §2
+    /// Whether the key includes the content: always for QUERY, and for POST if the caller opted in.
+    /// RFC 10008, RFC 9111 §2
     package var isContentKeyed: Bool {
         head.method.rawValue == "QUERY" || (keysContent && head.method == .post)
     }
@@ -40,14 +40,15 @@ extension CacheRequest {
         return head.method == .get || head.method == .head || isContentKeyed
     }
 
-    /// Whether it can be sent again without its caller: it is safe, and its content is in memory.
+    /// Whether the request can be sent again without its caller, because it is safe and its content
+    /// is in memory.
     package var isReplayable: Bool {
         if case .stream = body { return false }
         return head.method.isSafe || isContentKeyed
     }
 
-    /// Whether another caller's fetch can serve this request: it requests neither a part nor a 304
-    /// of its own.
+    /// Whether another caller's fetch can serve this request: it is not a HEAD, does not ignore
+    /// stored responses, has no `Range`, and has no condition of its own.
     var isCollapsible: Bool {
         guard head.method != .head, !ignoresStored else { return false }
         let fields = head.headerFields
@@ -57,9 +58,9 @@ extension CacheRequest {
 }
 
 extension HTTPField.Name {
-    /// Whether the field makes the request one for a part, or for a 304. RFC 9110 §13.1, §14.2
+    /// Whether the field requests a range or makes the request conditional. RFC 9110 §13.1, §14.2
     var asksForPartOrNothing: Bool {
-        // By length first, because this runs for every field of every request.
+        // Compare the length first, because this runs for every field of every request.
         switch canonicalName.utf8.count {
         case 5: canonicalName == "range"
         case 8: canonicalName == "if-range" || canonicalName == "if-match"

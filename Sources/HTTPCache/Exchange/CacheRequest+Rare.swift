@@ -22,27 +22,28 @@ extension CacheRequest {
         set { setRare(\.isIdempotent, newValue) }
     }
 
-    /// Called with each request that a redirect of this request leads to, before it is sent, by
-    /// callers that follow redirects. A cookie jar adds the cookies of that request's target.
+    /// Changes each redirected request before it is sent. Callers that follow redirects call it;
+    /// for example, a cookie jar adds the cookies for the new target.
     package var onRedirect: (@Sendable (inout CacheRequest) -> Void)? {
         get { rare?.onRedirect }
         set { setRare(\.onRedirect, newValue) }
     }
 
-    /// An offer to switch to another protocol with the origin, on a separate connection. Such a
-    /// request is never stored (``CacheRequest/Storage/never``): see ``UpgradeOffer``.
+    /// An offer to switch to another protocol with the origin, on a separate connection. The
+    /// response to such a request is never stored (``CacheRequest/Storage/never``): see
+    /// ``UpgradeOffer``.
     package var upgrade: UpgradeOffer? {
         get { rare?.upgrade }
         set { setRare(\.upgrade, newValue) }
     }
 
-    /// A caller-defined value that is passed to the transport (``TransportRequest/context``), for a
-    /// wrapper around it: a plugin's note, for example.
+    /// A caller-defined value that is passed to the transport (``TransportRequest/context``), for
+    /// example a plugin's note for a transport that wraps another.
     ///
     /// The engine never reads it, and it is neither in the key nor in the store. It is passed along
     /// with everything that is sent for this request, including the background validation of a
-    /// served response, and probes for its origin's return. A caller whose request joined another
-    /// fetch sent nothing, so its context is not used.
+    /// served response, and probes for its origin's return. If the request joins another caller's
+    /// fetch, its own context is not used, because nothing is sent for it.
     public var context: (any Sendable)? {
         get { rare?.context }
         set { setRare(\.context, newValue) }
@@ -64,11 +65,11 @@ extension CacheRequest {
     /// Names of query parameters that are credentials, such as an API key. A trailing `*` matches
     /// any ending.
     ///
-    /// They are sent. Their values are neither in the key's target nor anywhere else in the store,
-    /// nor in a message, a log or a span. A response whose fields repeat one is not stored; bodies
-    /// are not checked. Like `Authorization`, they identify a principal through an HMAC, unless
-    /// ``principal`` names one. A request that names them invalidates or watches the responses that
-    /// are keyed without them. Rules also see the target without them.
+    /// The parameters are sent to the origin. Their values appear neither in the store, including
+    /// the key's target, nor in messages, logs or spans. A response whose fields repeat a value is
+    /// not stored; bodies are not checked. Like `Authorization`, the values identify a principal
+    /// through an HMAC, unless ``principal`` is set. To invalidate or watch responses, the
+    /// request's target is used without the parameters. Rules also see the target without them.
     public var secretParameters: Set<String> {
         get { secrets?.parameters ?? [] }
         set { setRare(\.secrets, RequestSecrets(parameters: newValue, fields: secretFields)) }
@@ -87,20 +88,21 @@ extension CacheRequest {
     /// This request's settings, which override those of the engine's rules; see
     /// ``SettingsOverriding``.
     ///
-    /// Its mode restricts the engine's, as a rule's does: `offline` overrides everything. All
-    /// requests of one fetch have equal overrides.
+    /// As with a rule, a mode set here can only restrict the engine's mode: `offline` always wins.
+    /// All requests that share a fetch have equal overrides.
     public var overrides: (any SettingsOverriding)? {
         get { rare?.overrides }
         set { setRare(\.overrides, newValue) }
     }
 
-    /// A stored success that was received or last validated within this time is served without the
-    /// network, even if it is not fresh. So the same request is not sent twice within that time.
+    /// The time for which a stored success is served without the network after it was received or
+    /// last validated, even if it is not fresh. As a result, the same request is not sent twice
+    /// within that time.
     ///
     /// The time counts from when the response was received, not by its `Age`. Everything that
     /// forbids use without validation is honored (`no-cache`, `must-revalidate`, an invalidation,
     /// the request's own `no-cache`, `max-age` and `min-fresh`, an operator's budget). A request
-    /// for the network only (``CacheRequest/Preference/networkOnly``) goes to the network.
+    /// with ``CacheRequest/Preference/networkOnly`` is still sent to the origin.
     public var reuseWithin: Duration? {
         get { rare?.reuseWithin }
         set { setRare(\.reuseWithin, newValue) }
@@ -109,9 +111,9 @@ extension CacheRequest {
     /// Tags to store this request's response with, in addition to its cache groups and the rules'
     /// tags (``ResponseDraft/tags``), so that it can be invalidated together with others.
     ///
-    /// They are stored unchanged, so they must not contain secrets. If a caller's request joined
-    /// another's fetch, the stored response has the tags of the other request. A response that a
-    /// 304 freshens has the tags of the request that the 304 answered.
+    /// They are stored unchanged, so they must not contain secrets. If a request joins another
+    /// caller's fetch, the stored response has the other request's tags. A response that a 304
+    /// freshens gets the tags of the request that the 304 answered.
     public var tags: [String] {
         get { rare?.tags ?? [] }
         set { setRare(\.tags, newValue.isEmpty ? nil : newValue) }
@@ -120,15 +122,16 @@ extension CacheRequest {
     /// Whether a success invalidates the responses stored for the request's own target, if the
     /// method is unsafe and the content is not part of the key. RFC 9111 §4.4
     ///
-    /// The default is `true`, because a cache cannot know better. A caller can, if it reads with
-    /// POST, or if its API has one URL for everything. The targets and groups that the response
-    /// itself names (`Location`, `Content-Location`, cache groups) are always invalidated.
+    /// The default is `true`, because a cache cannot know whether the target changed. Set it to
+    /// `false` if the request only reads with POST, or if the API has one URL for everything. The
+    /// targets and groups that the response itself names (`Location`, `Content-Location`, cache
+    /// groups) are always invalidated.
     public var invalidatesTarget: Bool {
         get { rare?.leavesTarget != true }
         set { setRare(\.leavesTarget, newValue ? nil : true) }
     }
 
-    /// Sets a part. Clearing a part of a request without rare parts allocates nothing.
+    /// Sets a part. Clearing a part of a request without rare parts allocates no memory.
     private mutating func setRare<Value>(_ path: WritableKeyPath<RareParts, Value?>, _ value: Value?) {
         guard value != nil || rare != nil else { return }
         var parts = rare ?? RareParts()

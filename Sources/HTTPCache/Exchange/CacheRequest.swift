@@ -7,41 +7,42 @@ public struct CacheRequest: Sendable {
     /// Whether the store or the network may serve a response, and in what order. The engine's
     /// ``OfflineMode`` restricts it.
     public enum Preference: Sendable, Hashable {
-        /// RFC 9111: a fresh stored response is served, a stale one is validated; if the origin is
-        /// unreachable, a stored response is served.
+        /// A fresh stored response is served, and a stale stored response is validated (RFC 9111).
+        /// If the origin is unreachable, a stored response is served.
         case standard
         /// Any stored response is served immediately, however stale (unless its own directives
         /// forbid that). The network is used only on a miss.
         case storedFirst
-        /// Like ``storedFirst``. If the served response is stale, the origin is asked in the
-        /// background, once for all callers, so that the next caller gets a newer one.
+        /// Like ``storedFirst``, but if the served response is stale, it is validated in the
+        /// background, once for all callers, so that the next caller gets a newer response.
         ///
-        /// In the mode `preferStored`, and for an origin that counts as unreachable, it is the same
+        /// In `preferStored` mode, and for an origin that counts as unreachable, this is the same
         /// as ``storedFirst``.
         case staleWhileRevalidate
         /// Only a stored response may be served, however stale.
         case storedOnly
-        /// The origin is always asked (with the stored validators). A stored response is served if
-        /// the origin is unreachable, or if the request was not sent because too many others were
-        /// in progress.
+        /// The request is always sent to the origin (with the stored validators). A stored response
+        /// is served if the origin is unreachable, or if the request was not sent because too many
+        /// others were in progress.
         case networkFirst
-        /// The origin is always asked (with the stored validators), and only its response may be
-        /// served.
+        /// The request is always sent to the origin (with the stored validators), and only the
+        /// origin's response may be served.
         case networkOnly
     }
 
     /// How to decide whether the response is stored, and how long it is fresh.
     public enum Storage: Sendable, Hashable {
-        /// By the response's own fields. RFC 9111 §3
+        /// The response's own fields decide. RFC 9111 §3
         case byResponse
-        /// By the caller: the response is fresh until this expiry, whatever its own fields say. Its
-        /// `no-store` is still honored, unless a rule lifts it.
+        /// The caller decides: the response is fresh until this expiry, whatever its own fields
+        /// say. Its `no-store` is still honored, unless a rule lifts it.
         case expiring(Expiry)
         /// The response is not stored, and no stored response is used.
         case never
     }
 
-    /// Method, `:scheme`, `:authority`, `:path` and fields; sent unchanged, except for validators.
+    /// The method, `:scheme`, `:authority`, `:path` and fields. The head is sent unchanged, except
+    /// for validators.
     public var head: HTTPRequest {
         didSet { target = nil }
     }
@@ -49,9 +50,9 @@ public struct CacheRequest: Sendable {
     package var target: TargetURI?
     /// The content; `nil` if there is none.
     public var body: RequestBody?
-    /// The principal that makes this request. A named principal keeps its stored responses when its
-    /// tokens rotate. Without a name, requests with `Authorization` or `Cookie` are separated by an
-    /// HMAC of these fields.
+    /// The name of the principal that makes this request. A named principal keeps its stored
+    /// responses when its tokens rotate. Without a name, requests with `Authorization` or `Cookie`
+    /// are separated by an HMAC of these fields.
     public var principal: String?
     /// See ``Preference``.
     public var preference: Preference
@@ -60,32 +61,34 @@ public struct CacheRequest: Sendable {
     /// Whether the content is part of the key, so that a response to POST may be stored (QUERY is
     /// always keyed this way). RFC 9111 §2, RFC 10008
     public var keysContent: Bool
-    /// Receives the origin's interim responses (1xx), if this request is the one that was sent. RFC
-    /// 9110 §15.2
+    /// Receives the origin's interim responses (1xx), unless this request joins another caller's
+    /// fetch. RFC 9110 §15.2
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-    /// No stored response may be served or validated, but the response is stored as usual. Used if
-    /// a stored response turned out to be damaged.
+    /// Whether to ignore stored responses: none may be served or validated, but the new response is
+    /// stored as usual. Used if a stored response turned out to be damaged.
     package var ignoresStored = false
-    /// Its caller follows redirects, so a redirect is stored as the success would be that it leads
-    /// to: with the caller's expiry, or for reads without the network. The engine itself follows
-    /// none.
+    /// Whether the caller follows redirects. If so, a redirect is stored like the success that it
+    /// leads to: with the caller's expiry, or for reads without the network. The engine itself does
+    /// not follow redirects.
     package var followsRedirects = false
-    /// The store's last invalidation when the caller began to make the request; `nil` counts from
-    /// the lookup.
+    /// The number of the store's last invalidation when the caller began to prepare the request;
+    /// `nil` uses the number at the lookup.
     ///
-    /// A plugin may name the principal long before the lookup. A removal of everything of this
-    /// principal in between has to keep the response out of the store.
+    /// A plugin may name the principal long before the lookup. If everything stored for the
+    /// principal is removed in between, this number keeps the response out of the store.
     package var fencingNumber: InvalidationSequence?
-    /// Where its exchange runs.
+    /// Where the request's exchange runs.
     package var executionContext = ExecutionContext.system
-    /// The client that makes it, so that no client takes all permits for an origin.
+    /// The client that makes the request. Used so that no client takes all of an origin's permits.
     package var client = RequestClient.none
-    /// Receives the result of the last request sent for this one; `nil` if no caller needs it.
+    /// Receives the result of the last request sent to the origin for this request; `nil` if the
+    /// caller does not need it.
     package var originReport: OriginReport?
-    /// The ID that finds it in logs. It is sent as `X-Request-Id`, before the rules change what is
-    /// sent. It is unique, so it is neither in ``head`` nor used to compare requests.
+    /// The ID that identifies the request in logs. It is added to the sent request as
+    /// `X-Request-Id` before rules are applied. It is unique, so it is neither in ``head`` nor used
+    /// to compare requests.
     package var requestID: String?
-    /// Whether it probes for the return of an origin that counts as unreachable.
+    /// Whether the request is a probe of an origin that counts as unreachable.
     package var isProbe = false
     /// Parts that few requests have; see ``rare``.
     private var boxed: Boxed?
@@ -112,11 +115,11 @@ public struct CacheRequest: Sendable {
         init(_ parts: RareParts) { self.parts = parts }
     }
 
-    /// Whether the request has any of the parts that few requests have. They are behind one
-    /// reference, so that copying other requests costs nothing extra.
+    /// Whether the request has any of the parts that few requests have. The parts are behind one
+    /// reference, so that they do not slow down copying of other requests.
     var hasRareParts: Bool { boxed != nil }
 
-    /// These parts.
+    /// The parts that few requests have; `nil` if the request has none.
     var rare: RareParts? {
         get { boxed?.parts }
         set { boxed = newValue.map(Boxed.init) }
@@ -125,9 +128,10 @@ public struct CacheRequest: Sendable {
 
 /// The content of a request.
 public enum RequestBody: Sendable {
-    /// In memory. It can be sent again, and be part of the key.
+    /// Content in memory. It can be sent again, and can be part of the key.
     case buffer(ByteBuffer)
-    /// Sent while it is read, once. Such a request is forwarded and its response is not stored.
+    /// Content that is sent while it is read, once. The request is forwarded, and its response is
+    /// not stored.
     case stream(BodyStream)
 
     var stream: BodyStream {

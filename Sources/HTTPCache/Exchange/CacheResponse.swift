@@ -3,43 +3,44 @@ public import HTTPTypes
 
 /// The response to a ``CacheRequest``: one head, one body, and how it was produced.
 public struct CacheResponse: Sendable {
-    /// Where the body's bytes come from.
+    /// The source of the response.
     public enum Source: String, Sendable, Hashable {
         /// A stored response was served without the origin.
         case store
-        /// The origin responded: with this body, or with a 304 that freshened the stored one.
+        /// The origin responded, either with this body or with a 304 that freshened the stored
+        /// response.
         case network
-        /// Neither: a plugin of the request layer created it because there was no response. The
+        /// A plugin of the request layer created the response, because there was no other. The
         /// engine's own responses never have this source.
         case substitute
     }
 
-    /// Status and fields; a stored response has its current `Age`.
+    /// The status and the fields. A stored response has its current `Age`.
     public var head: HTTPResponse
-    /// See ``BodyStream``: it throws if the body is cut short.
+    /// The body, which throws if it is cut short: see ``BodyStream``.
     public var body: BodyStream
     /// See ``Source``.
     public var source: Source
-    /// Milliseconds since the origin generated or last validated the response (RFC 9111 §4.2.3).
+    /// The milliseconds since the origin generated or last validated the response. RFC 9111 §4.2.3
     public var age: Int64
-    /// Whether it is past its freshness lifetime, or invalidated.
+    /// Whether the response is past its freshness lifetime, or invalidated.
     public var isStale = false
-    /// Whether the origin responded with 304, so the body is the stored one.
+    /// Whether the origin responded with 304, so the body is the stored body.
     public var isValidated = false
     /// The underlying stored response, if there already is one.
     public var stored: StoredResponse?
     /// The result in RFC 9211's terms.
     public var outcome: CacheOutcome
-    /// The redirects that led here; `nil` if there were none. The engine follows none, so its own
-    /// responses never have any.
+    /// The redirects that led to this response; `nil` if there were none. The engine does not
+    /// follow redirects, so its own responses never have any.
     package var redirects: FollowedRedirects?
     /// The request, and the responses stored when it arrived, for the offline forecast.
     package var forecastSubject: OfflineForecast.Subject?
 }
 
 extension CacheResponse {
-    /// A relayed response whose head is parsed after all. Only responses that forbid storing are
-    /// relayed.
+    /// Creates a response from a relayed response whose head is parsed after all. Only responses
+    /// that forbid storing are relayed.
     package init(_ relayed: any RelayedResponse) {
         self.init(
             head: relayed.parsedHead(),

@@ -4,8 +4,8 @@ package import HTTPTypes
 
 /// Computes a request's partition: the principal whose stored responses it may see.
 ///
-/// The HMAC keeps the credentials themselves out of the key, the store and logs. Because of its
-/// secret, a stolen store cannot be searched for them.
+/// The HMAC keeps the credentials themselves out of the key, the store and logs. Because the HMAC
+/// has a secret key, a stolen store cannot be searched for known credentials.
 package struct CredentialPartition: Sendable {
     private let secret: SymmetricKey
 
@@ -13,12 +13,12 @@ package struct CredentialPartition: Sendable {
         self.secret = SymmetricKey(data: secret)
     }
 
-    /// Whether a field identifies a request's principal: a credential, or a proof that accompanies
-    /// one.
+    /// Returns whether a field identifies a request's principal: it is a credential, or a proof
+    /// that accompanies a credential.
     package static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
-    /// Whether it is the same for many requests of one principal, so that it distinguishes
-    /// principals.
+    /// Returns whether the field is the same for many requests of one principal, so that it
+    /// distinguishes principals.
     private static func isKeyed(_ field: HTTPField) -> Bool { meaning(of: field) == .credential }
 
     private static func meaning(of field: HTTPField) -> RequestFieldTable.Meaning? {
@@ -38,8 +38,8 @@ package struct CredentialPartition: Sendable {
         let withheld = secrets.flatMap { secrets in TargetURI(request: request.head).map(secrets.withheld(from:)) }
         let pieces = withheld?.pieces ?? []
         let principal = request.principal
-        // A text hidden by a secret parameter is in no key, so the HMAC must distinguish requests
-        // that differ in it.
+        // Text that a secret parameter hides is not in the key, so the HMAC must distinguish
+        // requests that differ in it.
         if let principal, withheld?.isAmbiguous != true { return .principal(principal) }
         let fields = request.head.headerFields
         let counted = fields.indices.filter { index in
@@ -49,12 +49,12 @@ package struct CredentialPartition: Sendable {
         }
         if counted.isEmpty, pieces.isEmpty { return .common }
         var hmac = HMAC<SHA256>(key: secret)
-        // With only proofs it is the HMAC of nothing: such a request has no particular principal,
+        // A request with only proofs gets the HMAC of no fields. It has no particular principal,
         // but its responses are still not shared.
         for field in counted.map({ fields[$0] })
         where Self.isKeyed(field) || secrets?.fields.contains(field.name) == true { hmac.update(field) }
         if !pieces.isEmpty {
-            // No request field has a name like this, so no fields ever lead to this partition.
+            // No request field can have this name, so no fields can lead to this partition.
             hmac.updateWithLengthPrefix(Array("secret parameters".utf8))
             hmac.updateWithLengthPrefix(Array((principal.map { "principal " + $0 } ?? "").utf8))
             for piece in pieces { hmac.updateWithLengthPrefix(piece) }
@@ -62,14 +62,14 @@ package struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()), of: request.principal)
     }
 
-    /// The partition of the principal that a rule identifies by a field or cookie; `nil` if the
-    /// request has none, or an empty one.
+    /// Returns the partition of the principal that a rule identifies by a field or cookie; `nil` if
+    /// the request does not have the field or cookie, or if it is empty.
     ///
-    /// If there are several lines or cookies with the name, all are used, because servers differ in
-    /// which one they use. A principal that the caller names also counts.
+    /// If the name occurs several times, all values count, because servers differ in which of them
+    /// they use. A principal named by the caller also counts.
     func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> CacheKey.Partition? {
         var hmac = HMAC<SHA256>(key: secret)
-        // No request field begins a sequence like this, so no credentials ever lead to this
+        // No request field can begin with these bytes, so no credentials can lead to this
         // partition.
         hmac.updateWithLengthPrefix(Array("store per".utf8))
         hmac.updateWithLengthPrefix(Array((request.principal.map { "principal " + $0 } ?? "").utf8))
@@ -87,8 +87,8 @@ package struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()), of: request.principal)
     }
 
-    /// The request that selects variants, with its credentials replaced by their HMACs, because
-    /// `Vary: Cookie` makes the store keep selecting fields with the response. RFC 9111 §4.1
+    /// Returns the request that selects variants, with HMACs in place of its credentials, because
+    /// with `Vary: Cookie` the store keeps the field with the response. RFC 9111 §4.1
     ///
     /// - Parameters:
     ///   - principal: the field by which a rule identifies principals, which counts as a
@@ -129,7 +129,7 @@ extension HMAC {
 }
 
 extension HTTPFields {
-    /// The values of all cookies with a name, as received. RFC 6265 §4.2.1
+    /// Returns the values of all cookies with a name, as received. RFC 6265 §4.2.1
     fileprivate func cookies(named name: String) -> [[UInt8]] {
         var result: [[UInt8]] = []
         for line in self[values: .cookie] {
@@ -150,7 +150,7 @@ extension HTTPFields {
 }
 
 extension Sequence<UInt8> {
-    /// Two lowercase digits per byte.
+    /// The bytes as text, with two lowercase hexadecimal digits per byte.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

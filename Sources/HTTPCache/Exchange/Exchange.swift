@@ -1,15 +1,15 @@
 import HTTPCacheSemantics
 
-/// Drives one exchange in a task: performs the decisions of ``ExchangeFlow``.
+/// Drives one exchange in a task by performing the decisions of ``ExchangeFlow``.
 struct Exchange {
     /// The progress of the exchange when the task begins.
     enum Beginning {
         case nothing
-        /// The flow looked up and decided this.
+        /// The lookup is done, and the flow made this decision.
         case decided(ExchangeFlow.LookupAction)
         /// The flow waits for its own fetch, which is in progress.
         case waiting(InFlightFetch)
-        /// The fetch has a result, and the flow decided this.
+        /// The fetch has a result, and the flow made this decision.
         case received(ExchangeFlow.FetchAction, InFlightFetch)
     }
 
@@ -49,7 +49,7 @@ struct Exchange {
 
     // MARK: Lookup
 
-    /// - Returns: `nil` if the store must be looked up again.
+    /// - Returns: `nil` if the store must be searched again.
     private mutating func perform(_ decided: ExchangeFlow.LookupAction) async throws -> CacheResponse? {
         var action = decided
         while true {
@@ -67,7 +67,7 @@ struct Exchange {
         }
     }
 
-    /// Renews a served stored response. No caller waits for it.
+    /// Renews a stored response that was served. No caller waits for the renewal.
     private func renew(_ serve: ExchangeFlow.Serve) {
         guard serve.isToBeRefreshed else { return }
         let origin = Origin(prepared.target)
@@ -82,8 +82,8 @@ struct Exchange {
         guard let finder = engine.finder, let peerKey = finder.worthwhile(renewal.prepared.fleetKey) else {
             return renew(by: fetcher)
         }
-        // One peer lookup and one request to the origin for all nodes. If this hit renews nothing,
-        // the next one will.
+        // All nodes share one peer lookup and one request to the origin. If this hit does not renew
+        // the response, a later hit will.
         if finder.isLookingUp(peerKey) || engine.inFlightFetches.isInFlight(key) { return }
         Task { [self] in
             let lookup = await finder.find(peerKey) { await fetcher.accept(peerKey, patience: nil, $0) }
@@ -94,7 +94,7 @@ struct Exchange {
         }
     }
 
-    /// Does nothing if the origin is busy.
+    /// Starts the fetch, unless the origin is busy.
     private func renew(by fetcher: Fetcher) {
         let origin = Origin(prepared.target)
         guard engine.origins.enterIfFree(origin, request.client) else { return }
@@ -106,7 +106,7 @@ struct Exchange {
 
     // MARK: The origin
 
-    /// - Returns: `nil` if the store must be looked up again.
+    /// - Returns: `nil` if the store must be searched again.
     private mutating func ask() async throws -> CacheResponse? {
         if await lookUpAtPeers() { return nil }
         let origin = Origin(prepared.target)
@@ -118,7 +118,8 @@ struct Exchange {
         case .refuse(let refusal):
             guard engine.origins.admits(origin, prepared.asked, at: flow.now) else { throw refusal }
         }
-        // A disconnected node does not know whether a purge followed another caller's request.
+        // A disconnected node cannot know whether there was a purge after another caller's request
+        // was sent.
         let isSharing = request.isCollapsible && prepared.contact != .none
         switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone)) {
         case .lookUp: return nil
@@ -147,7 +148,7 @@ struct Exchange {
         return lookup.isAccepted
     }
 
-    /// The breaker's verdict; if no breaker applies, the origin may be asked.
+    /// Returns the breaker's verdict; `reachable` if no breaker applies.
     private func verdict(of origin: Origin) -> Breaker.Verdict {
         prepared.usesBreaker && !request.isProbe
             ? engine.origins.verdict(origin, { prepared.asked }, at: flow.now) : .reachable
@@ -168,7 +169,8 @@ struct Exchange {
 
     private mutating func start(_ inFlight: InFlightFetch) {
         guard let plan = flow.plan else { return }
-        // The response to a probe ends the probing, which must not end the probe's fetch.
+        // The response to a probe ends the probing, and with it this task, but must not end the
+        // probe's fetch.
         if request.isProbe { inFlight.keepGoing() }
         let lease = find?.takeLease()
         find = nil
@@ -216,7 +218,7 @@ struct Exchange {
         }
     }
 
-    /// - Returns: `nil` if the flow's plan must be fetched for this caller only.
+    /// - Returns: `nil` if the flow's plan must now be fetched for this caller only.
     private mutating func perform(_ action: ExchangeFlow.FetchAction, _ inFlight: InFlightFetch) async throws
         -> CacheResponse?
     {
@@ -240,7 +242,7 @@ struct Exchange {
         }
     }
 
-    /// Forwards the interim responses that came before another caller's response.
+    /// Forwards the interim responses that arrived before the response to another caller's request.
     private func inform(of inFlight: InFlightFetch) {
         guard flow.isCollapsed, let inform = request.onInformational else { return }
         for interim in inFlight.interims { inform(interim) }

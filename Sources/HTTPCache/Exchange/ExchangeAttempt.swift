@@ -4,20 +4,20 @@ import NIOCore
 import Synchronization
 
 /// Drives one exchange on an event loop, with calls and callbacks. It performs the decisions of
-/// ``ExchangeFlow`` until another kind of waiting is needed.
+/// ``ExchangeFlow`` until an exchange needs a task.
 ///
-/// A task costs as much as the rest of a response that passes through. So hits and such responses
-/// use none. If an exchange needs more, it continues in a task from where this driver had to stop:
+/// A task would double the cost of a forwarded response, so hits and forwarded responses do not use
+/// one. An exchange that needs a task continues in one where this driver stopped:
 /// ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
 ///
-/// All functions except that one are called on one event loop.
+/// All other functions are called on a single event loop.
 package final class ExchangeAttempt: Sendable {
     /// The caller's next step.
     package enum Step: Sendable {
-        /// Send this. The exchange is over.
+        /// Send this hit. The exchange has ended.
         case serve(ImmediateHit)
-        /// Memory does not know. Perform this on a thread that may wait for a disk, then call
-        /// ``proceed(with:)``.
+        /// Memory does not have the answer. Perform this lookup on a thread that may wait for a
+        /// disk, then call ``proceed(with:)``.
         case lookUp(StoredLookup)
         /// Nothing is stored. Call ``fetch(mayRelay:inTurn:_:)``.
         case fetch
@@ -25,10 +25,11 @@ package final class ExchangeAttempt: Sendable {
         case continueInTask
     }
 
-    /// The end of a fetch on the loop.
+    /// The result of a fetch on the loop.
     package enum Outcome: Sendable {
         case response(CacheResponse)
-        /// Same, with an unparsed head, if the caller of ``fetch(mayRelay:inTurn:_:)`` allowed it.
+        /// A response with an unparsed head, if the caller of ``fetch(mayRelay:inTurn:_:)`` allowed
+        /// it.
         case relayed(any RelayedResponse)
         /// Continue in a task.
         case continueInTask
@@ -67,12 +68,12 @@ package final class ExchangeAttempt: Sendable {
 
     // MARK: Lookup
 
-    /// Looks up in memory.
+    /// Looks up the request in memory.
     package func begin() -> Step {
         guard engine.mayAttempt(prepared), let key = prepared.key else { return .continueInTask }
         let start = engine.lookupStart(key, for: prepared.request)
         if let found = prepared.found({ engine.store.resident($0) }) { return decide(found, start, isResident: true) }
-        // Part of a body is opened separately.
+        // A request for part of a body needs a task, because the part is opened separately.
         guard let lookup = engine.blockingLookup, !prepared.request.head.headerFields.contains(.range) else {
             return .continueInTask
         }
@@ -119,8 +120,8 @@ package final class ExchangeAttempt: Sendable {
     ///   - completion: called once on this loop, unless the exchange is abandoned first; possibly
     ///     before this returns. The request's ``CacheRequest/onInformational`` is called until
     ///     then.
-    /// - Returns: `false` if the fetch cannot run on the loop. Then nothing was done, and a task
-    ///   continues.
+    /// - Returns: `false` if the fetch cannot run on the loop. In that case nothing was done;
+    ///   continue in a task.
     package func fetch(
         mayRelay: Bool = false,
         inTurn: @escaping InTurn = { $0() },
@@ -132,13 +133,14 @@ package final class ExchangeAttempt: Sendable {
         else { return false }
         let origin = Origin(prepared.target)
         let (client, engine, prepared) = (prepared.request.client, engine, prepared)
-        // No stored response can be served, so it is sent only if the origin counts as reachable.
+        // No stored response can be served, so send the request only if the origin counts as
+        // reachable.
         let hasEntered = engine.origins.enterIfFree(origin, client) {
             $0.verdict(for: prepared.asked, at: engine.clock.now()) == .reachable
         }
         guard hasEntered else { return false }
         let fetch = state.withLock { state -> Fetch? in
-            // A copy, because a task starts over if no fetch can be led here.
+            // Use a copy, because a task starts over if this exchange cannot lead a fetch.
             var flow = state.flow
             guard case .decided(.ask) = state.beginning, let plan = flow.plan, let seen = flow.seenFetches,
                 case .admit = flow.considered(recent: nil, verdict: .reachable),
@@ -233,14 +235,15 @@ package final class ExchangeAttempt: Sendable {
         fetch.completion(.response(response))
     }
 
-    /// Leaves the rest to tasks: one for the fetch, and the caller's own if it still waits.
+    /// Continues in tasks: a task for the fetch, and the caller's own task if the caller still
+    /// waits.
     private func continueInTask(_ fetch: Fetch, from beginning: Fetcher.Beginning) {
         let fetcher = fetch.fetcher
         fetch.inFlight.start(on: prepared.request.executionContext.executor) { await fetcher.run($0, from: beginning) }
         if markOver() { fetch.completion(.continueInTask) }
     }
 
-    /// - Returns: whether it was not over before.
+    /// - Returns: whether the exchange had not ended before.
     private func markOver() -> Bool {
         state.withLock { state in
             defer { state.isOver = true }
@@ -248,16 +251,15 @@ package final class ExchangeAttempt: Sendable {
         }
     }
 
-    /// Ends an exchange whose caller has disconnected. It does nothing once the caller has an
-    /// outcome.
+    /// Ends an exchange whose caller has disconnected. Does nothing once the caller has an outcome.
     package func abandon() {
         guard case .waiting(let inFlight) = state.withLock({ $0.beginning }), markOver() else { return }
         inFlight.leave(isLeader: true)
         engine.record(CancellationError(), of: prepared.presented)
     }
 
-    /// For a task: the flow, and its progress. If the engine is closed, the caller does not wait
-    /// for its fetch.
+    /// Returns the flow and its progress, for a task. If the engine is closed, the caller stops
+    /// waiting for its fetch.
     fileprivate func handOver() -> (flow: ExchangeFlow, beginning: Exchange.Beginning) {
         let (flow, beginning) = state.withLock { ($0.flow, $0.beginning) }
         if engine.inFlightFetches.isClosed, case .waiting(let inFlight) = beginning { inFlight.leave(isLeader: true) }
@@ -276,15 +278,17 @@ extension CacheEngine {
         return try await respond(flow, from: beginning)
     }
 
-    /// Serves a request on the calling thread, by its preference and however stale the response is,
-    /// if nothing has to be waited for or done afterward. It takes a few microseconds.
+    /// Serves a request on the calling thread, if that needs no waiting and no work afterward. It
+    /// follows the request's preference, which may allow a stale response. Takes a few
+    /// microseconds.
     ///
     /// - Parameters:
-    ///   - mayRead: whether it may read from the store's disk if memory does not know, while that
-    ///     is fast (``ExecutionContext/ReadingPace``).
+    ///   - mayRead: whether the store's disk may be read if memory does not have the answer, as
+    ///     long as reads are fast (``ExecutionContext/ReadingPace``).
     ///   - take: creates the caller's value from the response. If it returns `nil`, no response was
     ///     served, and none is recorded.
-    /// - Returns: `nil` for everything else; then call ``respond(to:)-(CacheRequest)``.
+    /// - Returns: `nil` if the request was not served here. In that case, call
+    ///   ``respond(to:)-(CacheRequest)``.
     package func attempt<Value>(
         on request: CacheRequest,
         mayRead: Bool,
@@ -307,8 +311,8 @@ extension CacheEngine {
         return value
     }
 
-    /// Whether a hit's conditions hold at an instant. If so, this counts as an exchange that ended
-    /// in this hit, and is recorded as one.
+    /// Checks whether a hit's conditions still hold. If they do, records an exchange that ended in
+    /// this hit.
     ///
     /// - Returns: the current age in milliseconds, RFC 9111 §4.2.3; `nil` if the conditions do not
     ///   hold.
@@ -323,19 +327,21 @@ extension CacheEngine {
     /// The current time, by the engine's clock.
     package var now: Timestamp { clock.now() }
 
-    /// Whether a request may be served without a task: it has no content, and all its keys are
-    /// known.
+    /// Returns whether a request may be served without a task: it is a GET or HEAD without content,
+    /// uses stored responses, has only keys that are known in advance, and the engine is not
+    /// closed.
     fileprivate func mayAttempt(_ prepared: PreparedRequest) -> Bool {
         prepared.request.body == nil && (prepared.method == .get || prepared.method == .head)
             && !prepared.request.ignoresStored && !options.usesNoVarySearch && !inFlightFetches.isClosed
     }
 
-    /// Whether another node may have the response to a request, which would require waiting.
+    /// Returns whether another node may have the response to a request. If so, the exchange has to
+    /// wait for it.
     fileprivate func mayLook(_ prepared: PreparedRequest) -> Bool {
         finder?.worthwhile(prepared.fleetKey) != nil
     }
 
-    /// How a driver that cannot wait handles a lookup.
+    /// The result of a lookup for a driver that cannot wait.
     fileprivate enum AtOnce {
         case served(ExchangeFlow.Serve, CacheResponse, content: ByteBuffer)
         case notServed(ExchangeFlow.LookupAction)

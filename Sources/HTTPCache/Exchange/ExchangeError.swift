@@ -1,17 +1,17 @@
 public import HTTPCacheSemantics
 import HTTPTypes
 
-/// Why an exchange ends without a response.
+/// The reason that an exchange ended without a response.
 public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs and problem details.
         public let description: String
-        /// Nothing usable is stored, and the network may not be used (mode `offline`, or a request
-        /// for the store only).
+        /// Nothing usable is stored, and the network may not be used (`offline` mode, or a request
+        /// that may use only the store).
         public static let offlineMiss = Code(description: "offline-miss")
-        /// A response is stored, but a directive forbids its stale use, and the origin may not be
-        /// asked or is unreachable.
+        /// A response is stored, but a directive forbids serving it stale, and the origin may not
+        /// be contacted or is unreachable.
         public static let staleForbidden = Code(description: "stale-forbidden")
         /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "origin-unreachable")
@@ -33,22 +33,24 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
 
     /// See ``Code``.
     public var code: Code
-    /// Names the failure, its subject, and the next step; without query values or credentials.
+    /// The failure, its subject, and the next step, without query values or credentials.
     public var message: String
-    /// The status a gateway responds with. 504: no origin may be asked, or the origin accepted no
-    /// connection or did not respond. 502: it closed the connection or did not send HTTP. 503:
-    /// overloaded or shut down. 400: the target is invalid. RFC 9110 §15.6
+    /// The status that a gateway responds with. RFC 9110 §15.6
+    /// - 400: the target is invalid.
+    /// - 502: the origin closed the connection, had no valid certificate, or did not send HTTP.
+    /// - 503: the cache is overloaded or shut down.
+    /// - 504: the origin may not be contacted, accepted no connection, or did not respond.
     public var status: Int
     /// How the exchange ended, in RFC 9211's terms.
     public var outcome: CacheOutcome
     /// The transport's failure, if there is one.
     public var cause: (any Error)?
-    /// With ``Code/staleForbidden``, the name of the directive or limit that forbids the use:
-    /// `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
+    /// With ``Code/staleForbidden``, the name of the directive or limit that forbids the stored
+    /// response: `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
     public var forbiddenBy: String?
 
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
-        // An invalid target does not show which part of its path is a secret parameter.
+        // In an invalid target, it is unknown which part of the path is a secret parameter.
         let path = request.secrets == nil ? request.head.path ?? "" : ""
         return ExchangeError(
             code: .invalidTarget,
@@ -58,8 +60,9 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The origin is unreachable, or this cache is overloaded. A stored response was to be served
-    /// instead of an error, but its body no longer exists, so the error is thrown after all.
+    /// Returns the error for a stored response whose body no longer exists. It was to be served
+    /// because the origin is unreachable or this cache is overloaded, so that error is thrown after
+    /// all.
     package static func bodyGone(_ cause: any Error) -> ExchangeError {
         if let refusal = cause as? ExchangeError { return refusal }
         if let failure = cause as? TransportError, let overload = overloaded(failure) { return overload }
@@ -107,8 +110,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// No connection could be opened because of this cache's own limits: the cache is overloaded,
-    /// not the origin.
+    /// Returns the error for a connection that this cache's own limits prevented: the cache is
+    /// overloaded, not the origin.
     ///
     /// - Returns: `nil` if the transport failed for another reason.
     static func overloaded(_ error: TransportError) -> ExchangeError? {
@@ -122,6 +125,6 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The message.
+    /// The error message.
     public var description: String { message }
 }

@@ -1,25 +1,26 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// One exchange from its request to its response, as a value: events in, one action out. It
-/// performs nothing.
+/// One exchange, from request to response, as a value: it takes an event and returns an action, but
+/// does not perform the action.
 ///
-/// Look up → decide → ask the origin → lead a fetch or join one → deliver, or serve stale. Every
+/// Look up → decide → consider the origin → lead or join a fetch → deliver, or serve stale. Every
 /// exchange takes these steps, with either driver: ``Exchange`` in a task, ``ExchangeAttempt`` on
 /// an event loop. ``ReuseMachine`` decides which stored response may be served; ``FetchDecision``
 /// decides how to handle the origin's response.
 ///
-/// Each event is legal in one state, which its method checks with a precondition.
+/// Each event is valid in one state only, which its method checks with a precondition.
 struct ExchangeFlow: Sendable {
     typealias Serve = ReuseMachine.Serve
 
     /// The action after a lookup, or after a body turned out to be missing.
     enum LookupAction: Sendable {
-        /// Open the body and serve it; ``bodyGone()`` if that fails.
+        /// Open the body and serve it. If that fails, call ``bodyGone()``.
         case serve(Serve)
         /// Look up again, because the response to serve may have been replaced.
         case lookUp
-        /// Ask the origin, if it can be asked: ``considered(recent:verdict:)``.
+        /// Send the request to the origin, if the origin's health allows it:
+        /// ``considered(recent:verdict:)``.
         case ask
         case refuse(ExchangeError)
     }
@@ -27,10 +28,11 @@ struct ExchangeFlow: Sendable {
     /// The action after checking the origin's health.
     enum OriginAction: Sendable {
         case admit
-        /// The origin would not respond. Serve this; if its body no longer exists, ask anyway.
+        /// The origin is not expected to respond. Serve this response. If its body no longer
+        /// exists, send the request anyway.
         case serve(Serve)
-        /// The origin would not respond, and no stored response may be served. Refuse, unless the
-        /// breaker lets this request through as a trial.
+        /// The origin is not expected to respond, and no stored response may be served. Refuse,
+        /// unless the breaker lets this request through as a trial.
         case refuse(ExchangeError)
     }
 
@@ -49,21 +51,22 @@ struct ExchangeFlow: Sendable {
         case deliver(CacheResponse)
         /// Open and serve the validated response; ``validatedGone()`` if its body no longer exists.
         case serveValidated(Serve)
-        /// Serve this instead of the origin's response. If its body no longer exists, look up
-        /// again: ``standInGone(_:at:)``.
+        /// Serve this stale response instead of the origin's response. If its body no longer
+        /// exists, look up again and call ``standInGone(_:at:)``.
         case standIn(Serve)
         /// Fetch ``plan`` for this caller only.
         case fetchAlone
         case refuse(any Error)
     }
 
-    /// Why a stale response is served, and the alternative if there is none.
+    /// The reason to serve a stale response, with the alternative if there is none.
     private enum StandIn {
         /// The origin takes longer than the caller waits.
         case slow
-        /// The origin responded with an error that this caller may get…
+        /// The origin responded with an error, which this caller may get.
         case failed(CacheResponse)
-        /// …or not, so that the caller must send its own request.
+        /// The origin responded with an error, which only other callers may get. This caller must
+        /// send its own request.
         case failedForOthers(HTTPResponse.Status)
         case looksWrong
         case unreachable(any Error)
@@ -82,13 +85,14 @@ struct ExchangeFlow: Sendable {
         case admitting
         case waiting
         case validated
-        /// `isReplacement`: instead of another stored response whose body no longer exists.
+        /// If `isReplacement` is `true`, the response replaces another stored response whose body
+        /// no longer exists.
         case standingIn(StandIn, isReplacement: Bool)
         case ended
     }
 
-    /// The lookups of one exchange before it stops waiting for other fetches' results and asks the
-    /// origin.
+    /// The maximum number of lookups in one exchange. After that, it no longer waits for the
+    /// results of other fetches, and sends its own request.
     private static let lookupLimit = 4
 
     let prepared: PreparedRequest
@@ -109,7 +113,7 @@ struct ExchangeFlow: Sendable {
     private var gone: [StoredResponse] = []
     /// The fetch that was decided on; `nil` before the decision.
     private(set) var plan: FetchPlan?
-    /// Whether it waits for a fetch that another caller leads.
+    /// Whether the exchange joined a fetch that another caller leads.
     private(set) var isCollapsed = false
 
     /// - Parameters:
@@ -130,12 +134,12 @@ struct ExchangeFlow: Sendable {
 
     // MARK: Lookup
 
-    /// The store was looked up.
+    /// Handles the result of a lookup.
     ///
     /// - Parameters:
     ///   - found: everything stored under the request's keys, the principal's own first.
-    ///   - isWhole: whether the store could return all of it.
-    ///   - start: taken before the lookup.
+    ///   - isWhole: whether the store could return all of these responses.
+    ///   - start: the state from before the lookup.
     ///   - now: called for every lookup except the first.
     mutating func lookupFinished(
         _ found: [StoredResponse],
@@ -150,8 +154,8 @@ struct ExchangeFlow: Sendable {
         return decide()
     }
 
-    /// The body of the stored response to serve no longer exists: it is damaged, evicted, or
-    /// replaced since the lookup. In the last case there is a replacement.
+    /// Handles a stored response whose body no longer exists, because it is damaged, or was evicted
+    /// or replaced since the lookup. In the last case, there is a replacement.
     mutating func bodyGone() -> LookupAction {
         guard case .serving(let serve) = state else {
             preconditionFailure("No stored response was selected.")
@@ -188,13 +192,13 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    /// The fetch that renews a stored response after it was served, for no caller.
+    /// Returns the fetch that renews a stored response after it was served, without a caller.
     ///
     /// - Parameters:
     ///   - recent: how the origin recently failed for the key.
-    ///   - isOriginUnreachable: whether its breaker is open.
-    /// - Returns: the request as that fetch's caller would present it, and the fetch; `nil` if the
-    ///   response should not be renewed now.
+    ///   - isOriginUnreachable: whether the origin's breaker is open.
+    /// - Returns: the request as a caller of that fetch would present it, and the fetch; `nil` if
+    ///   the response should not be renewed now.
     func renewal(
         of serve: Serve,
         recent: FailureThrottle.Failure?,
@@ -216,8 +220,8 @@ struct ExchangeFlow: Sendable {
 
     // MARK: Other nodes
 
-    /// The key for a possibly useful response of another node; `nil` if there is none, or if this
-    /// exchange has already looked it up.
+    /// The key under which another node may have a useful response; `nil` if no such response would
+    /// be useful, or if this exchange has already looked it up.
     var peerKey: CacheKey? {
         guard case .asking = state, !hasAskedPeers, !request.ignoresStored, let plan, plan.fetch.completing == nil,
             plan.fetch.reason.mayBeMetByPeer
@@ -225,13 +229,13 @@ struct ExchangeFlow: Sendable {
         return prepared.fleetKey
     }
 
-    /// The peer lookup has ended.
+    /// Handles the end of the peer lookup.
     ///
     /// - Parameters:
-    ///   - isAccepted: whether a response is now stored here, so that the store must be looked up
+    ///   - isAccepted: whether a response is now stored here, so that the store must be searched
     ///     again.
     ///   - isOthers: whether another exchange performed the lookup, possibly for another variant.
-    ///     Then this one may perform one more, for its own.
+    ///     If so, this exchange may perform one more lookup for its own variant.
     mutating func peersLookedUp(isAccepted: Bool, isOthers: Bool) {
         guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         hasAskedPeers = !isOthers || !isAccepted || isFromPeer
@@ -242,11 +246,11 @@ struct ExchangeFlow: Sendable {
 
     // MARK: The origin
 
-    /// The origin's health is known.
+    /// Handles the origin's health.
     ///
     /// - Parameters:
     ///   - recent: how the origin recently failed for the key.
-    ///   - verdict: its breaker's verdict on this request.
+    ///   - verdict: the verdict of the origin's breaker on this request.
     mutating func considered(recent: FailureThrottle.Failure?, verdict: Breaker.Verdict) -> OriginAction {
         guard case .asking = state else { preconditionFailure("No request to the origin was due.") }
         state = .admitting
@@ -264,11 +268,12 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    /// See ``InFlightFetches/admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``; `nil` if this
-    /// exchange has looked up often enough.
+    /// The number of ended fetches seen before the last lookup, for
+    /// ``InFlightFetches/admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``; `nil` if this
+    /// exchange may not look up again.
     var seenFetches: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFetches : nil }
 
-    /// The fetch was admitted or rejected.
+    /// Handles the admission or rejection of the fetch.
     mutating func admitted(_ admission: InFlightFetches.Admission) -> AdmissionAction {
         guard case .admitting = state else { preconditionFailure("No fetch was waiting for admission.") }
         switch admission {
@@ -291,11 +296,11 @@ struct ExchangeFlow: Sendable {
 
     // MARK: The fetch
 
-    /// How long the caller waits for the response's head before a stale response is served; `nil`
-    /// if no stored response may be used.
+    /// The maximum time that the caller waits for the response's head before a stale response is
+    /// served; `nil` if there is no limit, or if no stored response may be used.
     var waitLimit: Duration? { machine.originIsSlow() == nil ? nil : softTimeout }
 
-    /// The fetch has a result.
+    /// Handles the result of the fetch.
     mutating func received(_ delivery: InFlightFetch.Delivery) -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         switch delivery {
@@ -327,30 +332,31 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    /// The fetch failed. A cancelled caller sends no request.
+    /// Handles the failure of the fetch. If the caller was cancelled, it sends no request.
     mutating func failed(_ error: any Error) -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         guard error is CancellationError else { return standIn(.unreachable(error)) }
-        // Cancelled by others before this caller joined, which must not end this caller's exchange.
+        // Others cancelled the fetch before this caller joined, which must not end this caller's
+        // exchange.
         if isCollapsed { return fetchAlone() }
         state = .ended
         return .refuse(ExchangeError.shutDown(request))
     }
 
-    /// ``waitLimit`` has passed. The fetch continues without this caller.
+    /// Handles the end of ``waitLimit``. The fetch continues without this caller.
     mutating func waitedTooLong() -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         return standIn(.slow)
     }
 
-    /// The body of the validated response no longer exists. ``plan`` must be fetched for this
-    /// caller only.
+    /// Handles a validated response whose body no longer exists. After that, ``plan`` must be
+    /// fetched for this caller only.
     mutating func validatedGone() {
         guard case .validated = state else { preconditionFailure("No response was validated.") }
         _ = fetchAlone(plan?.unconditional(request.head))
     }
 
-    /// Whether a shared fetch's response matches this request's variant.
+    /// Returns whether a shared fetch's response matches this request's variant.
     private func isFitting(_ head: StoredResponseHead) -> Bool {
         !isCollapsed || policy.matchesVariant(head, prepared.selecting)
     }
@@ -372,8 +378,8 @@ struct ExchangeFlow: Sendable {
         return .standIn(serve)
     }
 
-    /// The body of the stale response no longer exists. It may have been replaced since the lookup;
-    /// then the replacement is served, but no third response.
+    /// Handles a stale response whose body no longer exists. If the response was replaced since the
+    /// lookup, the replacement is served, but no third response.
     mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> FetchAction {
         guard case .standingIn(let reason, let isReplacement) = state else {
             preconditionFailure("No stale response was available.")
@@ -405,7 +411,7 @@ struct ExchangeFlow: Sendable {
             state = .ended
             return .deliver(response)
         case .failedForOthers: return fetchAlone()
-        // One more attempt; after that, this caller gets the response even if it looks wrong.
+        // Make one more attempt. After that, this caller gets the response even if it looks wrong.
         case .looksWrong: return fetchAlone(plan?.unconditional(request.head, mayStandIn: false))
         case .unreachable(let error):
             state = .ended
@@ -419,7 +425,7 @@ struct ExchangeFlow: Sendable {
 
     // MARK: Responses
 
-    /// A response for this caller only, as received.
+    /// Returns a response for this caller only, as received.
     private func exclusive(
         _ response: TransportResponse,
         _ responseTime: Timestamp,
@@ -451,22 +457,22 @@ struct ExchangeFlow: Sendable {
         )
     }
 
-    /// The response to another caller's request, as if from the store: with its age, and without
-    /// the fields that are meant only for that caller. RFC 9111 §4
+    /// Returns the response to another caller's request as if it came from the store: with its age,
+    /// and without the fields that are meant only for the other caller. RFC 9111 §4
     private func collapsed(
         _ response: HTTPResponse,
         _ body: BodyStream,
         _ head: StoredResponseHead,
         _ outcome: CacheOutcome
     ) -> CacheResponse {
-        // It may have arrived long after this caller.
+        // The response may have arrived long after this caller.
         let freshness = policy.freshness(of: head, at: max(now, head.responseTime))
         var shared = response
         shared.headerFields = policy.servedFields(of: head, age: freshness.age)
         shared.headerFields[.contentLength] = response.headerFields[.contentLength]
         var collapsed = network(shared, body, head, outcome)
-        // A caller that waited for the head gets a new response; a later one gets a stored
-        // response.
+        // For a caller that waited for the head, the response is new. For a caller that came later,
+        // it counts as stored.
         if head.responseTime < now {
             collapsed.isStale = !freshness.isFresh
             collapsed.outcome.timeToLive = freshness.secondsToLive

@@ -1,18 +1,19 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A fetch that an exchange decided on: the request to send, and the store's state when that was
-/// decided.
+/// A fetch that an exchange decided to make: the request to send, and the store's state at the time
+/// of the decision.
 ///
 /// A class, because it is large and is passed through each step of a fetch.
 final class FetchPlan: Sendable {
-    /// The store's state when a fetch was decided on.
+    /// The store's state when the exchange decided to fetch.
     struct Known: Sendable {
         /// ``ResponseStore/invalidationSequence`` before the lookup.
         var fencingNumber: InvalidationSequence
         /// The stored success for this key and variant, which an error must not replace.
         var success: StoredResponse?
-        /// Whether the store could return ``success``. If it failed, there may be one.
+        /// Whether the store could be read. If not, ``success`` may be `nil` although a success is
+        /// stored.
         var isWhole = true
         /// All stored successes for this key.
         var variants: [StoredResponse] = []
@@ -43,7 +44,7 @@ final class FetchPlan: Sendable {
         self.init(fetch, known)
     }
 
-    /// The same fetch without the cache's validators.
+    /// Returns the same fetch without the cache's validators.
     ///
     /// - Parameters:
     ///   - head: the caller's own head.
@@ -58,6 +59,6 @@ final class FetchPlan: Sendable {
         return FetchPlan(fetch, known)
     }
 
-    /// Whether a success was, or may have been, stored for the key when this was decided.
+    /// Whether a success was, or may have been, stored for the key at the time of the decision.
     var replacesStored: Bool { known.success != nil || !known.variants.isEmpty || !known.isWhole }
 }

@@ -30,21 +30,21 @@ package final class ImmediateHit: Sendable {
         let sequence: InvalidationSequence
         /// See ``CacheEngine/settingsVersion``.
         package let settings: UInt64
-        /// When it was decided. Before that time another variant might be selected.
+        /// When the hit was decided. At an earlier time, another variant might be selected.
         let since: Timestamp
         let responseTime: Timestamp
-        /// Milliseconds: `corrected_initial_age`. RFC 9111 §4.2.3
+        /// The `corrected_initial_age`, in milliseconds. RFC 9111 §4.2.3
         let initialAge: Int64
         /// The age in milliseconds at which the conditions end.
         let ageLimit: Int64
-        /// How long the response is fresh, in milliseconds since the origin generated it.
+        /// The freshness lifetime, in milliseconds since the origin generated the response.
         package let lifetime: Int64
 
-        /// The longest possible lifetime in milliseconds: 2³¹ seconds. RFC 9111 §1.2.2
+        /// The maximum lifetime: 2³¹ seconds, in milliseconds. RFC 9111 §1.2.2
         static let lifetimeLimit: Int64 = (1 << 31) * 1000
 
-        /// The response's age in milliseconds, RFC 9111 §4.2.3; `nil` if the time is up, or if the
-        /// clock was set back.
+        /// Returns the response's age in milliseconds (RFC 9111 §4.2.3); `nil` if the age limit is
+        /// reached, or if the clock was set back.
         func age(at now: Timestamp) -> Int64? {
             guard now >= since else { return nil }
             let age = initialAge + max(0, now.milliseconds(since: responseTime))
@@ -54,7 +54,7 @@ package final class ImmediateHit: Sendable {
 }
 
 extension ImmediateHit.Conditions {
-    /// Whether a store still has the same responses. This counts as a use of them.
+    /// Returns whether a store still has the same responses. This counts as a use of the responses.
     func hold(in store: any ResponseStore) -> Bool {
         guard store.invalidationSequence == sequence else { return false }
         return found.own.isPresent(in: store) && found.common?.isPresent(in: store) ?? true
@@ -62,7 +62,7 @@ extension ImmediateHit.Conditions {
 }
 
 extension FoundResponses.UnderKey {
-    /// Whether memory still has the same response.
+    /// Returns whether memory still has the same responses.
     fileprivate func isPresent(in store: any ResponseStore) -> Bool {
         guard let present = store.resident(key), present.count == responses.count else { return false }
         for index in responses.indices where !present[index].isSame(as: responses[index]) { return false }
@@ -71,7 +71,8 @@ extension FoundResponses.UnderKey {
 }
 
 extension StoredResponse {
-    /// Whether it is unchanged. Every change of its head brings a new ``content``, or another time.
+    /// Returns whether the response is unchanged. Every change of its head comes with a new
+    /// ``content``, response time or invalidation.
     fileprivate func isSame(as other: StoredResponse) -> Bool {
         id == other.id && content === other.content && head.responseTime == other.head.responseTime
             && head.invalidation == other.head.invalidation
@@ -79,12 +80,12 @@ extension StoredResponse {
 }
 
 extension ExchangeFlow {
-    /// The conditions of a hit; `nil` if it is not clearly fresh, or if the request, a rule or a
-    /// caller makes it depend on time in another way.
+    /// Returns the conditions of a hit; `nil` if the response is not clearly fresh, or if the
+    /// request, a rule or a caller makes the hit depend on time in another way.
     ///
     /// - Parameters:
     ///   - found: all responses stored under the request's keys.
-    ///   - sequence: its value before the lookup.
+    ///   - sequence: the store's ``ResponseStore/invalidationSequence`` before the lookup.
     func conditions(
         of serve: Serve,
         _ response: CacheResponse,
@@ -116,7 +117,7 @@ extension ExchangeFlow {
 }
 
 extension FieldEdits {
-    /// Whether they change a field that states the response's age.
+    /// Whether the edits change a field that states the response's age.
     fileprivate var mayTouchTime: Bool {
         [HTTPField.Name.age, .date].contains { removed.contains($0) || set.contains($0) }
     }

@@ -2,26 +2,26 @@ import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The `No-Vary-Search` rules of paths, kept in the store. Internet-Draft; only with
-/// ``EngineOptions/usesNoVarySearch``
+/// The `No-Vary-Search` rules of paths, kept in the store. Used only with
+/// ``EngineOptions/usesNoVarySearch``, because the specification is an Internet-Draft.
 ///
 /// A rule arrives with a response and applies to every query of its path. A response with a rule is
-/// stored under its query in the rule's canonical form. The rule itself is stored under the path
-/// without a query, with a method that no request has. A lookup reads the rule, canonicalizes its
-/// own query, and finds the response that any equivalent query stored.
+/// stored under the canonical form of its query. The rule itself is stored under the path without a
+/// query, with a method that no request has. A lookup reads the rule, canonicalizes its own query,
+/// and finds the response of any equivalent query.
 struct NoVarySearchRules {
     let engine: CacheEngine
 
     static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
-    /// The keys under which equivalent queries are stored, each with the rule that makes them
-    /// equivalent; empty if no rule is known, or if it changes nothing.
+    /// Returns the keys under which equivalent queries are stored, each with the rule that makes
+    /// the queries equivalent; empty if no rule is known, or if the rule does not change the key.
     ///
-    /// A response found there may be served only if it has that rule itself, because another
-    /// response's rule does not apply to it.
+    /// A response under such a key may be served only if the response itself has the rule, because
+    /// another response's rule does not apply to it.
     ///
-    /// - Parameter commonKey: the common response's key; the same key if no common response may be
-    ///   served.
+    /// - Parameter commonKey: the common response's key; equal to `key` if no common response may
+    ///   be served.
     func equivalents(of key: CacheKey, commonKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
         var result: [(key: CacheKey, rule: NoVarySearch)] = []
         for partition in key == commonKey ? [key] : [key, commonKey] {
@@ -33,10 +33,10 @@ struct NoVarySearchRules {
         return result
     }
 
-    /// Stores the rule of a response.
+    /// Stores a response's rule.
     ///
     /// - Parameter boundary: the response's message boundary.
-    /// - Returns: the draft under the key of every equivalent query.
+    /// - Returns: the draft, under the key that all equivalent queries share.
     func learn(
         from draft: ResponseDraft,
         fencingNumber: InvalidationSequence,
@@ -95,9 +95,9 @@ struct NoVarySearchRules {
 
 extension TargetURI {
     /// The tag of every response to this path that has a rule, whatever its query. Invalidating one
-    /// of them invalidates all of them.
+    /// of these responses invalidates all of them.
     ///
-    /// A digest, because a path may be longer than a tag.
+    /// The tag is a digest, because a path may be longer than a tag may be.
     var searchTag: String? {
         guard let path = withQuery(nil) else { return nil }
         return "search " + SHA256.hash(data: Array(path.uri.utf8)).hexadecimal

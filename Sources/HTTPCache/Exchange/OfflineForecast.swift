@@ -1,10 +1,10 @@
 package import HTTPCacheSemantics
 
-/// The result that a request would have if its origin were unreachable: now, or after an outage of
-/// an hour or a day.
+/// A forecast of how a request would end if its origin were unreachable: now, after an hour, and
+/// after a day of an outage.
 ///
-/// It decides nothing itself: it asks ``ReuseMachine`` the same questions as an exchange in an
-/// outage.
+/// It makes no decisions of its own: it asks ``ReuseMachine`` the same questions as an exchange
+/// during an outage.
 package struct OfflineForecast: Sendable {
     /// A request and the responses stored for it when it arrived.
     package struct Subject: Sendable {
@@ -22,11 +22,11 @@ package struct OfflineForecast: Sendable {
         /// Counts requests of this kind for the rules that apply to them.
         package func countUses(_ count: Int64) { prepared.rules?.countUses(count) }
 
-        /// Forecasts from an instant on.
+        /// Returns the forecast for an outage that begins at the given time.
         package func forecast(at now: Timestamp) -> OfflineForecast { OfflineForecast(prepared, candidates, at: now) }
     }
 
-    /// Why the request could not be answered now; `nil` if it could.
+    /// The error with which the request would end now; `nil` if it could be answered.
     package let refusal: ExchangeError?
     /// Whether it could be answered after an hour.
     package let isAnswerableAfterHour: Bool
@@ -59,6 +59,6 @@ package struct OfflineForecast: Sendable {
         return refusal
     }
 
-    /// The error of a connection that cannot be made.
+    /// The error for a connection that cannot be opened.
     private static let unreachable = TransportError(code: .connect, message: "The origin could not be reached.")
 }

@@ -4,14 +4,14 @@ import HTTPTypes
 /// A request's parameters and fields that are credentials. They are sent to the origin and shown
 /// nowhere else.
 ///
-/// They identify a principal as `Authorization` does (see ``CredentialPartition``), and are neither
-/// in the key's target nor in a message.
+/// Like `Authorization`, they identify a principal (see ``CredentialPartition``). They appear
+/// neither in the key's target nor in a message.
 final class RequestSecrets: Sendable {
     let parameters: Set<String>
     let fields: Set<HTTPField.Name>
     private let names: ParameterNames
 
-    /// `nil` if there are none.
+    /// Creates a request's secrets; `nil` if there are no names.
     init?(parameters: Set<String>, fields: Set<HTTPField.Name>) {
         if parameters.isEmpty, fields.isEmpty { return nil }
         self.parameters = parameters
@@ -19,10 +19,10 @@ final class RequestSecrets: Sendable {
         names = ParameterNames(Array(parameters))
     }
 
-    /// A target without the parameters.
+    /// Returns a target without the parameters.
     func withheld(from target: TargetURI) -> WithheldTarget { target.withholding(names) }
 
-    /// Whether a request has any of them.
+    /// Returns whether a request has any of these parameters or fields.
     ///
     /// - Parameter ignored: fields that do not identify a principal.
     func occur(in request: HTTPRequest, ignoring ignored: Set<HTTPField.Name>) -> Bool {
@@ -32,11 +32,12 @@ final class RequestSecrets: Sendable {
         return TargetURI(request: request).map { !withheld(from: $0).pieces.isEmpty } ?? false
     }
 
-    /// Shorter values occur in many texts by chance.
+    /// The minimum length of a value that is redacted, in bytes. Shorter values occur in many texts
+    /// by chance.
     private static let shortestValue = 4
 
-    /// A request's secrets as they may appear in texts written by others: as sent, decoded, and a
-    /// field's last word (`Bearer …`).
+    /// Returns a request's secrets in the forms in which other software may repeat them: as sent,
+    /// decoded, and only a field's last word (`Bearer …`).
     func values(in request: HTTPRequest) -> [String] {
         var values: [String] = []
         for field in request.headerFields where fields.contains(field.name) {
@@ -48,11 +49,12 @@ final class RequestSecrets: Sendable {
         }
         var seen: Set<String> = []
         return values.filter { $0.utf8.count >= Self.shortestValue && seen.insert($0).inserted }
-            // Longest first, so that a value that contains another is found before it.
+            // Sort the longest first, so that a value that contains another value is replaced
+            // first.
             .sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// A transport failure whose message contains no secret of the request.
+    /// Returns the error. If it is a transport failure, the request's secrets are removed from it.
     func redacted(_ error: any Error, of request: HTTPRequest) -> any Error {
         guard var failure = error as? TransportError else { return error }
         let values = values(in: request)
@@ -71,7 +73,7 @@ extension CacheRequest {
 }
 
 extension HTTPRequest {
-    /// The target for messages, with secrets redacted.
+    /// Returns the target for messages, with secrets redacted.
     func redactedTarget(_ secrets: RequestSecrets?) -> String {
         guard let target = TargetURI(request: self) else { return origin }
         return (secrets?.withheld(from: target).target ?? target).redacted

@@ -1,8 +1,8 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The decisions of one caller's exchange: stored responses in, next action out. It performs
-/// nothing.
+/// Makes the decisions of one caller's exchange. It takes stored responses and returns the next
+/// action, but does not perform it.
 ///
 /// Two questions are decided here and nowhere else: whether a stored response may be served now
 /// (``decide(on:)``), and whether it may be served after the origin failed (``originFailed(_:)``,
@@ -13,9 +13,10 @@ package struct ReuseMachine: Sendable {
         package var stored: StoredResponse
         package var freshness: Freshness
         package var outcome: CacheOutcome
-        /// Whether to renew it in the background, so that the next caller gets a newer one.
+        /// Whether to renew the response in the background, so that the next caller gets a newer
+        /// response.
         package var isToBeRefreshed = false
-        /// The directive that forbids this but that the operator lifted.
+        /// The directive that forbids serving this response, but that the operator lifted.
         package var liftedDirective: String?
     }
 
@@ -26,7 +27,7 @@ package struct ReuseMachine: Sendable {
         /// has the caller's own conditions.
         package var validating: StoredResponse?
         package var reason: CacheOutcome.ForwardReason
-        /// The stored part that `request` asks to complete. RFC 9111 §3.3
+        /// The incomplete stored response that `request` completes. RFC 9111 §3.3
         package var completing: StoredResponse?
         /// The stored response that was selected, whether or not it is validated.
         package var selected: StoredResponse?
@@ -51,14 +52,14 @@ package struct ReuseMachine: Sendable {
     package let preference: CacheRequest.Preference
     package let mode: OfflineMode
     private let now: Timestamp
-    /// The latest time at which a response that is looked up may have been received.
+    /// The latest plausible time at which a stored response was received.
     private var latest: Timestamp
     private let eagerRefresh: Double?
-    /// The stored response that counts, and the policy's view of it.
+    /// The selected stored response, and the policy's verdict on it.
     package private(set) var considered: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
-    ///   - mode: instead of the request's own, to forecast the result in another mode.
+    ///   - mode: replaces the request's own mode, to forecast the result in another mode.
     ///   - eagerRefresh: the engine's setting, unless a rule overrides it.
     package init(
         _ prepared: PreparedRequest,
@@ -76,8 +77,8 @@ package struct ReuseMachine: Sendable {
         self.eagerRefresh = eagerRefresh
     }
 
-    /// Restricts the strategy by the mode: `offline` leaves only the store, `preferStored` puts it
-    /// first.
+    /// Returns the preference as restricted by the mode: `offline` allows only the store, and
+    /// `preferStored` uses the store first.
     private static func bounded(
         _ preference: CacheRequest.Preference,
         by mode: OfflineMode
@@ -90,18 +91,19 @@ package struct ReuseMachine: Sendable {
         }
     }
 
-    /// Records that time has passed since the exchange began. A response that is looked up again
-    /// may have been received in the meantime, and is not from the future.
+    /// Records that time has passed since the exchange began. A later lookup may find a response
+    /// that was received in the meantime, which is not a response from the future.
     package mutating func advance(to now: Timestamp) { latest = max(latest, now) }
 
-    /// The time at which a stored response is judged: when the exchange began, or when the response
-    /// was received if that was later.
+    /// Returns the time at which a stored response is judged: the start of the exchange, or the
+    /// time at which the response was received if that was later.
     private func instant(for head: StoredResponseHead) -> Timestamp {
         head.responseTime <= latest ? max(now, head.responseTime) : now
     }
 
-    /// Decides about the key's stored responses, those in the principal's partition before the
-    /// common ones.
+    /// Decides whether to serve one of the key's stored responses.
+    ///
+    /// - Parameter found: the principal's stored responses, followed by the common responses.
     package mutating func decide(on found: [StoredResponse]) -> Action {
         // The response that an earlier lookup found may no longer exist.
         considered = nil
@@ -111,7 +113,8 @@ package struct ReuseMachine: Sendable {
         }
         let stored = candidates[index]
         if case .missing = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request) {
-            // A part without the requested bytes. Another response of the key may have them.
+            // The response is a part without the requested bytes. Another response of the key may
+            // have them.
             let others = candidates.filter { $0.id != stored.id }
             return others.isEmpty ? decideIncomplete(stored) : decide(on: others)
         }
@@ -157,8 +160,8 @@ package struct ReuseMachine: Sendable {
         }
     }
 
-    /// Serves a stored response, fresh or not, that was received or validated so recently that the
-    /// caller wants no other, unless something requires validation before use.
+    /// Returns a stored response, fresh or not, that was received or validated within the time that
+    /// the caller allows; `nil` if something requires validation before use.
     private func recent(_ stored: StoredResponse, _ reuse: Reuse) -> Serve? {
         guard let reuseWithin, preference != .networkOnly, preference != .storedOnly, stored.head.status.code < 400,
             // A clock that was set back must not make a response recent indefinitely.
@@ -178,7 +181,7 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// The responses whose status the current rules store.
+    /// Returns the responses whose status the current rules allow to be stored.
     private func storedByRules(_ found: [StoredResponse]) -> [StoredResponse] {
         guard let rules, rules.hasOverrides else { return found }
         let isStored = { (stored: StoredResponse) in rules.settings(for: stored.head.fields).stores(stored.head.status)
@@ -186,9 +189,9 @@ package struct ReuseMachine: Sendable {
         return found.allSatisfy(isStored) ? found : found.filter(isStored)
     }
 
-    /// Selects among candidates. A principal's own stored response has priority over one that is in
-    /// the common partition only because its request had no principal. A response meant for all
-    /// principals ranks with the principal's.
+    /// Selects one of the candidates. A principal's own response has priority over a response that
+    /// is in the common partition only because its request had no principal. A response that is
+    /// meant for all principals has the same rank as the principal's own.
     private func select(_ candidates: [StoredResponse]) -> Int? {
         if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
             let isOwn = candidates.map { $0.key.components.partition != .common }
@@ -203,7 +206,7 @@ package struct ReuseMachine: Sendable {
         return policy.selectVariant(among: candidates.count, for: prepared.selecting, at: now) { candidates[$0].head }
     }
 
-    /// The origin gave no response.
+    /// Decides what to do after the origin sent no response.
     package func originFailed(_ error: any Error) -> Action {
         var error = error
         if let failure = error as? TransportError, let overload = ExchangeError.overloaded(failure) { error = overload }
@@ -242,37 +245,40 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// The stored response for a caller that wants the network first, if no permit or connection
-    /// was free for its request.
+    /// The stored response for a caller that prefers the network, if no permit or connection was
+    /// free for its request.
     private var usableWithoutPermit: Serve? {
         guard preference == .networkFirst, let (stored, reuse) = considered else { return nil }
         return usableWithoutOrigin(stored, reuse)
     }
 
-    /// 502 if an origin closed the connection, had no valid certificate or did not send HTTP: it
-    /// was reached, but its response was invalid. 504 if it did not respond, or accepted no
-    /// connection. So an offline miss has one status, whether the request was the one that tried or
-    /// the breaker refused it. RFC 9110 §15.6.3, §15.6.5
+    /// Returns the status for a transport failure. RFC 9110 §15.6.3, §15.6.5
+    /// - 502: the origin closed the connection, had no valid certificate, or did not send HTTP. It
+    ///   was reached, but its response was invalid.
+    /// - 504: the origin did not respond, or accepted no connection. An offline miss has the same
+    ///   status, whether the request was sent or the breaker refused it.
     private static func status(for code: TransportError.Code) -> Int {
         !code.isUnreachable || code == .connectionClosed || code == .tls ? 502 : 504
     }
 
-    /// How to handle a request for an origin that is known to fail.
+    /// The way to handle a request to an origin that may be failing.
     package enum Alternative {
-        /// Ask the origin; there is no reason not to.
+        /// Send the request to the origin, because there is no reason not to.
         case ask
-        /// Serve this, because the origin recently failed for the key, or counts as unreachable.
+        /// Serve this response, because the origin recently failed for the key, or counts as
+        /// unreachable.
         case serve(Serve, isRecent: Bool)
         /// The origin counts as unreachable, and no stored response may be served. Refuse, unless
         /// the request may be the trial.
         case refuse(ExchangeError)
     }
 
-    /// Decides without asking the origin, if the origin would not respond.
+    /// Decides whether to send the request to the origin. If the origin is not expected to respond,
+    /// returns the alternative.
     ///
     /// - Parameters:
     ///   - recent: how the origin recently failed for the key.
-    ///   - isOriginUnreachable: whether its breaker is open.
+    ///   - isOriginUnreachable: whether the origin's breaker is open.
     package func alternativeToAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Alternative {
         switch recent {
         case .status(let code):
@@ -287,25 +293,28 @@ package struct ReuseMachine: Sendable {
             if case .serve(let serve) = originFailed(unreachableError) { return .serve(serve, isRecent: true) }
         case nil: break
         }
-        // In the other modes, an origin that counts as unreachable is asked every time.
+        // In the other modes, a request is sent even to an origin that counts as unreachable.
         guard mode == .automatic, isOriginUnreachable else { return .ask }
         switch originFailed(unreachableError) {
         case .serve(let serve): return .serve(serve, isRecent: false)
         case .fetch: return .ask
         case .refuse(var refusal):
-            // No origin was asked: an offline miss. docs/architecture.md, "The offline contract"
+            // No request was sent, so this is an offline miss. docs/architecture.md, "The offline
+            // contract"
             refusal.status = 504
             return .refuse(refusal)
         }
     }
 
-    /// Whether to renew a served response in the background now. A request for the cache only sends
-    /// nothing, content that can be read once belongs to the caller, and a failing origin is not
-    /// asked.
+    /// Returns whether to renew a served response in the background now. It is not renewed in these
+    /// cases:
+    /// - the request may use only the cache, or the mode is `offline`
+    /// - the request cannot be sent without its caller
+    /// - the origin recently failed or is unreachable
     ///
     /// - Parameters:
     ///   - recent: how the origin recently failed for the key.
-    ///   - isOriginUnreachable: whether its breaker is open.
+    ///   - isOriginUnreachable: whether the origin's breaker is open.
     ///   - isReplayable: whether the request can be sent without its caller.
     package func isRefreshed(
         _ serve: Serve,
@@ -325,11 +334,11 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// Whether the request asks the origin even if a response is stored.
+    /// Whether the request is sent to the origin even if a fresh response is stored.
     private var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
 
-    /// The origin responded with this status: the stored response to serve instead, if one may be
-    /// served. RFC 5861 §4
+    /// Returns the stored response to serve instead of the origin's response, if `status` is a
+    /// server failure and the stored response may be served; otherwise `nil`. RFC 5861 §4
     package func originResponded(status: HTTPResponse.Status) -> Serve? {
         guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = considered,
             stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
@@ -344,28 +353,28 @@ package struct ReuseMachine: Sendable {
             detail: .staleIfError
         )
         served.outcome.standsInForError = true
-        // Even a fresh response is forbidden if it requires validation each time.
+        // Even a fresh response may not be served if it requires validation for every use.
         served.lift(reuse.liftedDirective)
         return served
     }
 
-    /// Whether a response that another request received before this one arrived, and that is not
-    /// stored yet, may serve this request. RFC 9111 §4
+    /// Returns whether a response that another request received before this request arrived, and
+    /// that is not stored yet, may serve this request. RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
         let decision = policy.reuse(of: head, for: request, at: now).decision
         return !asksOriginFirst && (decision == .fresh || decision == .staleAllowed)
     }
 
-    /// The origin has not responded for as long as a caller waits: the stored response to serve in
-    /// the meantime, if one may be served.
+    /// Returns the stored response to serve if the origin does not respond within the time that the
+    /// caller waits; `nil` if none may be served.
     package func originIsSlow() -> Serve? {
         var served = standIn
         served?.outcome.detail = .slow
         return served
     }
 
-    /// The origin's response looks wrong compared with the selected response, which is served
-    /// instead.
+    /// Returns the selected response to serve instead of the origin's response, which looks wrong
+    /// compared with it; `nil` if the selected response may not be served.
     package func originLooksWrong() -> Serve? {
         guard var served = standIn else { return nil }
         served.outcome = CacheOutcome(
@@ -377,28 +386,29 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// The selected response, if the operator's permission to serve stale covers it: neither the
+    /// The selected response, if it may be served stale: the operator allows it, and neither the
     /// origin nor the caller forbids it.
     private var standIn: Serve? {
-        // An operator lifts a directive only for an unreachable origin, and this one is reachable.
+        // An operator lifts a directive only for an unreachable origin, and this origin is
+        // reachable.
         guard let (stored, reuse) = considered, preference != .networkOnly, stored.head.status.code < 400,
             reuse.staleUse(isOffline: false) == .allowed, reuse.liftedDirective == nil, !stored.head.isInvalidated
         else { return nil }
         return serve(stored, reuse)
     }
 
-    /// Whether the mode allows using the stored response at its current staleness.
+    /// Returns whether the mode allows the stored response at its current staleness.
     private func staleUse(_ reuse: Reuse, isOriginUnreachable: Bool = false) -> Reuse.StaleUse {
         reuse.staleUse(isOffline: mode == .offline, isOriginUnreachable: isOriginUnreachable)
     }
 
-    /// Whether a fresh response has used up the share of its lifetime that the operator set.
+    /// Returns whether a response is past the share of its lifetime after which it is renewed.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
         reuse.freshness.age.milliseconds >= changingAge(stored, reuse.freshness)
     }
 
-    /// The first age in milliseconds at which a fresh stored response is served differently: it is
-    /// stale, or should be renewed.
+    /// Returns the age in milliseconds at which a fresh stored response becomes stale or is due for
+    /// renewal, whichever is first.
     func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
         let lifetime = freshness.lifetime.milliseconds
         guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil,
@@ -408,17 +418,18 @@ package struct ReuseMachine: Sendable {
         return age < Double(lifetime) ? Int64(age.rounded(.up)) : lifetime
     }
 
-    /// The renewal of a served stored response, as a request without a caller: without the caller's
-    /// conditions and ranges.
+    /// Returns the renewal of a served stored response as a request of its own, without the
+    /// caller's conditions and ranges.
     ///
-    /// - Returns: that request, and the fetch to send for it.
+    /// - Returns: the request, and the fetch to send for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
         request.headerFields.removeAll { $0.name.asksForPartOrNothing }
         return (request, validation(of: stored, by: request, reason: .stale, mayStandIn: true))
     }
 
-    /// Serves the stored response if it may be served without asking the origin, however stale.
+    /// Returns the stored response to serve without the origin, however stale it is; `nil` if that
+    /// is not allowed.
     private func usableWithoutOrigin(
         _ stored: StoredResponse,
         _ reuse: Reuse,
@@ -429,23 +440,24 @@ package struct ReuseMachine: Sendable {
         switch reuse.decision {
         case .fresh: break
         case .staleWhileRevalidate:
-            // If no origin is asked, or none responds, no request renews it. Then the operator's
-            // limit applies, and an old error may not be served.
+            // If no request is sent, or the origin does not respond, the response is not renewed.
+            // In that case, the operator's limit applies, and an old error may not be served.
             let isRenewable = !isOriginUnreachable && preference != .storedOnly
             guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:
-            // If no origin is asked, the request's permission cannot exceed the operator's limit.
+            // Without the origin, the request's permission cannot exceed the operator's limit.
             guard use == .allowed else { return nil }
         case .validate:
             // An old error is not served, whatever its fields allow: an unreachable network
             // justifies only a stale success.
             guard use == .allowed, stored.head.status.code < 400 else { return nil }
             isLifted = reuse.liftedDirective != nil
-            // An origin that may still be reachable is asked, as the directive requires.
+            // If the origin may still be reachable, the response is validated, as the directive
+            // requires.
             guard !isLifted || isOriginUnreachable || preference == .storedOnly else { return nil }
         }
         var served = serve(stored, reuse)
-        // A fresh response needs no justification; a stale one states why the origin did not
+        // A fresh response needs no justification. A stale response states why the origin did not
         // validate it.
         if reuse.decision != .fresh {
             served.outcome.detail = mode == .offline ? .offline : isOriginUnreachable ? .unreachable : nil
@@ -455,8 +467,7 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// A fresh response from a disconnected node is marked as such, because another node may have
-    /// purged it.
+    /// Marks a fresh response of a disconnected node, because another node may have purged it.
     private func withoutContact(_ serve: Serve) -> Serve {
         var served = serve
         served.outcome.detail = .cutOff
@@ -471,8 +482,8 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// The remaining lifetime to report. It is not positive if an unsafe method ended the
-    /// response's lifetime early. RFC 9111 §4.4, RFC 9211 §2.4
+    /// Returns the remaining lifetime to report. It is never positive if an unsafe method
+    /// invalidated the response. RFC 9111 §4.4, RFC 9211 §2.4
     private static func secondsToLive(_ stored: StoredResponse, _ reuse: Reuse) -> Int64 {
         let seconds = reuse.freshness.secondsToLive
         return stored.head.invalidation == .unsafeMethod ? min(seconds, 0) : seconds
@@ -488,8 +499,8 @@ package struct ReuseMachine: Sendable {
         reason: CacheOutcome.ForwardReason,
         mayStandIn: Bool
     ) -> Fetch {
-        // For other methods a matching validator means 412, so there would be no response to use.
-        // RFC 9110 §13.1.2
+        // For an unsafe method, a matching validator leads to a 412, so there would be no response
+        // to use. RFC 9110 §13.1.2
         let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
         return Fetch(
             request: conditional ?? request,
@@ -500,8 +511,8 @@ package struct ReuseMachine: Sendable {
         )
     }
 
-    /// Only a part is stored, without the requested bytes. Requests the rest to complete it, if its
-    /// representation can be identified.
+    /// Decides about an incomplete stored response without the requested bytes. Requests the rest
+    /// to complete it, if the representation can be identified.
     private func decideIncomplete(_ stored: StoredResponse) -> Action {
         if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(.partial)) }
         let completion = policy.completionRequest(for: stored.head, bodyLength: stored.bodyLength, request: request)
@@ -559,7 +570,7 @@ package struct ReuseMachine: Sendable {
 }
 
 extension ReuseMachine.Serve {
-    /// Records that a directive that forbids this was lifted.
+    /// Records the directive that would forbid this response, but was lifted.
     fileprivate mutating func lift(_ directive: String?) {
         guard let directive else { return }
         liftedDirective = directive
@@ -568,7 +579,8 @@ extension ReuseMachine.Serve {
 }
 
 extension Freshness {
-    /// RFC 9211 §2.4: seconds, rounded down, so that a stale response never claims 0.
+    /// The time to live in seconds, rounded down, so that a stale response never claims 0. RFC 9211
+    /// §2.4
     var secondsToLive: Int64 {
         let milliseconds = timeToLive
         return milliseconds >= 0 || milliseconds % 1000 == 0 ? milliseconds / 1000 : milliseconds / 1000 - 1
@@ -576,12 +588,12 @@ extension Freshness {
 }
 
 extension HTTPRequest {
-    /// Scheme and authority, for messages.
+    /// The scheme and authority, for messages.
     var origin: String { "\(scheme ?? "?")://\(authority ?? "?")" }
 }
 
 extension ReuseMachine.Fetch {
-    /// The fetch of a request that bypasses the store.
+    /// Creates the fetch for a request that bypasses the store.
     package init(forwarding request: CacheRequest) {
         self.init(request: request.head, validating: nil, reason: request.forwardReason)
     }

@@ -13,10 +13,10 @@ package struct StoredLookup: Sendable {
     let prepared: PreparedRequest
     let lookup: @Sendable (CacheKey) throws -> [StoredResponse]
 
-    /// Looks up on the calling thread.
+    /// Performs the lookup on the calling thread.
     ///
-    /// - Returns: `nil` if the store fails. ``CacheEngine/respond(to:)``, which is called then,
-    ///   detects the failure itself and reports it.
+    /// - Returns: `nil` if the store fails. In that case ``CacheEngine/respond(to:)`` is called,
+    ///   which detects and reports the failure itself.
     package func read() -> FoundResponses? { prepared.found { try? lookup($0) } }
 }
 
@@ -28,18 +28,18 @@ package struct FoundResponses: Sendable {
         let responses: [StoredResponse]
     }
 
-    /// Under the request's own key.
+    /// The responses under the request's own key.
     let own: UnderKey
-    /// Under the common key, if it is a different key.
+    /// The responses under the common key; `nil` if the request has no separate common key.
     let common: UnderKey?
 
-    /// Whether nothing is stored under any of them.
+    /// Whether nothing is stored under any of the keys.
     package var isNothing: Bool { own.responses.isEmpty && common?.responses.isEmpty ?? true }
 }
 
 extension PreparedRequest {
-    /// The responses stored under the request's keys; `nil` if it has no key, or if `lookup` cannot
-    /// answer for one of them.
+    /// Returns the responses stored under the request's keys; `nil` if the request has no key, or
+    /// if `lookup` returns `nil` for one of its keys.
     func found(_ lookup: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
         guard let key, let own = lookup(key) else { return nil }
         guard let other = commonLookupKey else {

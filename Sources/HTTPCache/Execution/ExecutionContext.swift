@@ -1,7 +1,7 @@
-/// Where an exchange and its fetch run, and where store operations are performed.
+/// The place where an exchange and its fetch run, and where store operations are performed.
 ///
-/// A store operation may block its thread while the disk works. It may do so on the system's
-/// threads, and on an executor that makes nothing else wait. An operation that suspends instead
+/// A store operation may block its thread while the disk works. It may block the system's threads,
+/// and an executor on which nothing else waits. An operation that suspends instead
 /// (``ResponseStore/suspendsWhileWriting``) may run anywhere. A calling thread can be used for
 /// short reads: see ``ReadingPace``.
 package enum ExecutionContext: Sendable {
@@ -9,11 +9,11 @@ package enum ExecutionContext: Sendable {
     case system
     /// On a shared executor, which must not block: an event loop.
     case shared(any TaskExecutor)
-    /// On an executor where nothing else waits, so that reading from a disk may block it. Writes
-    /// still run elsewhere.
+    /// On an executor where nothing else waits, so reading from a disk may block it. Writes still
+    /// run elsewhere.
     case own(any BlockingExecutor)
 
-    /// Runs one exchange and nothing else.
+    /// An executor that runs one exchange and nothing else.
     package protocol BlockingExecutor: TaskExecutor {
         /// Returns once the caller may wait for a disk on its current thread. Called on this
         /// executor.
@@ -34,12 +34,12 @@ package enum ExecutionContext: Sendable {
 
     /// Performs a store operation for an exchange in this context. Writes always use ``system``.
     ///
-    /// If the caller's task prefers an executor, an operation for ``system`` gets its own task,
-    /// because a different preference within the same task does not move code called in a closure
-    /// (Swift 6.3).
+    /// If the caller's task prefers an executor, an operation for ``system`` gets its own task. In
+    /// Swift 6.3, another preference within the same task does not move code that is called in a
+    /// closure.
     ///
-    /// - Parameter suspends: whether the operation blocks no thread, so that it can run where its
-    ///   caller does.
+    /// - Parameter suspends: whether the operation suspends instead of blocking its thread, so that
+    ///   it can run where its caller runs.
     func perform<Value: Sendable>(
         suspends: Bool = false,
         _ operation: @escaping @Sendable () async throws -> Value

@@ -2,14 +2,14 @@ import NIOCore
 import Synchronization
 
 extension ExecutionContext {
-    /// Whether callers' threads may read from a disk. They may while a read takes microseconds, as
-    /// it does if the system has cached the bytes.
+    /// Decides whether callers' threads may read from a disk. They may as long as a read takes
+    /// microseconds, which is the case if the system has cached the bytes.
     ///
     /// After a slow read, no thread reads for a hundred times its duration, so that callers'
     /// threads wait for a disk at most one hundredth of the time. Other reads run on threads that
     /// may block. That costs a thread switch, which is negligible compared with waiting for a disk.
     final class ReadingPace: Sendable {
-        /// A read that takes longer was waiting for a disk.
+        /// The time after which a read counts as slow, because it must have waited for a disk.
         private static let patience = TimeAmount.milliseconds(1)
         private static let pause: Int64 = 100
 
@@ -21,7 +21,7 @@ extension ExecutionContext {
             self.now = now
         }
 
-        /// Reads if reads are allowed now; `nil` otherwise.
+        /// Calls `body` and returns its result, if reads are allowed now; otherwise returns `nil`.
         func read<Value>(_ body: () -> Value?) -> Value? {
             let start = now()
             guard start.uptimeNanoseconds >= resumes.load(ordering: .relaxed) else { return nil }

@@ -1,20 +1,22 @@
 import NIOCore
 
-/// The part of an arriving body that is in memory. A value without locks or readers.
+/// The part of an arriving body that is in memory. A plain value: it knows neither locks nor
+/// readers.
 struct BodyWindow {
-    /// Chunks are merged up to this size in bytes.
+    /// The maximum size of a merged chunk, in bytes.
     private static let coalescedLimit = 16 << 10
 
     private(set) var chunks = CircularBuffer<ByteBuffer>()
-    /// The offset of the first byte, and of the byte after the last.
+    /// The offset of the first byte. ``end`` is the offset after the last byte.
     private(set) var start: Int64 = 0
     private(set) var end: Int64 = 0
-    /// The bytes from the beginning of the body that can be read back from the store.
+    /// The number of bytes, from the beginning of the body, that can be read back from the store.
     var persisted: Int64 = 0
 
     var length: Int64 { end - start }
 
-    /// Merges small chunks, so that finding one stays cheap whatever chunks the origin sends.
+    /// Appends a chunk. Merges small chunks, so that finding an offset stays cheap however small
+    /// the origin's chunks are.
     mutating func append(_ chunk: ByteBuffer) {
         end += Int64(chunk.readableBytes)
         guard let last = chunks.last, last.readableBytes + chunk.readableBytes <= Self.coalescedLimit else {
@@ -24,7 +26,7 @@ struct BodyWindow {
         chunks[chunks.index(before: chunks.endIndex)].writeImmutableBuffer(chunk)
     }
 
-    /// The rest of the chunk that holds `offset`.
+    /// Returns the rest of the chunk that contains `offset`.
     func chunk(at offset: Int64) -> ByteBuffer? {
         guard offset >= start, offset < end else { return nil }
         var first = start

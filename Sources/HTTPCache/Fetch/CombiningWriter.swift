@@ -4,33 +4,34 @@ import NIOCore
 /// Stores a part as it arrives, together with the bytes that are already stored. RFC 9111 §3.4
 ///
 /// Callers append the bytes of the new part. The writer writes the stored bytes before the part,
-/// the needed bytes of the part, and the stored bytes after it. All offsets refer to the new part,
-/// because its readers read that.
+/// the needed bytes of the part, and the stored bytes after the part. All offsets refer to the new
+/// part, because that is what its readers read.
 actor CombiningWriter: ResponseWriter {
     private let base: any ResponseWriter
     private var before: BodyStream?
     private var after: BodyStream?
     /// The bytes of the new part to write.
     private let needed: Range<StatedLength>
-    /// The distance from an offset in the new part to its offset in the written body. The byte
-    /// there may be an identical stored byte.
+    /// The distance from an offset in the new part to its offset in the written body. The written
+    /// byte may be an identical stored byte.
     private let shift: Int64
     private var received: Int64 = 0
     /// The written bytes, if ``content()`` will be called.
     private var kept: ByteBuffer?
 
-    /// The bytes that make up a combination.
+    /// The ranges of bytes that are combined.
     struct Plan {
         /// The bytes of the stored body that precede the new part.
         var before: Range<Int64>?
-        /// Bytes of the new part that are needed.
+        /// The bytes of the new part that are needed.
         var needed: Range<StatedLength>
-        /// The bytes of the new part before the needed ones, which the stored body already has.
+        /// The number of bytes of the new part before the needed bytes. The stored body already has
+        /// them.
         var skipped: Int64
         /// The bytes of the stored body that follow the new part.
         var after: Range<Int64>?
 
-        /// `nil` if no byte of the new part is needed.
+        /// Creates a plan; `nil` if no byte of the new part is needed.
         init?(_ combined: CombinedResponse, of stored: StoredResponse) {
             var received: Range<StatedLength>?
             for piece in combined.pieces {
@@ -48,7 +49,7 @@ actor CombiningWriter: ResponseWriter {
 
     /// - Parameters:
     ///   - before: the stored bytes before the new part.
-    ///   - after: the stored bytes after it.
+    ///   - after: the stored bytes after the new part.
     ///   - keepsContent: whether ``content()`` will be called.
     init(
         _ base: any ResponseWriter,
@@ -76,7 +77,8 @@ actor CombiningWriter: ResponseWriter {
         {
             try await write(slice)
         }
-        // As soon as possible, so that bytes contained in both can leave memory.
+        // Write the rest as soon as possible, so that the remaining bytes of the new part can leave
+        // memory.
         if needed.upperBound.isWithin(received) { try await write(after.take()) }
     }
 
@@ -90,7 +92,7 @@ actor CombiningWriter: ResponseWriter {
         try await base.append(chunk)
     }
 
-    /// The whole combination, before it is finished.
+    /// Returns the whole combined body, before it is finished.
     func content() async throws -> ByteBuffer {
         try await write(before.take())
         try await write(after.take())
@@ -103,7 +105,7 @@ actor CombiningWriter: ResponseWriter {
 
     func readBack(from offset: Int64) async throws -> ByteBuffer {
         var chunk = try await base.readBack(from: offset + shift)
-        // The stored bytes after the part are not for its readers.
+        // Readers of the part must not see the stored bytes after it.
         let rest = Int(clamping: received - offset)
         if chunk.readableBytes > rest { chunk = chunk.readSlice(length: max(0, rest)) ?? ByteBuffer() }
         return chunk

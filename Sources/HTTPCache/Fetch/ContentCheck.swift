@@ -2,17 +2,18 @@ import HTTPCacheSemantics
 public import HTTPTypes
 public import NIOCore
 
-/// A caller's check of a success's whole content before it is stored. It can reject an envelope
-/// that reports a failure, JSON with another shape, or a captive portal's page.
+/// A caller's check of the complete content of a success before it is stored. For example, it can
+/// reject an envelope that reports a failure, JSON with an unexpected structure, or a captive
+/// portal's page.
 ///
-/// If the check throws, nothing is stored, and the stored response stays. The same applies to
-/// content longer than ``maximumBytes``. The caller still gets the response, byte by byte as it
-/// arrives: only the end of the body waits for the check, as it waits for the store.
+/// If the check throws, or if the content is longer than ``maximumBytes``, the response is not
+/// stored, and the stored response stays. The caller still gets the response as it arrives: only
+/// the end of the body waits for the check, as it waits for the store.
 ///
-/// Callers that share a fetch bring their own checks. A response that would replace a stored one
-/// must pass all of them, whether it is a success or a redirection. A part (206) is stored only if
-/// it completes a stored response, because a part cannot be checked. A 304 confirms content that
-/// already passed, so no check runs again.
+/// Each of the callers that share a fetch may have its own check. A response that would replace a
+/// stored response must pass all of them, whether it is a success or a redirection. A part (206) is
+/// stored only if it completes a stored response, because a part cannot be checked. A 304 confirms
+/// content that already passed, so no check runs again.
 ///
 /// ```swift
 /// var request = CacheRequest(head: head)
@@ -21,21 +22,22 @@ public import NIOCore
 /// }
 /// ```
 public struct ContentCheck: Sendable {
-    /// The most bytes to hold for the check; longer content is not stored.
+    /// The maximum length of the content, in bytes. Longer content is not stored, because it is not
+    /// kept in memory for the check.
     public var maximumBytes: Int
-    /// Whether to check only a response that would replace a stored one. `false` checks all
+    /// Whether to check only a response that would replace a stored response. `false` checks all
     /// successes.
     ///
     /// If `true`, parts are stored unchecked, because a part never replaces a complete response.
     public var isForReplacements = false
-    /// Checks a response as it would be stored, and its whole content as received, including the
-    /// content coding. It throws if the response must not be stored.
+    /// Checks a response as it would be stored, and its complete content as received, with its
+    /// content coding still applied. Throws if the response must not be stored.
     ///
-    /// It runs in the fetch, which belongs to no caller. Its errors reach no caller (their type is
-    /// logged), and it should end when its task is cancelled.
+    /// The check runs in the fetch, which belongs to no caller. Its errors do not reach callers;
+    /// only their type is logged. It should end when its task is cancelled.
     public var check: @Sendable (HTTPResponse, ByteBuffer) async throws -> Void
-    /// Checks of the same kind accept the same content, so one of them is enough. `nil`: the check
-    /// is the only one of its kind.
+    /// The kind of the check. Checks of the same kind accept the same content, so one of them is
+    /// enough. `nil` if no other check is of the same kind.
     package var kind: ContentCheckKind?
 
     /// Creates a check.
@@ -47,30 +49,30 @@ public struct ContentCheck: Sendable {
         self.check = check
     }
 
-    /// Whether the facts known before a body arrives allow storing it.
+    /// Returns whether the facts known before a body arrives allow it to be stored.
     func allows(_ draft: ResponseDraft) -> Bool {
         if draft.head.status == .partialContent { return isForReplacements }
         return draft.expectedLength?.isWithin(Int64(maximumBytes)) ?? true
     }
 
-    /// Whether a response with this head is checked.
+    /// Returns whether a response with this head must be checked.
     ///
-    /// - Parameter isReplacing: whether it would replace a stored response.
+    /// - Parameter isReplacing: whether the response would replace a stored response.
     func isDue(for head: StoredResponseHead, isReplacing: Bool) -> Bool {
         if head.status == .partialContent { return false }
         return isReplacing || (!isForReplacements && head.status.kind == .successful)
     }
 
-    /// Whether another check makes this one unnecessary.
+    /// Returns whether one of the other checks makes this check unnecessary.
     func isCovered(by others: [ContentCheck]) -> Bool {
         guard let kind else { return false }
         return others.contains { $0.kind == kind }
     }
 }
 
-/// The kind of a check: the type that the content is read as, and how it is read.
+/// The kind of a check: the type that the content is decoded to, and the way it is decoded.
 ///
-/// Both outlive the check.
+/// The type and the object that identifies the way must outlive the check.
 package struct ContentCheckKind: Sendable, Hashable {
     private let type: ObjectIdentifier
     private let way: ObjectIdentifier

@@ -1,12 +1,13 @@
 import Synchronization
 
-/// The memory for stored content of responses in progress: one permit per response, for one chunk
-/// of its content. A client that reads nothing keeps its response's permit, and costs no more.
+/// Limits the memory for stored content of responses in progress. Each response needs one permit,
+/// for one chunk of its content. A client that stops reading keeps its response's permit, but uses
+/// no more memory.
 ///
-/// A response that finds no permit waits. Clients share the permits as they share an origin's: one
-/// client alone never gets the last quarter. docs/decisions/0025
+/// A response waits if no permit is free. Clients share the permits in the same way as an origin's
+/// permits: a single client never gets the last quarter. docs/decisions/0025
 package final class ContentPermits: Sendable {
-    /// The bytes of one permit: a chunk of the store. 64 KiB
+    /// The memory for one permit: 64 KiB, the size of a chunk in the store.
     package static let permitLength = 64 << 10
 
     private struct State {
@@ -14,7 +15,7 @@ package final class ContentPermits: Sendable {
         var limit: Int
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter: UInt64 = 0
-        /// The peak number of permits since ``takePeak()``.
+        /// The peak number of permits in use since ``takePeak()`` was last called.
         var peak = 0
 
         /// Takes a permit if one is free for the client.
@@ -38,7 +39,7 @@ package final class ContentPermits: Sendable {
     /// The number of responses waiting for a permit.
     package var waitingCount: Int { state.withLock { $0.permits.waitingCount } }
 
-    /// The peak number of permits since the last call.
+    /// Returns the peak number of permits in use since the last call.
     package func takePeak() -> Int {
         state.withLock { state in
             defer { state.peak = state.permits.count }
@@ -55,7 +56,7 @@ package final class ContentPermits: Sendable {
         for waiter in admitted { waiter.resume(returning: true) }
     }
 
-    /// Takes a permit, or waits if the client may have none now.
+    /// Takes a permit, or waits if the client may not have one now.
     ///
     /// - Returns: `nil` if the task was cancelled.
     package func enter(_ client: RequestClient) async -> Permit? {
@@ -92,7 +93,7 @@ package final class ContentPermits: Sendable {
         for waiter in admitted { waiter.resume(returning: true) }
     }
 
-    /// One permit. It is returned when the last reference to it is released.
+    /// A permit. It is returned when the last reference to it is released.
     package final class Permit: Sendable {
         fileprivate let permits: ContentPermits
         fileprivate let client: RequestClient
@@ -106,7 +107,8 @@ package final class ContentPermits: Sendable {
     }
 }
 
-/// Alternates with others: it returns its permit between two chunks.
+/// A reader's use of the permits. It returns its permit between two chunks, so that readers
+/// alternate.
 struct ContentTurn: Sendable {
     private let permits: ContentPermits
     private let client: RequestClient
@@ -118,14 +120,14 @@ struct ContentTurn: Sendable {
         self.permit = permit
     }
 
-    /// The same turn without a permit, for another reader.
+    /// A value for another reader of the same client, without a permit.
     var another: ContentTurn {
         var turn = self
         turn.permit = nil
         return turn
     }
 
-    /// Returns the permit, because its chunk has been sent, and waits for the next one.
+    /// Returns the permit, because its chunk has been sent, and waits for the next permit.
     ///
     /// - Throws: `CancellationError`
     mutating func next() async throws {

@@ -1,25 +1,29 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// How an in-flight fetch handles the head that the origin sent. Pure: request, stored response and
-/// head in, decision out.
+/// The way an in-flight fetch handles the head that the origin sent. The decision depends only on
+/// the request, the stored responses and the head.
 package enum FetchDecision: Sendable {
-    /// A 304 about the stored response, which now has this head.
+    /// The origin sent a 304 about the stored response, which now has this head.
     case freshen(StoredResponse, head: StoredResponseHead)
-    /// Same, but the fields of the 304 must not be stored. The caller whose request it was gets the
-    /// response with this head; the store keeps the old head.
+    /// The origin sent a 304 about the stored response, but its fields must not be stored. The
+    /// caller whose request was sent gets the response with this head. The store keeps the old
+    /// head.
     case confirm(StoredResponse, head: StoredResponseHead)
-    /// A 304 about another response. Send the request again without validators.
+    /// The origin's response cannot be used, for example because it is a 304 about another
+    /// response. Send the request again without validators.
     case askAgain
-    /// Store it with this draft, and share it.
+    /// Store the response with this draft, and share it.
     case store(ResponseDraft)
-    /// The rest of a stored part. Both together are served and stored. RFC 9111 §3.4
+    /// The response is the rest of an incomplete stored response. Serve and store the two combined.
+    /// RFC 9111 §3.4
     case complete(StoredResponse, CombinedResponse, ResponseDraft)
-    /// A part. Its own caller gets it unchanged, and it is stored combined with the stored bytes.
+    /// The response is a part. Its own caller gets it unchanged. Store it combined with the stored
+    /// bytes.
     case combine(StoredResponse, CombinedResponse, ResponseDraft)
-    /// Only the caller whose request this was may have it, and it is not stored.
+    /// Only the caller whose request was sent may have the response. Do not store it.
     case passThrough(StorageRefusal)
-    /// It looks wrong compared with the stored response, which is served instead.
+    /// The response looks wrong compared with the stored response, which is served instead.
     case refuse(replacing: StoredResponse)
 }
 
@@ -31,8 +35,8 @@ package struct FetchContext: Sendable {
     var known: FetchPlan.Known
     let requestTime: Timestamp
     var options: EngineOptions
-    /// How far the fleet log was applied before the request; `nil` if nothing is offered to other
-    /// nodes.
+    /// The position up to which the fleet log was applied before the request; `nil` if the response
+    /// is not offered to other nodes.
     var fencingPosition: LogPosition?
     /// The request's secrets, which no stored response may contain.
     private var secretValues: [String] = []
@@ -70,8 +74,8 @@ package struct FetchContext: Sendable {
     private var policy: CachePolicy { prepared.policy }
 
     package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FetchDecision {
-        // The rest was requested, and the complete response arrived: the representation has
-        // changed.
+        // The rest of a stored part was requested, but the origin responded with neither that part
+        // nor a complete response.
         if fetch.completing != nil, response.status != .partialContent, response.status.kind != .successful {
             return .askAgain
         }
@@ -81,7 +85,7 @@ package struct FetchContext: Sendable {
         if let completing = fetch.completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
         }
-        // Decided before storability, because a captive portal forbids storing its page.
+        // Check this before storability, because a captive portal may forbid storing its page.
         if fetch.mayStandIn, presented.head.method == .get, let storedSuccess = known.success,
             let guarding = prepared.goodDataGuard(for: storedSuccess, options),
             guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
@@ -138,13 +142,14 @@ package struct FetchContext: Sendable {
                 isForOthers: policy.kind == .private && validating.key != key
             )
         else {
-            // It may be about the caller's own entity tag. Then the caller already has the content.
+            // The 304 may be about the caller's own entity tag. In that case, the caller already
+            // has the content.
             return policy.confirmsCallersCopy(response, to: presented.head)
                 ? .passThrough(.statusAboutRequest) : .askAgain
         }
-        // A 304 to a request without credentials shows that the response is also for such requests,
-        // if it states the directives that a 200 would have (RFC 9110 §15.4.5). A 304 from a
-        // mirror, which gets no credentials, states none.
+        // A 304 to a request without credentials shows that the response is also meant for such
+        // requests, if the 304 has the directives that a 200 would have (RFC 9110 §15.4.5). A 304
+        // from a mirror, which gets no credentials, may not have them.
         let basis = sharingBasis(in: validating.key)
         if basis == .directives || response.headerFields.contains(.cacheControl) {
             head.sharingBasis = basis
@@ -157,7 +162,7 @@ package struct FetchContext: Sendable {
         }
         switch audience(of: updated) {
         case .common: return .freshen(validating, head: updated)
-        // A principal's own copy is another stored response, and must be requested as such.
+        // A principal's own copy is a separate stored response, and must be requested separately.
         case .principal: return validating.isCommon ? .askAgain : .freshen(validating, head: updated)
         case .forbidden: return .confirm(validating, head: updated)
         }
@@ -171,7 +176,7 @@ package struct FetchContext: Sendable {
         return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
-    /// The basis for serving a response to this request to others. RFC 9111 §3.5
+    /// Returns the basis on which a response to this request may be served to others. RFC 9111 §3.5
     private func sharingBasis(in partition: CacheKey) -> SharingBasis {
         guard partition.isCommon, hasCredentials || presented.head.headerFields.contains(.authorization) else {
             return .noCredentials
@@ -179,15 +184,16 @@ package struct FetchContext: Sendable {
         return .directives
     }
 
-    /// A stored head with added fields from a response to this request.
+    /// Returns a stored head that records this request's basis for sharing, because the head now
+    /// has fields from the response to this request.
     private func withBasis(_ head: StoredResponseHead, in partition: CacheKey) -> StoredResponseHead {
         var head = head
         if sharingBasis(in: partition) == .directives { head.sharingBasis = .directives }
         return head
     }
 
-    /// Who a stored response may be kept for, given its fields from a 304 or a HEAD. RFC 9111 §3,
-    /// §4.3.4
+    /// Returns the audience for which a stored response may be kept, given its fields after an
+    /// update by a 304 or a HEAD. RFC 9111 §3, §4.3.4
     ///
     /// `no-store` forbids storing any part of the response, and so does `private` in a shared
     /// cache.
@@ -196,8 +202,9 @@ package struct FetchContext: Sendable {
         return storability(of: HTTPResponse(status: status, headerFields: head.fields), isStored: true)
     }
 
-    /// Whether a HEAD's fields may be stored with the stored response to GET.
-    /// - Returns: the head to store; `nil` if not.
+    /// Decides whether a HEAD's fields may be stored with the stored response to GET.
+    ///
+    /// - Returns: the head to store; `nil` if the fields may not be stored.
     package func updating(_ stored: StoredResponse, to head: StoredResponseHead) -> StoredResponseHead? {
         guard keepsTags(head, of: stored.head.fields) else { return nil }
         switch audience(of: head) {
@@ -208,10 +215,11 @@ package struct FetchContext: Sendable {
         return withBasis(head, in: stored.key)
     }
 
-    /// - Parameter isStored: whether it is already stored, as a response to GET. Then a missing
-    ///   lifetime is no reason against it.
+    /// - Parameter isStored: whether the response is already stored, as a response to GET. If so,
+    ///   it may be kept even without a lifetime.
     private func storability(of response: HTTPResponse, isStored: Bool = false) -> Storability {
-        // It may repeat a secret, for example in a redirection to the request's own target.
+        // The response may repeat a secret, for example in a redirection to the request's own
+        // target.
         let showsSecret = { (field: HTTPField) in secretValues.contains { field.value.contains($0) } }
         if !secretValues.isEmpty, response.headerFields.contains(where: showsSecret) {
             return .forbidden(.authorization)
@@ -275,15 +283,15 @@ package struct FetchContext: Sendable {
         )
     }
 
-    /// The draft of a stored response with a new head.
+    /// Returns the draft of a stored response with a new head.
     package func draft(_ head: StoredResponseHead, replacing stored: StoredResponse) -> ResponseDraft {
         draft(head, in: stored.key, StatedLength(clamping: stored.bodyLength), at: stored.storedAt)
     }
 
     // MARK: Partial content
 
-    /// Decides about the response to a request for the rest of a stored part. If both combine, the
-    /// complete response is served. Anything other than a new complete response is requested again.
+    /// Decides about the response to a request for the rest of a stored part. If the two can be
+    /// combined, the complete response is served. If not, the complete response is requested.
     private func complete(
         _ stored: StoredResponse,
         with response: HTTPResponse,
@@ -316,8 +324,8 @@ package struct FetchContext: Sendable {
             let head = withBasis(withCallersExpiry(combined.head), in: partition)
             return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
         }
-        // A part never replaces a complete response. Of two parts that cannot be combined, the
-        // newer one stays.
+        // A part never replaces a complete response. If two parts cannot be combined, the newer
+        // part is kept.
         guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
         let head = head(of: response, in: partition, at: responseTime)
         return .store(draft(head, in: partition, response.partLength, at: responseTime))
@@ -342,9 +350,9 @@ package struct FetchContext: Sendable {
 
     // MARK: Tags
 
-    /// Whether a head still has the tag fields of its response. A response may forbid storing a
-    /// field (`private="surrogate-key"`). Stored without its tags, it would not be reached by a
-    /// purge of them.
+    /// Returns whether a head still has the tag fields of its response. A response may forbid
+    /// storing a field (`private="surrogate-key"`). If the response were stored without its tags, a
+    /// purge by tag would not reach it.
     private func keepsTags(_ head: StoredResponseHead, of sources: HTTPFields...) -> Bool {
         let named = rules?.settings(for: head.fields).tagFields ?? []
         return named.allSatisfy { field in
@@ -352,9 +360,12 @@ package struct FetchContext: Sendable {
         }
     }
 
-    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path if equivalent
-    /// queries share it, the rules' tags, tags from the fields that the rules name, and the
-    /// request's tags.
+    /// Returns the tags of a stored response:
+    /// - its cache groups (RFC 9875 §2)
+    /// - a tag for its path, if the response has a `No-Vary-Search` rule
+    /// - the rules' tags
+    /// - tags from the fields that the rules name
+    /// - the request's tags
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
@@ -365,8 +376,8 @@ package struct FetchContext: Sendable {
         for field in settings?.tagFields ?? [] {
             field.forEachTag(in: fields) { tag in
                 if !tags.containsBytes(of: tag) { tags.append(tag) }
-                // One tag beyond the limit keeps the response out of the store. An origin must not
-                // be able to make this compare thousands.
+                // One tag beyond the limit keeps the response out of the store. Stop there, so that
+                // an origin cannot cause thousands of comparisons.
                 return tags.count <= ResponseDraft.maximumTagCount
             }
         }
@@ -374,8 +385,8 @@ package struct FetchContext: Sendable {
         return tags
     }
 
-    /// Whether the caller's own expiry applies: to a success, and to a redirect that the caller
-    /// follows.
+    /// Returns whether the caller's own expiry applies to a status: it applies to a success, and to
+    /// a redirect that the caller follows.
     private func hasCallersExpiry(_ status: HTTPResponse.Status) -> Bool {
         status.kind == .successful || (presented.followsRedirects && status.isRedirect)
     }
@@ -393,36 +404,38 @@ package struct FetchContext: Sendable {
 }
 
 extension StoredResponse {
-    /// Whether it may be served to every principal.
+    /// Whether the response may be served to every principal.
     fileprivate var isCommon: Bool { key == key.inPartition(.common) }
 }
 
 extension TargetURI {
-    /// Cache groups as tags of the store. A group belongs to one origin, so the origin is part of
-    /// the tag. RFC 9875 §2.1
+    /// Returns the store's tags for cache groups. A group belongs to one origin, so the origin is
+    /// part of the tag. RFC 9875 §2.1
     func tags(ofGroups groups: [String]) -> [String] {
         groups.map { "group \(scheme)://\(host):\(port) \($0)" }
     }
 }
 
 extension CachePolicy {
-    /// Whether it may be served, however stale, while the origin is unreachable: nothing forbids
-    /// it, and it is not an error. An old error is never served for an unreachable origin.
+    /// Returns whether a response may be served, however stale, while the origin is unreachable:
+    /// nothing forbids it, and the response is not an error. An old error is never served for an
+    /// unreachable origin.
     func isUsableStale(_ head: StoredResponseHead) -> Bool {
         staleUse(of: head) == .allowed && head.status.code < 400
     }
 }
 
 extension HTTPResponse {
-    /// Whether its media type has content that continues while a client listens.
+    /// Whether the response's media type has content that continues while a client listens.
     fileprivate var isEndless: Bool {
         guard let type = headerFields[.contentType]?.lowercased() else { return false }
         return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
     }
 
-    /// The length in bytes of the part that a 206 states.
+    /// The length in bytes of the part, as stated by a 206.
     var partLength: StatedLength? { ContentRange(headerFields)?.range.length }
 
-    /// `Content-Length`, if it is one valid number (repeated values must be equal). RFC 9110 §8.6
+    /// The value of `Content-Length`, if it is a single valid number (repeated values must be
+    /// equal). RFC 9110 §8.6
     var contentLength: StatedLength? { ContentLength(headerFields).bytes }
 }

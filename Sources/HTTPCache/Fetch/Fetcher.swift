@@ -16,14 +16,14 @@ struct Fetcher: Sendable {
     private var storedSuccess: StoredResponse? { plan.known.success }
     private var request: CacheRequest { prepared.request }
 
-    /// The same fetch without the cache's validators.
+    /// A fetcher for the same request without the cache's validators.
     private var unconditional: Fetcher {
         Fetcher(engine: engine, prepared: prepared, key: key, plan: plan.unconditional(request.head), lease: lease)
     }
 
     private var origin: Origin { Origin(prepared.target) }
 
-    /// The largest body in bytes to store on the exchange's executor.
+    /// The maximum length, in bytes, of a body that is stored on the exchange's executor.
     private static let inPlaceLimit: Int64 = 256 << 10
 
     /// The progress of a fetch when a task takes it over.
@@ -31,9 +31,9 @@ struct Fetcher: Sendable {
         case nothing
         /// The request counts among the origin's requests in progress.
         case entered
-        /// Same, and its response has arrived and was judged.
+        /// The request counts as in progress, and its response has arrived and was judged.
         case judged(Judgement)
-        /// Same, and sending it failed.
+        /// The request counts as in progress, and sending it failed.
         case failed(any Error)
     }
 
@@ -51,8 +51,8 @@ struct Fetcher: Sendable {
             if case .nothing = beginning {
                 try await engine.enter(origin, request.client, within: prepared.hardTimeout(engine.options))
             }
-            // A waiting request that is admitted next may be served from this fetch. So the permit
-            // is returned only when everything is stored.
+            // The next waiting request may be served from what this fetch stores, so return the
+            // permit only when everything is stored.
             defer { engine.origins.leave(origin, request.client) }
             switch beginning {
             case .nothing, .entered: try await fetch(inFlight, origin)
@@ -88,7 +88,7 @@ struct Fetcher: Sendable {
         try await perform(judge(response, requestedAt: requestTime, fencingPosition: fencingPosition), inFlight, origin)
     }
 
-    /// Records that the origin was unreachable.
+    /// Records an error that means that the origin was unreachable. Returns the error.
     private func recordFailure(_ error: any Error, _ inFlight: InFlightFetch) -> any Error {
         if (error as? TransportError)?.code.isUnreachable == true, !inFlight.isCancelled || error.isSilence {
             engine.throttle.note(.unreachable, key, at: engine.clock.now())
@@ -98,8 +98,8 @@ struct Fetcher: Sendable {
 
     /// Decides about a response that has arrived.
     ///
-    /// - Parameter fencingPosition: how far the fleet log was applied before the request; `nil` if
-    ///   the response is not for other nodes.
+    /// - Parameter fencingPosition: the position up to which the fleet log was applied before the
+    ///   request; `nil` if the response is not offered to other nodes.
     func judge(
         _ response: TransportResponse,
         requestedAt requestTime: Timestamp,
@@ -118,7 +118,7 @@ struct Fetcher: Sendable {
         let (response, context, responseTime) = (judgement.response, judgement.context, judgement.responseTime)
         switch judgement.decision {
         case .freshen(let stored, let head):
-            // An older response must not replace the one that this validates.
+            // An older response must not replace the response that this 304 validates.
             _ = engine.inFlightFetches.claimStoring(inFlight, key, head)
             let current = await freshen(stored, head, context, response.boundary)
             engine.inFlightFetches.detach(inFlight, key)
@@ -158,11 +158,12 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// The stored response with its new head. If the store cannot keep that head, this exchange
-    /// still uses it.
+    /// Stores the new head of a stored response, and returns the response with that head. If the
+    /// store cannot keep the head, this exchange still uses it.
     ///
-    /// With a head that has more tags than a store keeps, a purge would not reach the response. So
-    /// the stored response keeps its old head and tags, and must be validated before its next use.
+    /// If the new head has more tags than a store keeps, a purge would not reach the response. In
+    /// that case, the stored response keeps its old head and tags, and must be validated before its
+    /// next use.
     private func freshen(
         _ stored: StoredResponse,
         _ head: StoredResponseHead,
@@ -181,7 +182,7 @@ struct Fetcher: Sendable {
                 try await engine.store.freshen(stored, with: draft, fencingNumber: plan.known.fencingNumber)
             }
             if isKept, let updated, let response = updated {
-                // That head may come from another response with bytes after its end.
+                // The old head may come from another response that was followed by extra bytes.
                 var head = stored.head
                 head.isInvalidated = true
                 let former = context.draft(head, replacing: stored)
@@ -221,24 +222,27 @@ struct Fetcher: Sendable {
 
     // MARK: Bodies
 
-    /// A body on its way to the store, or the reason why it is not stored.
+    /// A body on its way to the store, or the reason that it is not stored.
     struct Storing {
-        /// `nil` if the body is not stored.
+        /// The writer for the body; `nil` if the body is not stored.
         var writer: (any ResponseWriter)?
-        /// Why it is not stored; used only without a writer.
+        /// The reason that the body is not stored; used only without a writer.
         var refusal = StorageRefusal.store
         /// The draft of a complete response for other nodes, and the fencing position that they
         /// compare with.
         var offered: (draft: ResponseDraft, fencingPosition: LogPosition?)?
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
-        /// Whether it may be used on the exchange's executor; see
+        /// Whether the writer may be used on the exchange's executor: see
         /// ``ResponseStore/suspendsWhileWriting``.
         var isInPlace = false
     }
 
-    /// Has no writer if the store declines, if there are more tags than a store keeps, if a rule
-    /// excludes bodies of this length, or if the caller's check could not check it.
+    /// Begins to store a body. The result has no writer in these cases:
+    /// - the store declines
+    /// - the response exceeds the limits for tags
+    /// - a rule excludes bodies of this length
+    /// - the caller's check cannot check this content
     func writer(for draft: ResponseDraft) async -> Storing {
         guard draft.hasAcceptableTags else { return Storing(refusal: .tags) }
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
@@ -258,7 +262,7 @@ struct Fetcher: Sendable {
         return Storing(writer: writer, isInPlace: isInPlace)
     }
 
-    /// The callers' checks that a response with this head must pass before it is stored.
+    /// Returns the callers' checks that a response with this head must pass before it is stored.
     private func checks(of inFlight: InFlightFetch, for head: StoredResponseHead) async -> [ContentCheck] {
         guard head.status.code < 400 else { return [] }
         var isReplacing = plan.replacesStored
@@ -268,7 +272,7 @@ struct Fetcher: Sendable {
         return checks.filter { $0.isDue(for: head, isReplacing: isReplacing) }
     }
 
-    /// Whether the callers' checks, if any, allow storing a body.
+    /// Returns whether the callers' checks, if any, allow a body to be stored.
     ///
     /// A check's error belongs to its caller and may contain anything, so only its type is logged.
     private func passes(
@@ -346,7 +350,7 @@ struct Fetcher: Sendable {
         _ inFlight: InFlightFetch
     ) async {
         guard let plan = CombiningWriter.Plan(combined, of: stored) else {
-            // All of it is stored; only the head is newer.
+            // All bytes are already stored; only the head is newer.
             _ = await freshen(stored, draft.head, context, response.boundary)
             engine.inFlightFetches.detach(inFlight, key)
             return inFlight.publish(.unshared(response, responseTime: draft.storedAt))
@@ -369,21 +373,22 @@ struct Fetcher: Sendable {
                 storing.writer = combining
                 storing.combining = combining
             }
-            // This writer reads stored bytes.
+            // This writer also reads stored bytes, which may block.
             storing.isInPlace = false
         }
         await store(response, draft.head, storing: response.head.partLength, storing, inFlight)
     }
 
-    /// Whether a response may be stored now. An error never replaces a stored success, not even one
-    /// that was stored while this fetch waited.
+    /// Returns whether a response may be stored now. An error never replaces a stored success, not
+    /// even a success that was stored while this fetch waited.
     private func mayReplaceStored(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
         var matcher = VariantMatcher(prepared.policy, prepared.selecting)
         return await !hasStoredSuccess { matcher.matches($0.head) }
     }
 
-    /// Whether a success is stored for the request now. If the store fails, it may contain one.
+    /// Returns whether a success is, or may be, stored for the request now. If the store cannot be
+    /// read, it may contain a success.
     private func hasStoredSuccess(that matches: (StoredResponse) -> Bool) async -> Bool {
         for key in prepared.lookupKeys {
             guard let found = await engine.lookup(key) else { return true }
@@ -407,8 +412,8 @@ struct Fetcher: Sendable {
 
     /// Shares a body, and stores it if there is a writer.
     ///
-    /// - Parameter storable: the length that the body must have to be stored, from `Content-Length`
-    ///   or `Content-Range`.
+    /// - Parameter storable: the length from `Content-Length` or `Content-Range`, which the body
+    ///   must have to be stored.
     private func store(
         _ response: TransportResponse,
         _ head: StoredResponseHead,
@@ -419,8 +424,8 @@ struct Fetcher: Sendable {
         let writer = storing.writer
         let notStored = writer == nil ? storing.refusal : nil
         // A body that is not stored is shared only if all of it fits in memory, so that no caller
-        // waits for another's reading. Readers rely only on the message's own length; the length in
-        // `Content-Range` may be wrong.
+        // has to wait for a slower reader. Readers rely only on the message's own length; the
+        // length in `Content-Range` may be wrong.
         let expected =
             response.head.contentLength ?? response.body.whole.map { StatedLength(clamping: $0.readableBytes) }
         guard writer != nil || expected?.isWithin(InFlightBody.windowLimit) == true else {
@@ -449,11 +454,12 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             body.receivedAll()
-            // The store commits before the readers see the end, so a caller that has read a whole
+            // Commit before the readers see the end, so that a caller that has read a whole
             // response finds it stored.
             if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true || storable.map({ $0 != received }) == true {
-                    // Bytes follow it, or its length differs from the stated one. RFC 9110 §14.4
+                    // Extra bytes follow the body, or its length differs from the stated length.
+                    // RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
                     prepared.goodDataGuard(for: storedSuccess, engine.options)?.refuses(
@@ -473,7 +479,8 @@ struct Fetcher: Sendable {
             }
             body.finish()
         } catch {
-            // It is never stored. A caller that sees the break and tries again does not join it.
+            // A body that is cut short is never stored. Detach the fetch first, so that a caller
+            // that sees the error and retries does not join it.
             engine.inFlightFetches.detach(inFlight, key)
             await writer?.abandon()
             body.finish(throwing: error)
@@ -482,6 +489,6 @@ struct Fetcher: Sendable {
 }
 
 extension HTTPResponse.Status {
-    /// The statuses to which `stale-if-error` applies. RFC 5861 §4
+    /// Whether `stale-if-error` applies to this status. RFC 5861 §4
     var isServerFailure: Bool { [500, 502, 503, 504].contains(code) }
 }

@@ -1,34 +1,35 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// Rejects a success that looks wrong compared with the stored one: a captive portal's page, an
-/// empty response, a list that lost most of its items.
+/// Rejects a success that looks wrong compared with the stored response, such as a captive portal's
+/// page, an empty response, or a list that lost most of its items.
 ///
-/// A rejected response does not replace the stored one. If its head looks wrong, the stored
-/// response is served instead (`detail=guarded`). If only its body does, the caller gets it, and
-/// the stored response stays. Only GET responses with status 200 are checked.
+/// A rejected response does not replace the stored response. If its head looks wrong, the stored
+/// response is served instead (`detail=guarded`). If only its body looks wrong, the caller gets it,
+/// but it is not stored. Only GET responses with status 200 are checked.
 public struct GoodDataGuard: Sendable, Hashable {
-    /// An empty body does not replace one that was not empty.
+    /// Whether to reject an empty body if the stored body is not empty.
     public var refusesEmpty = true
-    /// A different media type (ignoring parameters) does not replace the stored one.
+    /// Whether to reject a media type that differs from the stored media type. Parameters are
+    /// ignored.
     public var refusesOtherMediaType = true
-    /// An HTML page, such as a captive portal's, does not replace a response that was not HTML.
-    /// ``refusesOtherMediaType`` rejects more than that.
+    /// Whether to reject an HTML page, such as a captive portal's, if the stored response is not
+    /// HTML. ``refusesOtherMediaType`` includes this case.
     public var refusesHTML = false
-    /// JSON shorter than this share of the stored JSON's length does not replace it; 0 allows any
-    /// length.
+    /// The minimum length of JSON, as a share of the stored JSON's length, from 0 to 1. Shorter
+    /// JSON is rejected; 0 allows any length.
     public var minimumJSONShare = 0.0
 
     /// Creates the default guard: empty bodies and different media types are rejected.
     public init() {}
 
-    /// Whether to reject the response because of its head.
+    /// Returns whether to reject the response because of its head.
     func refuses(_ response: HTTPResponse, length: StatedLength?, replacing stored: StoredResponse) -> Bool {
         guard stored.head.status == .ok else { return false }
         return refuses(response, length: length, replacing: stored.head.fields, bodyLength: stored.bodyLength)
     }
 
-    /// The same for the fields of a stored 200 and the bytes of its body.
+    /// Returns whether to reject the response because of its head, compared with a stored 200.
     package func refuses(
         _ response: HTTPResponse,
         length: StatedLength?,
@@ -45,7 +46,7 @@ public struct GoodDataGuard: Sendable, Hashable {
         return refuses(length: length, response.headerFields, replacing: stored, bodyLength: bodyLength)
     }
 
-    /// Whether to reject it because of the body's length.
+    /// Returns whether to reject the response because of its body's length.
     func refuses(length: StatedLength, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
         guard stored.head.status == .ok else { return false }
         return refuses(length: length, fields, replacing: stored.head.fields, bodyLength: stored.bodyLength)
@@ -66,8 +67,8 @@ public struct GoodDataGuard: Sendable, Hashable {
 }
 
 extension PreparedRequest {
-    /// The guard for a stored response. The stored response's type selects the rule, because a
-    /// response that looks wrong may have any type.
+    /// Returns the guard for a stored response. The stored response's type selects the rule,
+    /// because a response that looks wrong may have any type.
     func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
         let guarding = options.goodDataGuard ?? request.goodDataGuard
         guard let rules else { return guarding }
@@ -76,12 +77,12 @@ extension PreparedRequest {
 }
 
 extension String {
-    /// Whether a media type is that of a web page.
+    /// Whether the media type is HTML.
     fileprivate var isHTML: Bool { self == "text/html" || self == "application/xhtml+xml" }
 }
 
 extension HTTPFields {
-    /// Type and subtype in lowercase, without parameters. RFC 9110 §8.3.1
+    /// The type and subtype in lowercase, without parameters. RFC 9110 §8.3.1
     fileprivate var mediaType: String? {
         guard let type = self[.contentType]?.mediaType, !type.isEmpty else { return nil }
         return type

@@ -5,12 +5,15 @@ import Synchronization
 /// A body arriving from the origin. Any number of callers read it, each at its own pace, while it
 /// is stored.
 ///
-/// The received bytes stay in a window in memory. A chunk may leave the window once it is on disk,
-/// where a slower reader finds it, or once some reader has passed it and another chunk needs its
-/// space. So the disk paces a stored body, the fastest reader paces a body that is not stored
-/// (anymore), and the slowest reader never does. Memory is bounded. If a body is not stored, a
-/// reader that fell behind gets an error. When the last reader leaves, a body that is not stored
-/// ends, and a stored one continues for a limited time: see ``UnreadLimit``.
+/// The received bytes stay in a window in memory. The window is limited, so a chunk leaves it when
+/// a new chunk needs the space:
+/// - If the body is being stored, a chunk may leave once it is on disk, where slower readers find
+///   it. The disk sets the pace.
+/// - If the body is not being stored (or no longer), a chunk may leave once the fastest reader has
+///   passed it. That reader sets the pace, and a reader that fell behind gets an error.
+///
+/// The slowest reader never sets the pace. When the last reader leaves, a body that is not being
+/// stored ends. A body that is being stored continues for a limited time: see ``UnreadLimit``.
 final class InFlightBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -25,7 +28,7 @@ final class InFlightBody: Sendable {
     /// A stored body that continues without a reader for a limited time.
     fileprivate struct Unread {
         var entry: UnreadWatch.Entry
-        /// The bytes received when the last reader left.
+        /// The number of bytes received when the last reader left.
         var start: Int64
         var isExtended = false
     }
@@ -37,21 +40,21 @@ final class InFlightBody: Sendable {
         var readers: [Int: Reader] = [:]
         var nextReader = 0
         var end: End?
-        /// Whether all of it has been received, and is being stored.
+        /// Whether the whole body has been received, and is being stored.
         var isWhole = false
         var unread: Unread?
-        /// How often it has been without a reader, because an expired timer may belong to an
-        /// earlier time.
+        /// The number of times that the last reader has left. Needed because an expired timer may
+        /// belong to an earlier time without readers.
         var unreadCount = 0
-        /// Whether it was given up because it had no reader. No reader can join anymore.
+        /// Whether the body was abandoned because it had no reader. No reader can join anymore.
         var isAbandoned = false
         var producer: CheckedContinuation<Void, Never>?
     }
 
-    /// The bytes that the window holds before chunks must leave it. One more chunk may be in it.
+    /// The maximum length of the window, in bytes. It may be exceeded by one chunk.
     static let windowLimit: Int64 = 1 << 20
 
-    /// The length of the whole body in bytes, if the origin announced it.
+    /// The length of the whole body in bytes, if the origin stated it.
     let length: StatedLength?
     private let state: Mutex<State>
     /// See ``ResponseStore/suspendsWhileWriting``.
@@ -61,11 +64,11 @@ final class InFlightBody: Sendable {
     private let onAbandoned: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - writesInPlace: whether the writer may be used where the body arrives.
-    ///   - unread: whether it continues if it is stored and the last reader leaves. The default is
-    ///     the limit for a background fetch.
-    ///   - watch: enforces that limit.
-    ///   - onAbandoned: called when it is given up because it has no reader.
+    ///   - writesInPlace: whether the writer may be used on the executor where the body arrives.
+    ///   - unread: how long a body that is being stored continues after the last reader leaves. The
+    ///     default is the limit for a background fetch.
+    ///   - watch: enforces the `unread` limit.
+    ///   - onAbandoned: called when the body is abandoned because it has no reader.
     init(
         length: StatedLength?,
         writer: (any ResponseWriter)?,
@@ -84,10 +87,10 @@ final class InFlightBody: Sendable {
 
     // MARK: Producing (one task)
 
-    /// Receives the next bytes, wakes readers, stores, and waits if the window is full.
+    /// Receives the next bytes: wakes readers, stores the bytes, and waits if the window is full.
     ///
-    /// - Returns: `false` if there is no reader and nothing is stored, so that the fetch is no
-    ///   longer useful.
+    /// - Returns: `false` if there is no reader and the body is not being stored, so that the fetch
+    ///   is no longer useful.
     func append(_ chunk: ByteBuffer) async -> Bool {
         guard chunk.readableBytes > 0 else { return true }
         let (writer, waiting) = state.withLock { state in
@@ -133,10 +136,11 @@ final class InFlightBody: Sendable {
         }
     }
 
-    /// Whether the body is still being stored; the in-flight fetch asks before it commits.
+    /// Whether the body is still being stored. The in-flight fetch checks this before it commits.
     var isStoring: Bool { state.withLock { $0.isStoring } }
 
-    /// All of it has been received, so storing it ends soon, with or without a reader.
+    /// Records that the whole body was received. Storing it will end soon, so it continues with or
+    /// without a reader.
     func receivedAll() {
         state.withLock { state in
             state.isWhole = true
@@ -144,13 +148,13 @@ final class InFlightBody: Sendable {
         }
     }
 
-    /// The whole body, for a check before it is stored. Bytes that have left the window are read
-    /// from the store.
+    /// Returns the whole body, for a check before it is stored. Bytes that have left the window are
+    /// read from the store.
     ///
     /// Only the producer calls this, after the last byte.
     func content() async throws -> ByteBuffer {
         let (writer, start, window) = state.withLock { ($0.writer, Int($0.window.start), $0.window.chunks) }
-        // Usually it arrived in one piece, which is not copied.
+        // Usually the body arrived in one piece, which need not be copied.
         if start == 0, window.count <= 1 { return window.first ?? ByteBuffer() }
         var content = ByteBuffer()
         while content.readableBytes < start, let writer {
@@ -163,8 +167,8 @@ final class InFlightBody: Sendable {
         return content
     }
 
-    /// Ends the body: it is complete, or was cut short. Readers see the end after the bytes before
-    /// it.
+    /// Ends the body. Without an error, it is complete; otherwise it was cut short. Readers see the
+    /// end after all received bytes.
     func finish(throwing error: (any Error)? = nil) {
         let waiting = state.withLock { state in
             endUnread(&state)
@@ -176,8 +180,8 @@ final class InFlightBody: Sendable {
 
     // MARK: Reading
 
-    /// Creates a reader at the beginning; `nil` if the beginning is gone, or if the body was given
-    /// up or cut short.
+    /// Creates a reader at the beginning; returns `nil` if the beginning is gone, or if the body
+    /// was abandoned or cut short.
     ///
     /// - Parameter evenIfBroken: whether a body that was cut short can be read as far as it was
     ///   received.
@@ -235,8 +239,8 @@ final class InFlightBody: Sendable {
             await withCheckedContinuation { continuation in
                 let resumeNow = state.withLock { state in
                     let offset = state.readers[id]?.offset ?? 0
-                    // Checked again under the lock, because the producer may have delivered
-                    // something in between.
+                    // Check again under the lock, because the producer may have delivered bytes in
+                    // between.
                     guard offset >= state.window.end, state.end == nil, !Task.isCancelled else { return true }
                     state.readers[id]?.waiting = continuation
                     return false
@@ -260,7 +264,7 @@ final class InFlightBody: Sendable {
 
     // MARK: Without a reader
 
-    /// Whether the body continues after the last reader has left.
+    /// Returns whether the body continues after the last reader has left.
     private func continueUnread(_ state: inout State) -> Bool {
         guard state.isStoring else { return false }
         state.unreadCount += 1
@@ -297,7 +301,7 @@ final class InFlightBody: Sendable {
         }
     }
 
-    /// Ends the fetch, unless the body has a reader again, or is complete.
+    /// Ends the fetch, unless the body has a reader again, or was received completely.
     private func giveUp(where isDue: (inout State) -> Bool) {
         let producer: CheckedContinuation<Void, Never>?? = state.withLock { state in
             guard state.readers.isEmpty, state.end == nil, !state.isWhole, isDue(&state) else { return nil }
@@ -315,10 +319,10 @@ final class InFlightBody: Sendable {
         watch?.end(unread.entry)
     }
 
-    /// `nil` means to wait for a reader.
+    /// Returns whether the producer may continue. `nil` means that it must wait for a reader.
     private func mayProceed(_ state: inout State) -> Bool? {
-        // Chunks may leave if they are on disk or, if nothing is stored, if the fastest reader has
-        // passed them.
+        // Chunks may leave if they are on disk, or, if the body is not being stored, once the
+        // fastest reader has passed them.
         let passed = state.isStoring ? 0 : state.readers.values.map(\.offset).max() ?? state.window.end
         state.window.trim(to: Self.windowLimit, passed: passed)
         guard state.readers.isEmpty else {
@@ -333,14 +337,14 @@ extension InFlightBody.State {
         readers.keys.compactMap { readers[$0]?.waiting.take() }
     }
 
-    /// - Returns: the producer, if it is waiting for this.
+    /// - Returns: the producer, if it is waiting for a reader.
     fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
         readers[id]?.offset += Int64(count)
         return producer.take()
     }
 }
 
-/// One caller's position in an ``InFlightBody``. The caller leaves by releasing it.
+/// One caller's position in an ``InFlightBody``. A caller leaves by releasing its reader.
 final class InFlightBodyReader: Sendable {
     private let body: InFlightBody
     private let id: Int

@@ -4,9 +4,10 @@ import Synchronization
 
 /// One fetch, shared by every caller that requests the same key while it is in progress.
 ///
-/// It belongs to no caller. A caller that gives up leaves; the fetch ends only when the last one
-/// has left and nothing is being stored. A response that may not be shared goes only to the caller
-/// whose request was sent; the others are released immediately and send their own requests.
+/// The fetch belongs to no caller. A caller that gives up leaves. The fetch ends early only when
+/// the last caller has left and the body is not being stored. A response that may not be shared
+/// goes only to the caller whose request was sent. The other callers are released immediately and
+/// send their own requests.
 final class InFlightFetch: Sendable {
     /// The result of the fetch for one caller.
     enum Delivery: Sendable {
@@ -17,7 +18,7 @@ final class InFlightFetch: Sendable {
         case exclusive(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal?)
         /// The response is not for this caller. It had this status.
         case released(HTTPResponse.Status)
-        /// The origin responded with 304. This is the stored response now.
+        /// The origin responded with 304. The value is the stored response after the update.
         case validated(StoredResponse)
         /// The origin's response looks wrong compared with this stored response.
         case refused(StoredResponse)
@@ -25,7 +26,7 @@ final class InFlightFetch: Sendable {
 
     /// The result of the fetch.
     enum Publication: Sendable {
-        /// - Parameter notStored: why the body has no writer, if it has none.
+        /// - Parameter notStored: the reason that the body has no writer; `nil` if it has one.
         case shared(StoredResponseHead, HTTPResponse, InFlightBody, notStored: StorageRefusal? = nil)
         case unshared(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal? = nil)
         /// An unshared response whose caller has received it, or has disconnected.
@@ -43,10 +44,10 @@ final class InFlightFetch: Sendable {
 
     fileprivate struct State {
         var publication: Publication?
-        /// In order of arrival. There is nearly always exactly one.
+        /// The waiting callers, in order of arrival. There is nearly always exactly one.
         var waiting: [Waiter] = []
         var nextWaiter = 0
-        /// Callers between ``InFlightFetch/join()`` and the end of
+        /// The number of callers between ``InFlightFetch/join()`` and the end of
         /// ``InFlightFetch/waitForHead(isLeader:)``.
         var memberCount = 0
         var isCancelled = false
@@ -54,14 +55,14 @@ final class InFlightFetch: Sendable {
         var hasLeaderLeft = false
         /// Whether the fetch continues without a waiting caller.
         var isBackground = false
-        /// A reader that reads nothing. It keeps a body alive while members are about to read it.
+        /// A reader that never reads. It keeps a body alive while members are about to read it.
         var heldReader: InFlightBodyReader?
         var work: Work?
         /// The interim responses so far, for callers that share the final response.
         var interims: [HTTPResponse] = []
-        /// The callers' checks, which a response must pass before it replaces a stored one.
+        /// The callers' checks, which a response must pass before it replaces a stored response.
         var checks: [ContentCheck] = []
-        /// Whether the checks are running, so that another check would come too late.
+        /// Whether the checks have started, so that it is too late for another check.
         var isExamined = false
     }
 
@@ -80,15 +81,16 @@ final class InFlightFetch: Sendable {
 
     /// ``ResponseStore/invalidationSequence`` before the request was sent.
     let fencingNumber: InvalidationSequence
-    /// Its position in the order in which in-flight fetches began.
+    /// The fetch's position in the order in which in-flight fetches began.
     let number: UInt64
-    /// The rules under which it began; `nil` without rules.
+    /// The rules under which the fetch began; `nil` without rules.
     let rules: ObjectIdentifier?
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - check: the check of the request that is sent.
-    ///   - isBackground: whether no caller waits for it from the start, and it continues anyway.
+    ///   - isBackground: whether the fetch has no waiting caller from the start, and continues
+    ///     anyway.
     init(
         fencingNumber: InvalidationSequence,
         number: UInt64 = 0,
@@ -105,18 +107,18 @@ final class InFlightFetch: Sendable {
         )
     }
 
-    /// Makes the fetch continue even after the last caller leaves. The caller was served another
-    /// response, and wants this one stored.
+    /// Makes the fetch continue even after the last caller leaves. Used if the caller was served
+    /// another response and wants this response to be stored.
     func keepGoing() {
         state.withLock { $0.isBackground = true }
     }
 
-    /// Whether it continues without a waiting caller.
+    /// Whether the fetch continues without a waiting caller.
     var isBackground: Bool { state.withLock { $0.isBackground } }
 
     /// Runs the fetch in its own task, which no caller's cancellation reaches.
     ///
-    /// - Parameter executor: where it runs; see ``ExecutionContext``.
+    /// - Parameter executor: where the fetch runs; see ``ExecutionContext``.
     func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (InFlightFetch) async -> Void) {
         let task = Task(executorPreference: executor) { await fetch(self) }
         let isCancelled = state.withLock { state in
@@ -126,8 +128,8 @@ final class InFlightFetch: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Attaches the fetch to a call that performs it until a task takes over, unless something
-    /// already performs it.
+    /// Attaches the fetch to a call that performs it until a task takes over. Does nothing if the
+    /// fetch is already being performed, or has a result.
     func attach(to call: any TransportCall) {
         let isCancelled = state.withLock { state in
             if state.work == nil, state.publication == nil { state.work = .call(call) }
@@ -144,17 +146,17 @@ final class InFlightFetch: Sendable {
         }?.cancel()
     }
 
-    /// Whether it was given up, so that its error belongs to no caller.
+    /// Whether the fetch was cancelled, so that its error belongs to no caller.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Adds a caller. Call ``waitForHead(isLeader:)`` once for it.
+    /// Adds a caller. Call ``waitForHead(isLeader:)`` once for each added caller.
     ///
     /// - Parameters:
     ///   - check: the caller's check, which a response must also pass before it is stored.
-    ///   - mayReuse: whether a response that was received before this caller may still serve it. A
-    ///     response that is still awaited may. RFC 9111 §4
-    /// - Returns: `false` if the fetch was given up, the body's beginning is gone, the response may
-    ///   not be reused, or the check comes too late. Then send a new request.
+    ///   - mayReuse: returns whether a response that was received before this caller joined may
+    ///     serve it. A response that has not arrived yet always may. RFC 9111 §4
+    /// - Returns: `false` if the fetch was cancelled, the body's beginning is gone, the response
+    ///   may not be reused, or it is too late for the check. In that case, send a new request.
     func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
             if state.isCancelled { return false }
@@ -171,10 +173,11 @@ final class InFlightFetch: Sendable {
         }
     }
 
-    /// Whether one of its callers brought a check.
+    /// Whether one of the fetch's callers has a check.
     var hasChecks: Bool { state.withLock { !$0.checks.isEmpty } }
 
-    /// The callers' checks. From now on a caller can join only if its own check is among them.
+    /// Returns the callers' checks. From now on, a caller can join only if its own check is covered
+    /// by them.
     func takeChecks() -> [ContentCheck] {
         state.withLock { state in
             state.isExamined = true
@@ -182,10 +185,10 @@ final class InFlightFetch: Sendable {
         }
     }
 
-    /// Callers between joining and their result.
+    /// The number of callers that joined and do not have their result yet.
     var memberCount: Int { state.withLock { $0.memberCount } }
 
-    /// Waits for the head.
+    /// Waits for the response's head.
     ///
     /// - Parameter isLeader: whether the request that was sent is this caller's own.
     func waitForHead(isLeader: Bool) async throws -> Delivery {
@@ -214,11 +217,11 @@ final class InFlightFetch: Sendable {
 
     /// Publishes that only the leader gets the response, and releases the other callers.
     ///
-    /// - Returns: whether the leader is still there; it is no longer a member.
+    /// - Returns: whether the leader had not left yet. It is no longer a member after this.
     func release(_ status: HTTPResponse.Status) -> Bool {
         let (waiting, hasLeader) = state.withLock { state in
             state.publication = .taken(status)
-            // The call is over, and its reference leads back here.
+            // The call has ended. Release it, because it refers back to this object.
             state.work = nil
             let hasLeader = !state.hasLeaderLeft
             if hasLeader { state.memberCount -= 1 }
@@ -230,23 +233,25 @@ final class InFlightFetch: Sendable {
         return hasLeader
     }
 
-    /// The request to send. Interim responses go to the caller whose request it is, while that
-    /// caller waits. They are kept for callers that share the final response: see ``interims``.
+    /// Returns the request to send. Interim responses go to the caller whose request is sent, while
+    /// that caller waits. They are also kept for callers that share the final response: see
+    /// ``interims``.
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
         var request = request
         let inform = presented.onInformational
-        // A strong reference: the request's sender holds the in-flight fetch anyway, and a weak
-        // reference slows down every reference count.
+        // Use a strong reference: the request's sender retains the in-flight fetch anyway, and a
+        // weak reference slows down all reference counting.
         request.onInformational = { interim in
             if self.keep(interim) { inform?(interim) }
         }
         return request
     }
 
-    /// The most interim responses to keep for others. The transport limits how many arrive at all.
+    /// The maximum number of interim responses to keep for other callers. The transport limits the
+    /// number that may arrive.
     private static let interimLimit = 16
 
-    /// - Returns: whether the caller whose request it is waits for its head.
+    /// - Returns: whether the caller whose request was sent has not left yet.
     private func keep(_ interim: HTTPResponse) -> Bool {
         state.withLock { state in
             if state.interims.count < Self.interimLimit { state.interims.append(interim) }
@@ -254,11 +259,11 @@ final class InFlightFetch: Sendable {
         }
     }
 
-    /// The interim responses before the final one, for a caller that shares the final one. RFC 9110
-    /// §15.2
+    /// The interim responses before the final response, for a caller that shares the final
+    /// response. RFC 9110 §15.2
     ///
-    /// They are forwarded only once it is known that the final response is shared. Before that,
-    /// they may be meant for one client only. Cookies are never forwarded to others.
+    /// They are forwarded only once it is known that the final response is shared. Until then, they
+    /// may be meant for one client only. Cookies are never forwarded to other clients.
     var interims: [HTTPResponse] {
         state.withLock { $0.interims }.map { interim in
             var interim = interim
@@ -267,9 +272,9 @@ final class InFlightFetch: Sendable {
         }
     }
 
-    /// Removes a member, whether or not it got its result.
+    /// Removes a caller, whether or not it got its result.
     func leave(isLeader: Bool) {
-        // Releasing these values ends other things, which must not happen under the lock.
+        // Release these values outside the lock, because their release may end other operations.
         let (work, _, _) = state.withLock { state -> (Work?, InFlightBodyReader?, Publication?) in
             state.memberCount -= 1
             if isLeader { state.hasLeaderLeft = true }
@@ -292,7 +297,7 @@ final class InFlightFetch: Sendable {
     func publish(_ publication: Publication) {
         let (deliveries, _) = state.withLock { state in
             state.publication = publication
-            // No caller would receive it.
+            // The caller whose request was sent has left, so no caller can receive the response.
             if state.hasLeaderLeft, case .unshared(let response, _, _) = publication {
                 state.publication = .taken(response.head.status)
             }
@@ -318,7 +323,7 @@ extension InFlightFetch.State {
             guard let reader = body.makeReader(evenIfBroken: isLeader) else {
                 return .success(.released(response.status))
             }
-            // Without a reason, it had a writer that failed.
+            // If there is no reason, there was a writer, but it failed.
             let refusal = body.isStoring ? nil : notStored ?? .store
             return .success(.shared(head, response, reader, notStored: refusal))
         case .unshared(let response, let responseTime, let notStored):

@@ -4,29 +4,29 @@ import Synchronization
 
 /// The in-flight fetches, by key.
 final class InFlightFetches: Sendable {
-    /// How a caller gets its in-flight fetch.
+    /// The way a caller gets its in-flight fetch.
     enum Admission {
-        /// There was none, so the caller must start this one.
+        /// The caller must start this new fetch.
         case lead(InFlightFetch)
-        /// There already is one.
+        /// The caller joined an existing fetch.
         case joined(InFlightFetch)
-        /// An in-flight fetch of this key may have ended since the caller's lookup. Look up again.
+        /// Look up again, because a fetch of this key may have ended since the caller's lookup.
         /// Also returned if a fetch is in progress that the caller does not wait for.
         case lookAgain
         /// The cache is shut down.
         case closed
     }
 
-    /// The kinds of in-flight fetches that callers request.
+    /// The kind of fetch that a caller needs.
     enum Role {
-        /// The in-flight fetch, if it may serve the caller; otherwise a new one that others may
+        /// The existing fetch, if it may serve the caller; otherwise a new fetch that others may
         /// join.
         case sharing
-        /// A fetch that others may join, if none is in progress.
+        /// A new fetch that others may join, if none is in progress.
         case leading
-        /// A fetch that no other caller may join.
+        /// A new fetch that no other caller may join.
         case alone
-        /// A fetch without a waiting caller, which others may join, if none is in progress.
+        /// A new fetch without a waiting caller, which others may join, if none is in progress.
         case background
     }
 
@@ -36,16 +36,16 @@ final class InFlightFetches: Sendable {
         var inFlight: InFlightFetch?
         /// The number of in-flight fetches.
         var count = 0
-        /// By selecting fields: the number of the newest in-flight fetch that was stored.
+        /// The number of the newest fetch that was stored, by selecting header fields.
         var stored: [HTTPFields: UInt64] = [:]
     }
 
     fileprivate struct State {
         var keys: [CacheKey: Keyed] = [:]
-        /// By number, so that the order is deterministic.
+        /// The fetches that no caller may join, by number, so that their order is deterministic.
         var unregistered: [UInt64: InFlightFetch] = [:]
-        /// How many in-flight fetches have ended, by a small hash of the key. It closes the gap
-        /// between a lookup that missed and joining.
+        /// The number of fetches that have ended, by a small hash of the key. It detects a fetch
+        /// that ended between a caller's lookup and its attempt to join.
         var ended = [UInt32](repeating: 0, count: 256)
         var nextNumber: UInt64 = 1
         var isClosed = false
@@ -54,22 +54,21 @@ final class InFlightFetches: Sendable {
 
     private let state = Mutex(State())
 
-    /// Read before the lookup in the store, and compared in
-    /// ``admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``.
+    /// Returns the number of ended fetches in the key's slot. Call it before the lookup in the
+    /// store, and pass the result to ``admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``.
     func endedCount(_ key: CacheKey) -> UInt32 {
         state.withLock { $0.ended[Self.slot(key)] }
     }
 
     /// - Parameters:
-    ///   - seen: ``endedCount(_:)`` before the lookup, for a caller that looked up to be served;
-    ///     `nil` skips the comparison.
-    ///   - fencingNumber: the store's current invalidation number. An in-flight fetch that began
-    ///     before an invalidation serves only the callers it already has.
-    ///   - rules: the rules of the caller's request. An in-flight fetch under other rules may store
-    ///     a response that these rules do not store.
+    ///   - seen: ``endedCount(_:)`` before the caller's lookup; `nil` skips the comparison.
+    ///   - fencingNumber: the store's current invalidation number. A fetch that began before an
+    ///     invalidation serves only the callers that it already has.
+    ///   - rules: the rules of the caller's request. A fetch under other rules cannot be joined,
+    ///     because it may store a response that these rules do not store.
     ///   - check: the caller's check.
-    ///   - mayReuse: whether a response that was received before this caller joined, and whose body
-    ///     is still arriving, may serve it.
+    ///   - mayReuse: returns whether a response that was received before this caller joined, and
+    ///     whose body is still arriving, may serve this caller.
     func admit(
         _ key: CacheKey,
         as role: Role = .sharing,
@@ -83,8 +82,8 @@ final class InFlightFetches: Sendable {
             if state.isClosed { return .closed }
             if role != .alone, let inFlight = state.keys[key]?.inFlight {
                 guard role == .sharing else { return .lookAgain }
-                // An in-flight fetch that began after an invalidation that this caller has not
-                // noticed yet is as good as its own.
+                // A fetch may have begun after an invalidation that this caller has not noticed
+                // yet. Such a fetch is as good as the caller's own.
                 if inFlight.fencingNumber >= fencingNumber, inFlight.rules == rules,
                     inFlight.join(check: check, mayReuse)
                 {
@@ -96,15 +95,15 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// Whether an in-flight fetch may store its response: it may unless a fetch of the same key
-    /// that began later has already stored its own.
+    /// Returns whether an in-flight fetch may store its response. It may not if a fetch of the same
+    /// key and variant that began later has already stored a response.
     ///
-    /// In-flight fetches of one key run concurrently if their requests differ (a conditional one, a
-    /// variant) or after an invalidation. The slower, older response must not replace the newer
-    /// one. Each variant is stored separately. RFC 9111 §4.1
+    /// Fetches of one key run concurrently after an invalidation, or if their requests differ (for
+    /// example, in a condition or in the variant). A slow response to an older request must not
+    /// replace a newer response. Each variant is stored separately. RFC 9111 §4.1
     ///
-    /// - Parameter isPart: whether it is a part (206). A part may not replace a newer complete
-    ///   response, but does not prevent storing an older one.
+    /// - Parameter isPart: whether the response is a part (206). A part must not replace a newer
+    ///   complete response, but does not prevent an older complete response from being stored.
     func claimStoring(_ inFlight: InFlightFetch, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false)
         -> Bool
     {
@@ -119,7 +118,7 @@ final class InFlightFetches: Sendable {
     /// The number of in-flight fetches.
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
-    /// Whether a key has an in-flight fetch that others may join.
+    /// Returns whether a key has an in-flight fetch that others may join.
     func isInFlight(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.inFlight != nil } }
 
     /// The number of callers waiting for in-flight fetches that others may join.
@@ -131,7 +130,7 @@ final class InFlightFetches: Sendable {
     /// Whether the cache is shut down.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Prevents more callers from joining this in-flight fetch, which continues.
+    /// Prevents more callers from joining an in-flight fetch. The fetch continues.
     func detach(_ inFlight: InFlightFetch, _ key: CacheKey) {
         state.withLock { state in
             guard let place = state.keys.index(forKey: key), state.keys.values[place].inFlight === inFlight else {
@@ -182,8 +181,8 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// The slot of a key, computed from its end, because keys differ there. If two keys share a
-    /// slot, a caller looks up once more; nothing else happens.
+    /// Returns the slot of a key, computed from the end of the key, where keys differ. If two keys
+    /// share a slot, the only effect is an additional lookup.
     private static func slot(_ key: CacheKey) -> Int {
         var hash: UInt32 = 2_166_136_261
         for byte in key.bytes.suffix(16) { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
@@ -192,8 +191,8 @@ final class InFlightFetches: Sendable {
 }
 
 extension InFlightFetches.State {
-    /// Creates an in-flight fetch with its first member, or without members. One that may be joined
-    /// replaces the previous one.
+    /// Creates a fetch with its first caller, or without callers for a background fetch. If the new
+    /// fetch may be joined, it replaces the key's previous joinable fetch.
     fileprivate mutating func makeFetch(
         _ key: CacheKey,
         _ fencingNumber: InvalidationSequence,
@@ -218,8 +217,8 @@ extension InFlightFetches.State {
 }
 
 extension InFlightFetches.Keyed {
-    /// - Returns: the in-flight fetch that no caller may join: this one, or the one that it
-    ///   replaces.
+    /// - Returns: the fetch that no caller may join from now on: the added fetch, or the fetch that
+    ///   it replaces; `nil` if there is none.
     fileprivate mutating func add(_ added: InFlightFetch, mayBeJoined: Bool) -> InFlightFetch? {
         count += 1
         guard mayBeJoined else { return added }

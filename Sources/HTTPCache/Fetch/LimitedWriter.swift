@@ -14,15 +14,15 @@ struct BodyLimits: Sendable, Hashable {
 
     var isEmpty: Bool { minimum == nil && maximum == nil }
 
-    /// Whether the length known before a body arrives allows storing it. A part counts with the
-    /// length of the complete response.
+    /// Returns whether the length known before a body arrives is within the limits. For a part, the
+    /// length of the complete response counts.
     func allow(_ draft: ResponseDraft) -> Bool {
         let isPart = draft.head.status == .partialContent
         guard let length = isPart ? draft.head.partialRange?.completeLength : draft.expectedLength else { return true }
         return length >= StatedLength(clamping: minimum ?? 0) && length.isWithin(maximum ?? .max)
     }
 
-    /// The limits to check when the body arrives.
+    /// Returns the limits to check while the body arrives.
     func remaining(for draft: ResponseDraft) -> BodyLimits {
         var limits = self
         // A part has fewer bytes.
@@ -31,10 +31,10 @@ struct BodyLimits: Sendable, Hashable {
     }
 }
 
-/// Stores a body of unknown length while it is within a rule's limits.
+/// Stores a body of unknown length if it stays within a rule's limits.
 ///
-/// A body that grows too long is given up, as if the store were full; one that ends too short is
-/// not made visible. Readers are not affected.
+/// If a body grows too long, writing fails, as if the store were full. If a body turns out too
+/// short, it is not made visible. Readers are not affected.
 actor LimitedWriter: ResponseWriter {
     private let base: any ResponseWriter
     private let limits: BodyLimits

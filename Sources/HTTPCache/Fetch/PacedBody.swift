@@ -3,17 +3,17 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The same body, read without blocking an event loop. Each chunk is requested when the
-    /// previous one has left the process.
+    /// Returns the same body, read without blocking an event loop. Each chunk is read only when the
+    /// previous chunk has left the process.
     ///
     /// - Parameters:
     ///   - permit: the response's permit, for its first chunk.
-    ///   - readsFirst: whether the caller reads the first chunk now.
+    ///   - readsFirst: whether to read the first chunk before this returns.
     func paced(in permit: ContentPermits.Permit, readsFirst: Bool = true) async throws -> BodyStream {
         let turn = ContentTurn(permit)
         let begun = PacedBody(self, turn)
         if readsFirst { try await begun.readFirst() }
-        // The first iterator takes it.
+        // The first iterator takes this body.
         let unused = Mutex<PacedBody?>(begun)
         let another = turn.another
         return BodyStream(length: length) {
@@ -23,14 +23,15 @@ extension BodyStream {
     }
 }
 
-/// Reads a body's chunks with only one of them in memory, so that a slow client costs one chunk.
+/// Reads a body chunk by chunk, with only one chunk in memory, so that a slow client costs only one
+/// chunk.
 ///
-/// `@unchecked`: one task reads the body. One task at a time reads a chunk for it, and the reader
-/// waits for that task's end before it accesses anything.
+/// `@unchecked` is safe because only one task reads the body. For each chunk, that task starts
+/// another task and waits for its end before it accesses anything.
 private final class PacedBody: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
-    /// The bytes not read yet, if the length is known. After the last byte the body is not read
-    /// again.
+    /// The number of bytes that are not read yet, if the length is known. After the last byte, the
+    /// body is not read again.
     private var rest: StatedLength?
     private var first: ByteBuffer?
     private var turn: ContentTurn
@@ -52,7 +53,7 @@ private final class PacedBody: @unchecked Sendable {
             return nil
         }
         try await turn.next()
-        // On the system's threads.
+        // Read on the system's threads.
         let task = Task { try await self.read() }
         let chunk = try await withTaskCancellationHandler {
             try await task.value

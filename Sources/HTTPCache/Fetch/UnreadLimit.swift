@@ -1,12 +1,13 @@
 package import HTTPCacheSemantics
 import HTTPTypes
 
-/// How long a body that is being stored continues after its last reader has left. Pure.
+/// Decides how long a body that is being stored continues after its last reader has left. A pure
+/// value.
 ///
-/// * It continues for 1 second, and, if its length is unknown, no further than 8 MiB from its
+/// * A body continues for 1 second. If its length is unknown, it also ends 8 MiB after its
 ///   beginning.
 /// * A body of known length continues for 10 seconds if, at the pace of the first second, it will
-///   be complete by then. A nearly complete body can serve the next caller.
+///   be complete by then, because a complete body can serve the next caller.
 /// * A stream of unknown length does not continue, because it may never end.
 /// * A fetch without a waiting caller (a background renewal of a stored response) never had a
 ///   reader, and is limited only by its bytes.
@@ -21,10 +22,12 @@ package struct UnreadLimit: Sendable, Hashable {
         case goOnToTheEnd
     }
 
-    /// The most bytes of a body of unknown length, including those already read.
+    /// The maximum number of bytes of a body of unknown length, including bytes that were already
+    /// read.
     package static let bytes: Int64 = 8 << 20
     package static let time = Duration.seconds(1)
-    /// A body that will be complete within this many times ``time`` gets all of that time.
+    /// The maximum time without a reader, as a multiple of ``time``, for a body that will be
+    /// complete by then.
     package static let extensionFactor = 10
 
     private let length: StatedLength?
@@ -41,20 +44,20 @@ package struct UnreadLimit: Sendable, Hashable {
         self.init(length: length, isStream: response.isStream, isBackground: isBackground)
     }
 
-    /// The allowance when the last reader leaves, or if there never was one.
+    /// Returns the allowance when the last reader leaves, or if there never was a reader.
     ///
-    /// - Parameter received: the bytes received.
+    /// - Parameter received: the number of bytes received.
     package func allowance(at received: Int64) -> Allowance {
         if let length { return isBackground || length.isWithin(received) ? .goOnToTheEnd : .goOn(for: Self.time) }
         if isStream || received > Self.bytes { return .end }
         return isBackground ? .goOnToTheEnd : .goOn(for: Self.time)
     }
 
-    /// The allowance when the first ``time`` has passed.
+    /// Returns the allowance when the first ``time`` has passed.
     ///
     /// - Parameters:
-    ///   - start: the bytes received when the last reader left.
-    ///   - received: the bytes received so far.
+    ///   - start: the number of bytes received when the last reader left.
+    ///   - received: the number of bytes received so far.
     package func allowance(at received: Int64, since start: Int64) -> Allowance {
         guard let length else { return .end }
         guard let rest = length.subtracting(StatedLength(clamping: received)), rest > 0 else { return .goOnToTheEnd }
@@ -64,8 +67,8 @@ package struct UnreadLimit: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-    /// Whether its content is a sequence that may continue while its reader listens, but may still
-    /// be stored.
+    /// Whether the response's content is a sequence that may continue while a reader listens, but
+    /// that may be stored.
     fileprivate var isStream: Bool {
         guard let type = headerFields[.contentType] else { return false }
         let essence = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }

@@ -1,5 +1,5 @@
-/// Ends a body without a reader when its time is up, or when a request waits for its permit: see
-/// ``UnreadLimit``.
+/// Ends a body without a reader when its time is up, or when a request waits for the body's permit:
+/// see ``UnreadLimit``.
 struct UnreadWatch: Sendable {
     /// A body that continues without a reader.
     struct Entry: Sendable {
@@ -12,8 +12,8 @@ struct UnreadWatch: Sendable {
     let origin: Origin
 
     /// - Parameters:
-    ///   - expire: called under no lock when the time is up.
-    ///   - end: called under no lock when a request waits.
+    ///   - expire: called outside any lock when the time is up.
+    ///   - end: called outside any lock when a request waits.
     /// - Returns: `nil` if a request is already waiting.
     func begin(
         _ time: Duration,
@@ -24,7 +24,7 @@ struct UnreadWatch: Sendable {
         return Entry(deadline: deadlines.begin(time, expire), place: place)
     }
 
-    /// Gives it more time when its time is up.
+    /// Gives a body more time after its time is up.
     func extend(_ entry: Entry, _ time: Duration, expire: @escaping @Sendable () -> Void) -> Entry {
         var entry = entry
         entry.deadline = deadlines.begin(time, expire)

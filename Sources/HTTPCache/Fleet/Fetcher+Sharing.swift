@@ -1,16 +1,17 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Responses of other nodes: looked up before an origin is asked, and offered after an origin has
-/// responded.
+/// Sharing with other nodes: their responses are looked up before a request is sent to an origin,
+/// and this node's responses are offered after the origin has responded.
 extension Fetcher {
     /// Looks up a useful response of another node, and stores it here.
     ///
     /// - Parameters:
     ///   - commonKey: the key in the partition that all principals share.
-    ///   - patience: how long to wait for another node's request.
+    ///   - patience: the maximum time to wait for another node's request; `nil` for the tier's
+    ///     limit.
     ///   - find: receives the lease if nothing was found.
-    /// - Returns: whether it is stored.
+    /// - Returns: whether a response was stored.
     func accept(_ commonKey: CacheKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
         guard let responses = engine.finder?.responses else { return false }
         let now = engine.clock.now()
@@ -33,7 +34,8 @@ extension Fetcher {
     /// Stores a response of another node, unless a purge or a newer response arrived in the
     /// meantime.
     private func store(_ found: PeerResponse, as draft: ResponseDraft) async -> Bool {
-        // Its position among this node's fetches: one that begins later brings a newer response.
+        // This gives the response a position among this node's fetches, because a fetch that begins
+        // later has a newer response.
         let admission = engine.inFlightFetches.admit(draft.key, as: .alone, fencingNumber: plan.known.fencingNumber)
         guard case .lead(let place) = admission else { return false }
         defer { engine.inFlightFetches.end(place, draft.key) }
@@ -41,7 +43,8 @@ extension Fetcher {
         do {
             for try await chunk in found.body { try await writer.append(chunk) }
         } catch {
-            // A part is missing, or belongs to another response. The origin is asked instead.
+            // A part is missing, or belongs to another response. The exchange fetches the response
+            // from the origin instead.
             await writer.abandon()
             return false
         }
@@ -54,8 +57,8 @@ extension Fetcher {
 
     /// Offers a stored response to other nodes.
     ///
-    /// - Parameter fencingPosition: how far the fleet log was applied here before the origin was
-    ///   asked; `nil` if this node did not follow it.
+    /// - Parameter fencingPosition: the position up to which this node had applied the fleet log
+    ///   before it sent the request; `nil` if it did not follow the log.
     func offer(_ response: StoredResponse, _ draft: ResponseDraft, fencingPosition: LogPosition?) {
         guard let fencingPosition, let responses = engine.finder?.responses else { return }
         guard isForOthers(draft), let names = prepared.policy.selectingNames(of: draft.head.fields) else {
@@ -78,8 +81,11 @@ extension Fetcher {
         responses.release(lease?.take(), of: shared, isForOthers: false)
     }
 
-    /// Whether a response may have come from another node, and is useful there: it is not for one
-    /// principal, not an error, not a part, and has no cookie.
+    /// Returns whether a response may be offered to other nodes. These responses are excluded:
+    /// - errors, parts, and invalidated responses
+    /// - responses with a cookie, an explicit expiry, or credentials in their selecting header
+    ///   fields
+    /// - responses of one principal, and responses that a shared cache may not store
     private func isForOthers(_ draft: ResponseDraft) -> Bool {
         let head = draft.head
         return draft.key.isCommon && prepared.fleetKey != nil && head.status.code < 400
@@ -88,8 +94,8 @@ extension Fetcher {
             && isForSharedCaches(head)
     }
 
-    /// Whether a shared cache may store it. A private cache, which these responses may come from,
-    /// stores more.
+    /// Returns whether a shared cache may store a response. Needed because this node's cache may be
+    /// private, and may store responses that a shared cache must not.
     private func isForSharedCaches(_ head: StoredResponseHead) -> Bool {
         if prepared.policy.kind == .shared { return true }
         let storability = CachePolicy(kind: .shared).storability(
@@ -102,7 +108,7 @@ extension Fetcher {
 }
 
 extension FetchContext {
-    /// Whether another node's response is useful here: this node's rules store it for all
+    /// Returns whether another node's response is useful here: this node's rules store it for all
     /// principals, the request selects it, and it is newer and better than the stored response.
     func mayAccept(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
         let head = draft.head
@@ -111,7 +117,7 @@ extension FetchContext {
             accepted(draft).hasAcceptableTags
         else { return false }
         guard let stored = known.success else { return known.isWhole }
-        // A stale response is no better than the stale one already here.
+        // A stale response is no better than the stale response that is already stored here.
         return head.responseTime > stored.head.responseTime
             && prepared.policy.freshness(of: head, at: max(now, head.responseTime)).isFresh
             && prepared.goodDataGuard(for: stored, options)?.refuses(
@@ -121,7 +127,8 @@ extension FetchContext {
             ) != true
     }
 
-    /// The draft of another node's response under this node's rules. It keeps its tags.
+    /// Returns the draft of another node's response under this node's rules. It also keeps its own
+    /// tags.
     func accepted(_ draft: ResponseDraft) -> ResponseDraft {
         var accepted = self.draft(draft.head, in: draft.key, draft.expectedLength, at: draft.storedAt)
         for tag in draft.tags where !accepted.tags.containsBytes(of: tag) { accepted.tags.append(tag) }
@@ -131,8 +138,8 @@ extension FetchContext {
 
 extension PreparedRequest {
     /// The key for sharing this request's responses with other nodes; `nil` if a rule forbids it,
-    /// if the request belongs to a principal or has a secret, or if its caller decides about
-    /// storing.
+    /// if the request belongs to a principal or has a secret, content or a content check, if it is
+    /// a probe, or if its caller decides about storing.
     var fleetKey: CacheKey? {
         guard let key, settings?.isForFleet != false, request.body == nil, !request.isProbe,
             request.contentCheck == nil,

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Whether fresh stored responses are served without validation. A node of a fleet does so only
-/// after it has read the purges from before its start. It can be configured to do so only while it
-/// is certain to receive other nodes' purges.
+/// Whether a node serves fresh stored responses without validation. It does so only after it has
+/// read the purges from before its start. It can be configured to do so only while it is certain to
+/// receive other nodes' purges.
 enum FleetContact: Sendable {
     /// Always.
     case lasting
@@ -12,13 +12,14 @@ enum FleetContact: Sendable {
     case none
 }
 
-/// How long a node may assume that it knows all nodes' purges. The fleet log extends it.
+/// The time for which a node may assume that it knows all nodes' purges. The fleet log extends the
+/// lease.
 package final class ContactLease: Sendable {
-    /// When a node serves fresh responses without validation.
+    /// The condition under which a node serves fresh responses without validation.
     package enum Term: Sendable {
-        /// While its last confirmed contact is recent.
+        /// The node's last confirmed contact is recent.
         case whileConfirmed
-        /// After it has read the log, or given up.
+        /// The node has read the log since its start, or has given up reading it.
         case fromStart
     }
 
@@ -28,7 +29,7 @@ package final class ContactLease: Sendable {
 
     package init(_ term: Term = .whileConfirmed) { self.term = term }
 
-    /// Whether the lease lasts. Time in which the process was stopped counts.
+    /// Whether the lease is in force. Time during which the process was stopped counts.
     package var holds: Bool {
         switch term {
         case .fromStart: started.load(ordering: .acquiring)
@@ -43,13 +44,13 @@ package final class ContactLease: Sendable {
         }
     }
 
-    /// Whether the purges from before the node's start are still to be read.
+    /// Whether the node has yet to read the purges from before its start.
     package var isStarting: Bool { !started.load(ordering: .acquiring) }
 
-    /// The log was read for the first time, or cannot be read.
+    /// Records that the log was read for the first time, or cannot be read.
     package func endStart() { started.store(true, ordering: .releasing) }
 
-    /// The log has confirmed a contact.
+    /// Extends the lease, because the log has confirmed a contact.
     ///
     /// - Parameter start: a time before the confirmation was requested.
     package func extend(from start: ContinuousClock.Instant, by duration: Duration) {

@@ -1,25 +1,26 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The responses that the nodes of a fleet share, through a server that any of them may lose
-/// contact with.
+/// The responses that the nodes of a fleet share through a server. Any node may lose contact with
+/// the server.
 ///
-/// It is never authoritative: a response found there is stored here like an origin's, and if the
-/// server is unreachable, slow or empty, an exchange asks its origin. No function throws.
+/// The server is never authoritative. A response found there is stored here like an origin's
+/// response. If the server is unreachable, slow or empty, an exchange sends its request to the
+/// origin. No function throws.
 package protocol FleetResponses: Sendable {
-    /// Whether responses may be looked up, because this node has read the others' purges. As cheap
-    /// as an atomic read.
+    /// Whether responses may be looked up, because this node has read the other nodes' purges. As
+    /// cheap as an atomic read.
     var isFollowing: Bool { get }
 
     /// The position up to which this node has applied the fleet log's purges; `nil` while it does
     /// not follow the log.
     ///
-    /// Read before a request is sent, it is the fencing number of the offered response: other nodes
-    /// accept no response that a later purge affects.
+    /// The value before a request is sent is the fencing number of the offered response: other
+    /// nodes reject the response if a later purge affects it.
     var position: LogPosition? { get }
 
-    /// Whether a lookup of a key is worthwhile. A key whose responses are not for other nodes is
-    /// remembered for a while.
+    /// Returns whether looking up a key is worthwhile. A key whose responses are not for other
+    /// nodes is remembered for some time.
     func mayHave(_ key: CacheKey) -> Bool
 
     /// Looks up once, within the tier's limits.
@@ -29,11 +30,11 @@ package protocol FleetResponses: Sendable {
     /// offer, it is dropped and counted.
     func offer(_ offer: FleetOffer)
 
-    /// Returns the right to ask the origin first, because there was no response that others could
-    /// use.
+    /// Gives up the right to fetch a key's response first, because the origin sent no response that
+    /// other nodes can use.
     ///
     /// - Parameter isForOthers: `false` if the key's responses are not for other nodes, so that no
-    ///   node waits for one again soon.
+    ///   node waits for a lease on this key again soon.
     func release(_ lease: FleetLease?, of key: CacheKey, isForOthers: Bool)
 
     /// Removes the offered data of a response that should not have been stored.
@@ -46,12 +47,13 @@ package protocol FleetResponses: Sendable {
 package struct PeerQuery: Sendable {
     /// The key in the partition that all principals share.
     package var key: CacheKey
-    /// How long to wait for another node's request; `nil` for the tier's limit.
+    /// The maximum time to wait for another node's request; `nil` for the tier's limit.
     package var patience: Duration?
     /// Returns the request's fields with some names (in lowercase and sorted), in the form in which
     /// they select a response.
     package var selecting: @Sendable ([String]) -> HTTPFields
-    /// Returns whether a response is useful here. One that is not counts as not found.
+    /// Returns whether a response is useful here. A response that is not useful counts as not
+    /// found.
     package var accepts: @Sendable (ResponseDraft) -> Bool
 
     package init(
@@ -70,7 +72,8 @@ package struct PeerQuery: Sendable {
 /// The result of a peer lookup.
 package enum PeerLookupResult: Sendable {
     case found(PeerResponse)
-    /// Nothing was found. With a lease, other nodes wait for this one to ask the origin.
+    /// Nothing was found. If there is a lease, other nodes wait for this node's fetch from the
+    /// origin.
     case nothing(FleetLease?)
 }
 
@@ -78,7 +81,7 @@ package enum PeerLookupResult: Sendable {
 package struct PeerResponse: Sendable {
     /// The response to store, in terms of this node's clock.
     package var draft: ResponseDraft
-    /// Throws if a part is missing, or differs from the offer.
+    /// The body. Throws if a part is missing or differs from the offer.
     package var body: BodyStream
 
     package init(draft: ResponseDraft, body: BodyStream) {
@@ -87,11 +90,11 @@ package struct PeerResponse: Sendable {
     }
 }
 
-/// The right to ask an origin first. It collapses requests of several nodes; nothing depends on it
-/// for correctness.
+/// The right of one node to fetch a response first. It collapses the requests of several nodes. No
+/// guarantee depends on it.
 package struct FleetLease: Sendable, Hashable {
     package var key: CacheKey
-    /// The tier's own name for it.
+    /// The tier's own name for the lease.
     package var number: UInt64
 
     package init(key: CacheKey, number: UInt64) {
@@ -100,13 +103,13 @@ package struct FleetLease: Sendable, Hashable {
     }
 }
 
-/// A stored response for other nodes.
+/// A stored response that is offered to other nodes.
 package struct FleetOffer: Sendable {
     package var response: StoredResponse
     package var draft: ResponseDraft
     /// The names of the response's selecting fields, in lowercase and sorted.
     package var selectingNames: [String]
-    /// ``FleetResponses/position`` before the origin was asked.
+    /// The value of ``FleetResponses/position`` before the request was sent to the origin.
     package var fencingPosition: LogPosition
     package var lease: FleetLease?
 

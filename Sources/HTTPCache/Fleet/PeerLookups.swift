@@ -10,13 +10,14 @@ final class PeerLookups: Sendable {
 
         func put(_ lease: HeldLease) { held.withLock { $0 = lease } }
 
-        /// The lease, for the exchange that leads the fetch; `nil` for all others.
+        /// Returns the lease to its first caller, the exchange that leads the fetch; returns `nil`
+        /// to all others.
         func takeLease() -> HeldLease? { held.withLock { $0.take() } }
     }
 
     private struct Running {
         var find: Find
-        /// Whether a response is stored here when it ends.
+        /// The task of the lookup, which returns whether a response was stored here.
         var end: Task<Bool, Never>
     }
 
@@ -27,8 +28,8 @@ final class PeerLookups: Sendable {
         self.responses = responses
     }
 
-    /// The key for a worthwhile peer lookup; `nil` if it is not worthwhile: this node does not
-    /// follow the others' purges, or no other node has the response.
+    /// Returns the key if a peer lookup is worthwhile; `nil` if this node does not follow the log
+    /// of purges, or if no other node is expected to have a response.
     ///
     /// - Parameter key: called only if this node follows the log.
     func worthwhile(_ key: @autoclosure () -> CacheKey?) -> CacheKey? {
@@ -36,14 +37,15 @@ final class PeerLookups: Sendable {
         return key
     }
 
-    /// Whether an exchange is looking up responses for a key.
+    /// Returns whether an exchange is looking up responses for a key.
     func isLookingUp(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
 
-    /// Looks up, or waits for another exchange's peer lookup.
+    /// Performs a peer lookup, or waits for another exchange's lookup of the same key.
     ///
-    /// - Parameter accept: looks up a response and stores it here; returns whether it did.
-    /// - Returns: the peer lookup, whether a response is stored here now, and whether another
-    ///   exchange performed the lookup, possibly for another variant.
+    /// - Parameter accept: looks up a response and stores it here; returns whether a response was
+    ///   stored.
+    /// - Returns: the peer lookup, whether it stored a response here, and whether another exchange
+    ///   performed the lookup, possibly for another variant.
     func find(
         _ key: CacheKey,
         _ accept: @escaping @Sendable (Find) async -> Bool
@@ -51,8 +53,8 @@ final class PeerLookups: Sendable {
         let (present, isOthers) = running.withLock { running in
             if let present = running[key] { return (present, true) }
             let find = Find()
-            // No caller's cancellation reaches it, because others wait for it. The tier's limits
-            // end it.
+            // A caller's cancellation does not end the lookup, because others wait for it. The
+            // tier's limits end it.
             let end = Task {
                 let isAccepted = await accept(find)
                 self.running.withLock { $0[key] = nil }
@@ -80,6 +82,6 @@ final class HeldLease: Sendable {
         if let lease = take() { responses.release(lease, of: lease.key, isForOthers: true) }
     }
 
-    /// Passes the lease on.
+    /// Takes the lease, which is then no longer returned automatically.
     func take() -> FleetLease? { lease.withLock { $0.take() } }
 }

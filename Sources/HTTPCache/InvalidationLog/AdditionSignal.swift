@@ -7,22 +7,24 @@ package final class AdditionSignal: Sendable {
 
     package init() {}
 
-    /// The stream of the only listener: see ``InvalidationLog/additions()``.
+    /// Returns the stream of the only listener: see ``InvalidationLog/additions()``.
     package func listen() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let earlier = listener.withLock { listener in
             defer { listener = continuation }
             return listener
         }
-        // Outside the lock, because the end of a stream runs foreign code.
+        // Finish the stream outside the lock, because that runs external code.
         earlier?.finish()
         return stream
     }
 
-    /// How often the journal has grown. An invalidation is counted before it becomes visible.
+    /// The number of times that the journal has grown. An invalidation is counted before it becomes
+    /// visible.
     package var count: UInt64 { sent.load(ordering: .acquiring) }
 
-    /// Call it between the commit of an invalidation and the moment it becomes visible.
+    /// Counts an addition and notifies the listener. Call this after an invalidation was committed
+    /// and before it becomes visible.
     package func send() {
         sent.wrappingAdd(1, ordering: .acquiringAndReleasing)
         listener.withLock { $0 }?.yield()

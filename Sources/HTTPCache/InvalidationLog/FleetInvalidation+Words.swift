@@ -15,8 +15,8 @@ extension InvalidationScope {
         }
     }
 
-    /// The URL, prefix, host or tag; of a key its URL; `nil` for everything. Secret parameters and
-    /// the names of principals are replaced.
+    /// The URL, prefix, host or tag; for a key, its URL; `nil` for everything. Secret parameters
+    /// and the names of principals are replaced.
     package var redactedSelector: String? {
         switch self {
         case .target(let target): target.redacted
@@ -31,7 +31,7 @@ extension InvalidationScope {
 }
 
 extension InvalidationEffect {
-    /// `remove`, or `expire`.
+    /// The effect's name: `remove` or `expire`.
     package var name: String {
         switch self {
         case .remove: "remove"

@@ -5,7 +5,7 @@ package struct FleetInvalidation: Hashable, Sendable {
     package var id: PurgeID
     package var scope: InvalidationScope
     package var effect: InvalidationEffect
-    /// When it took effect at the node that issued it.
+    /// When the invalidation took effect on the node that issued it.
     package var issuedAt: Timestamp
 
     package init(id: PurgeID, scope: InvalidationScope, effect: InvalidationEffect, issuedAt: Timestamp) {
@@ -16,9 +16,9 @@ package struct FleetInvalidation: Hashable, Sendable {
     }
 }
 
-/// A scope in its persistent form: in a store's journal, and sealed in the log.
+/// The persistent form of a scope, used in a store's journal and, sealed, in the log.
 package struct ScopeSelector: Hashable, Sendable {
-    /// These numbers are on disk and in the log, and never change their meaning.
+    /// The kinds of scopes. The numbers are on disk and in the log, so their meanings never change.
     package enum Kind: UInt8, Sendable {
         case all = 0
         case target = 1
@@ -32,7 +32,8 @@ package struct ScopeSelector: Hashable, Sendable {
     package var kind: Kind
     package var bytes: [UInt8]
 
-    /// The longest selector in bytes: a cache key with the longest target and its other parts.
+    /// The maximum length of a selector in bytes: a cache key with the longest target and its other
+    /// parts.
     package static let longest = 80 << 10
 
     package init(kind: Kind, bytes: [UInt8]) {
@@ -75,8 +76,8 @@ package struct ScopeSelector: Hashable, Sendable {
 }
 
 extension InvalidationEffect {
-    /// The number of the effect, on disk and in the log: 0 for a removal, otherwise 1 plus the
-    /// mark's cause.
+    /// The effect's number on disk and in the log: 0 for a removal; otherwise 1 plus the number of
+    /// the mark's cause.
     package var number: UInt8 {
         switch self {
         case .remove: 0
@@ -84,7 +85,7 @@ extension InvalidationEffect {
         }
     }
 
-    /// `nil` if no effect has the number.
+    /// Creates an effect from its number; `nil` if no effect has the number.
     package init?(number: UInt8) {
         if number == 0 {
             self = .remove

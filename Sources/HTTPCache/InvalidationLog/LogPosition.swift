@@ -1,9 +1,10 @@
 /// The position of an entry in a fleet log: `<epoch>-<number>`.
 ///
-/// Numbers within an epoch are consecutive, and its marker has number 1. Epochs increase: each
-/// server that starts serving the log has its own. Zero is before every entry.
+/// Numbers within an epoch are consecutive, and the epoch's marker has number 1. Epochs increase:
+/// each server that starts to serve the log begins a new epoch.
 ///
-/// Both are below 2⁶³ in the log of an honest server; a store keeps no others.
+/// In the log of an honest server, the epoch and the number are below 2⁶³. A store does not keep
+/// other positions.
 package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConvertible {
     package var epoch: UInt64
     package var number: UInt64
@@ -13,7 +14,7 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
         self.number = number
     }
 
-    /// Before every entry.
+    /// The position before every entry.
     package static let zero = LogPosition(epoch: 0, number: 0)
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -25,7 +26,7 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
     /// The position before this one in its epoch.
     package var previous: LogPosition { LogPosition(epoch: epoch, number: number &- 1) }
 
-    /// Two decimal numbers without leading zeros; `nil` for any other text.
+    /// Parses two decimal numbers without leading zeros; returns `nil` for any other text.
     package init?(_ text: String) {
         let digits = text.utf8
         guard let hyphen = digits.firstIndex(of: UInt8(ascii: "-")), let epoch = Self.number(digits[..<hyphen]),
@@ -36,7 +37,8 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
 
     package var description: String { "\(epoch)-\(number)" }
 
-    /// A decimal number as a log writes it, because a position must have only one text.
+    /// Parses a decimal number. Accepts only the form that a log writes, because each position must
+    /// have exactly one text.
     @inlinable package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
         guard digits.first != UInt8(ascii: "0") || digits.count == 1, !digits.isEmpty, digits.count <= 20 else {
             return nil

@@ -1,5 +1,5 @@
-/// The name of one purge: 16 random bytes. It stays the same wherever and however often the purge
-/// is published.
+/// The ID of a purge: 16 random bytes. It stays the same wherever and however often the purge is
+/// published.
 package struct PurgeID: Sendable, Hashable, CustomStringConvertible {
     private let sixteen: SixteenBytes
 
@@ -11,7 +11,7 @@ package struct PurgeID: Sendable, Hashable, CustomStringConvertible {
         self.sixteen = sixteen
     }
 
-    /// A new random ID.
+    /// Returns a new random ID.
     package static func random() -> PurgeID {
         var generator = SystemRandomNumberGenerator()
         return PurgeID(using: &generator)

@@ -16,7 +16,7 @@ package struct SixteenBytes: Sendable, Hashable {
         }
     }
 
-    /// 32 lowercase hexadecimal digits.
+    /// Parses 32 lowercase hexadecimal digits.
     package init?(hex digits: some Collection<UInt8>) {
         guard digits.count == 32 else { return nil }
         (high, low) = (0, 0)

@@ -5,7 +5,8 @@ public import HTTPTypes
 ///
 /// The control plane and the command line use only these operations.
 public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations, RefreshOperations {
-    /// How much of the network is used, and until when. An operator can change it temporarily.
+    /// The mode in force, and when it ends if it is temporary. An operator can change it
+    /// temporarily.
     var modeState: ModeState { get }
 
     /// Sets a mode temporarily. See ``TemporarySwitch/begin(_:)``.
@@ -32,7 +33,8 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
     /// The most recent outages of origins that have ended, newest last.
     var endedOutages: [OriginOutage] { get }
 
-    /// Metrics for the same origins, by the label `origin`: at most 64 origins and `other`.
+    /// Metrics for these origins, by the label `origin`: at most 64 origins, and `other` for the
+    /// rest.
     var originNumbers: [OriginNumbers] { get }
 
     /// The fleet that purges are shared with; `nil` if nothing is shared.
@@ -147,7 +149,7 @@ public struct EngineOperations: CacheOperations {
     /// The most recent outages of origins that have ended.
     public var endedOutages: [OriginOutage] { engine.origins.endedOutages }
 
-    /// Metrics for the same origins.
+    /// Metrics for these origins.
     public var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }
 
     // MARK: Configuration
@@ -180,7 +182,7 @@ public struct EngineOperations: CacheOperations {
 
     // MARK: Refreshes
 
-    /// Reserves a permit of the engine.
+    /// Reserves a refresh permit of the engine.
     public func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
 
     /// Returns the permit.
@@ -200,8 +202,8 @@ public struct EngineOperations: CacheOperations {
     /// The number of the store's last invalidation.
     public var invalidationSequence: InvalidationSequence { store.invalidationSequence }
 
-    /// Invalidates responses in the store. The engine notices it through the store's sequence,
-    /// which each exchange and each hit reads.
+    /// Invalidates responses in the store. The engine notices the invalidation through the store's
+    /// sequence, which every exchange and every hit reads.
     public func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation {
         try await store.invalidate(scopes, keepingForOffline: keepingForOffline)
     }
@@ -216,30 +218,30 @@ public struct EngineOperations: CacheOperations {
         try await store.invalidated(scopes, from: cursor)
     }
 
-    /// Pins responses in the store.
+    /// Pins or unpins responses in the store.
     public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         try await store.setPinned(isPinned, scopes)
     }
 
-    /// The space that the store's pinned entries use.
+    /// Returns the space that the store's pinned entries use.
     public func pinUse() async throws -> PinUse { try await store.pinUse() }
 
-    /// The store's condition.
+    /// Returns the store's condition.
     public func storeCondition() async -> StoreCondition { await store.storeCondition() }
 
-    /// The store's summary.
+    /// Returns the store's summary.
     public func summary() async throws -> StoreSummary { try await store.summary() }
 
-    /// The store's measures.
+    /// Returns the store's measures.
     public func measures() async throws -> StoreMeasures { try await store.measures() }
 
     /// The number of bytes that the store has yet to write.
     public var pendingWriteBytes: Int { store.pendingWriteBytes }
 
-    /// A page of the store's responses.
+    /// Returns a page of the store's responses.
     public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
 
-    /// A stored response from the store.
+    /// Returns a response from the store.
     public func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
         try await store.storedResponse(entry, withID: id)
     }
@@ -252,7 +254,7 @@ public struct EngineOperations: CacheOperations {
         return try await engine.compare(stored)
     }
 
-    /// The variants of a key in the store.
+    /// Returns the variants of a key in the store.
     public func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
         try await store.responses(withID: id, showingQueries: showingQueries)
     }

@@ -1,14 +1,16 @@
 package import HTTPCacheSemantics
 
 /// Decides whether an origin is treated as unreachable, and which individual requests are rejected.
-/// Pure: events in, verdicts out.
+/// A pure value: it takes events and returns verdicts.
 ///
-/// An origin is unreachable in three cases: no connection can be opened; it closes the connection
-/// on requests and then on probes for other targets; or it does not respond to consecutive requests
-/// for different targets. ``FailureEvidence`` judges that. If one target fails while others
-/// succeed, only that target is affected: see ``FailingTargets``. An open breaker lets through the
-/// background probes. It also lets through one request per second for which no stored response can
-/// be served. docs/decisions/0007
+/// ``FailureEvidence`` judges whether an origin is unreachable. There are three cases:
+/// - No connection can be opened.
+/// - The origin closes the connection on requests, and then also on probes for other targets.
+/// - The origin does not respond to consecutive requests for different targets.
+///
+/// If one target fails while others succeed, only that target is affected: see ``FailingTargets``.
+/// An open breaker lets the background probes through. It also lets one request per second through
+/// for which no stored response can be served. docs/decisions/0007
 package struct Breaker: Sendable, Hashable {
     /// How a request failed.
     package typealias Failure = FailureEvidence.Failure
@@ -47,30 +49,30 @@ package struct Breaker: Sendable, Hashable {
     /// The time between two requests that an open breaker lets through if no stored response can be
     /// served for them.
     package static let tryPause = Duration.seconds(1)
-    /// The same time while there is doubt.
+    /// The same time while it is in doubt whether the origin is unreachable.
     static let tryPauseInDoubt = Duration.milliseconds(250)
-    /// For this long, a target that failed recently lets other targets go first.
+    /// The time for which a target that failed recently lets other targets go first.
     static let courtesy = Duration.milliseconds(500)
 
     package var isOpen: Bool { outage != nil }
 
-    /// When it opened; `nil` if it is closed.
+    /// When the breaker opened; `nil` if it is closed.
     var openSince: Timestamp? { outage?.since }
 
     /// Whether probes should test whether the origin is reachable.
     var isProbed: Bool { isOpen || evidence.isConfirming }
 
-    /// Whether there is nothing to remember.
+    /// Whether the breaker has no state to keep.
     package var isIdle: Bool { outage == nil && evidence.isIdle }
 
     /// Whether the last failure came after a connection was opened. If so, a probe requests a
     /// different target.
     var probesAnotherTarget: Bool { didConnect }
 
-    /// The failed probes since the breaker opened.
+    /// The number of failed probes since the breaker opened.
     var probeCount: Int { outage?.probes ?? 0 }
 
-    /// Whether a target failed recently.
+    /// Returns whether a target failed recently.
     func isFailing(target: Int) -> Bool { evidence.isFailing(target: target) }
 
     // MARK: Events
@@ -98,8 +100,8 @@ package struct Breaker: Sendable, Hashable {
         case .nothing: return .none
         case .confirm: return .confirm
         case .blame:
-            // The origin has already not responded to different targets, so another request is not
-            // worth trying immediately.
+            // The origin already failed to respond for different targets, so it is not worth trying
+            // another request immediately.
             outage = Outage(since: now, nextTry: failure == .connection ? now : now.adding(Self.tryPause))
             return .open
         }
@@ -116,8 +118,8 @@ package struct Breaker: Sendable, Hashable {
         return .open
     }
 
-    /// Whether a request may be sent if no stored response can be served for it. If so, it takes
-    /// the turn.
+    /// Returns whether a request for which no stored response can be served may be sent now. If so,
+    /// the request uses up the current interval's permission.
     package mutating func admit(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard wouldAdmit(asked, at: now) else { return false }
         outage?.nextTry = now.adding(evidence.isInDoubt ? Self.tryPauseInDoubt : Self.tryPause)
@@ -131,7 +133,7 @@ package struct Breaker: Sendable, Hashable {
         return evidence.refuses(asked, at: now) ? .failing : .reachable
     }
 
-    /// The result of ``admit(_:at:)``, without taking the turn.
+    /// Returns what ``admit(_:at:)`` would return, without using up the permission.
     package func wouldAdmit(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard let outage else { return !evidence.refuses(asked, at: now) }
         let pause = evidence.isFailing(target: asked.target) ? Self.courtesy : .zero
@@ -139,7 +141,7 @@ package struct Breaker: Sendable, Hashable {
         return now >= outage.nextTry.adding(pause) || now < outage.since
     }
 
-    /// The time to wait before the next probe; `nil` if none is needed.
+    /// Returns the time to wait before the next probe; `nil` if no probe is needed.
     ///
     /// - Parameter jitter: from 0 to 1; spreads the probes of many processes that lost the same
     ///   origin at the same moment.

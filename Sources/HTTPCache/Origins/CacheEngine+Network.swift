@@ -4,14 +4,14 @@ import Logging
 import Tracing
 
 /// Requests to origins, with their timeouts, metrics and failures. The engine has no other way to
-/// an origin.
+/// reach an origin.
 extension CacheEngine {
     /// Sends a request and records whether the origin was reachable.
     ///
     /// - Parameters:
     ///   - prepared: provides the timeout, and whether the breaker applies.
     ///   - isProbed: whether the request may be repeated as a probe if the origin is unreachable.
-    ///   - inFlight: the owner of this task, which is ended if the origin takes too long.
+    ///   - inFlight: the fetch that owns this task. It is ended if the origin takes too long.
     func send(
         _ request: TransportRequest,
         to origin: Origin,
@@ -58,7 +58,7 @@ extension CacheEngine {
             origin,
             prepared.asked,
             failure,
-            // The request as received, because the rules are applied to it again.
+            // Use the request as received, because the rules are applied to it again.
             probe: isProbed ? prepared.presented : nil,
             at: clock.now()
         ) {
@@ -74,7 +74,8 @@ extension CacheEngine {
         logger.notice("Origin unreachable; serving stored responses until it responds", metadata: metadata)
     }
 
-    /// Removes secrets from errors. It runs within the span, because the span records errors.
+    /// Sends a request, and removes secrets from its errors. Runs within the span, because the span
+    /// records errors.
     private func redactingErrors(
         _ request: TransportRequest,
         for prepared: PreparedRequest,
@@ -87,8 +88,8 @@ extension CacheEngine {
         }
     }
 
-    /// Takes a permit for a request to the origin. It waits at most as long as a response's head
-    /// may take.
+    /// Takes a permit for a request to the origin. Waits at most for `limit`, the time within which
+    /// a response's head must arrive.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient, within limit: Duration?) async throws {
@@ -99,11 +100,11 @@ extension CacheEngine {
     }
 
     /// Sends a request whose response's head must arrive within the hard timeout after its content
-    /// was sent. The origin has the same time for each piece of the content. The client has no
-    /// limit: see ``OriginWait``.
+    /// was sent. The origin has the same time to accept each piece of the content. The client may
+    /// take any time to send the content: see ``OriginWait``.
     ///
-    /// - Parameter inFlight: ended when the time is up. Without one, a new task sends the request,
-    ///   because the caller's task must not be ended.
+    /// - Parameter inFlight: the fetch that is ended when the time is up. If it is `nil`, a new
+    ///   task sends the request, because the caller's task must not be ended.
     private func timed(
         _ request: TransportRequest,
         within limit: Duration?,
@@ -135,7 +136,7 @@ extension CacheEngine {
         // A request that waited for a connection the whole time was never sent, so the origin did
         // not fail to respond.
         if case .failure(let error) = sent, error.isOverload { throw error }
-        // A response that arrived at this very moment is useless, because its body would be cut
+        // A response that arrives at this very moment cannot be used, because its body would be cut
         // short.
         throw TransportError(
             code: .timeout,
@@ -144,9 +145,10 @@ extension CacheEngine {
         )
     }
 
-    /// Probes an origin, at growing intervals, until any request receives a response from it.
+    /// Probes an origin at growing intervals, until any request gets a response from it.
     ///
-    /// The engine is held only during a probe, so that a released engine ends.
+    /// The engine is retained only during a probe, so that an engine that is no longer used can be
+    /// released.
     private static func probe(_ origin: Origin, _ engine: () -> CacheEngine?) async {
         while let delay = engine()?.nextProbe(of: origin) {
             guard let sleeper = engine()?.sleeper, (try? await sleeper.sleep(for: delay)) != nil,
@@ -158,24 +160,25 @@ extension CacheEngine {
 
     private func nextProbe(of origin: Origin) -> Duration? {
         guard var delay = origins.nextProbe(origin, jitter: jitter()) else { return nil }
-        // In the other modes no probe is sent, so there is no hurry.
+        // In the other modes, no probe is sent, so the delay need not be short.
         if mode != .automatic { delay = max(delay, options.breaker.initialBackOff) }
         origins.willProbe(origin, at: clock.now().adding(delay))
         return delay
     }
 
     /// Sends one probe. If no connection could be opened, it repeats the last failed request, so
-    /// that the response renews the stored one. Otherwise it requests the head of a different
+    /// that the response renews the stored response. Otherwise it requests the head of a different
     /// target.
     private func probe(_ origin: Origin) async {
-        // Offline, no socket is opened, not even for a probe. In the other modes the breaker does
-        // not apply.
+        // In `offline` mode, no socket is opened, not even for a probe. In the other modes, the
+        // breaker does not apply.
         guard mode == .automatic else { return }
         var hasFailed = false
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
             hasFailed = await !sendProbe(request, to: origin)
         }
-        // A cancelled probe is not evidence: another request received a response.
+        // A cancelled probe is not evidence of a failure, because it is cancelled when another
+        // request gets a response.
         guard !Task.isCancelled else { return }
         if hasFailed { telemetry.origins.probed(origin, .failed) }
         if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
@@ -186,19 +189,19 @@ extension CacheEngine {
         var request = request
         request.preference = .networkOnly
         request.isProbe = true
-        // If its response is stored, its body is stored without a reader.
+        // If the response is stored, its body is stored without a reader.
         do {
             _ = try await respond(to: request)
             return true
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
-            // The target is no longer valid, so no request waits for the origin's return.
+            // The target is no longer valid, so no request can wait for the origin's return.
             origins.forget(origin, at: clock.now())
         } catch {}
         return false
     }
 
-    /// Two requests that any origin can answer, if only with 404. There are two, because one of
-    /// them may be the failing target.
+    /// Returns two requests that any origin can answer, if only with 404. There are two, because
+    /// one of their targets may be the target that fails.
     private func probeRequests(of origin: Origin) -> [(request: CacheRequest, target: Int)] {
         ["/", "/robots.txt"].compactMap { path in
             let request = CacheRequest(
@@ -229,6 +232,7 @@ extension Error {
     /// rather than by a caller.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
 
-    /// Whether no connection became free in time. This was not caused by a caller either.
+    /// Whether no connection became free in time. Again, the task may not have been cancelled by a
+    /// caller.
     var isOverload: Bool { (self as? TransportError)?.code == .overloaded }
 }

@@ -1,16 +1,17 @@
 /// The rule by which clients share a limited number of permits.
 ///
-/// The last quarter of the permits is reserved for clients that hold less than a quarter. So one
-/// client alone leaves room for others, however long it keeps its permits.
+/// The last quarter of the permits is reserved for clients that hold less than a quarter. As a
+/// result, a single client always leaves permits for others, however long it keeps its own.
 package enum ClientShare {
-    /// The permits that a client may hold regardless of others, while there are any.
+    /// Returns the number of permits that a client may hold regardless of other clients, as long as
+    /// any are free.
     package static func quarter(of limit: Int) -> Int { max(1, limit / 4) }
 
-    /// Whether a client may have one more of a limited number of permits.
+    /// Returns whether a client may take one more permit.
     ///
     /// - Parameters:
-    ///   - held: the permits that the client holds.
-    ///   - taken: the permits that all clients hold.
+    ///   - held: the number of permits that the client holds.
+    ///   - taken: the number of permits that all clients hold.
     package static func mayTake(holding held: Int, of taken: Int, limit: Int) -> Bool {
         guard taken < limit else { return false }
         return held < quarter(of: limit) || limit - taken > limit / 4
@@ -29,7 +30,8 @@ package struct ClientPermits<Client: Hashable & Sendable>: Sendable {
     /// Takes a permit if the client may have one.
     ///
     /// - Parameters:
-    ///   - client: `nil` for a client that is not distinguished from others, and has no share.
+    ///   - client: the client; `nil` for requests without a particular client, to which the shares
+    ///     do not apply.
     ///   - limit: the total number of permits.
     package mutating func take(_ client: Client?, of limit: Int) -> Bool {
         let holding = client.flatMap { held[$0] } ?? 0

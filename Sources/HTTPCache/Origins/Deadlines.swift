@@ -4,7 +4,7 @@ import Synchronization
 /// time costs a table entry, but no task and no timer.
 final class Deadlines: Sendable {
     fileprivate struct Entry {
-        /// The time since this object was made.
+        /// When the entry expires, as time since this object was created.
         var due: Duration
         var expire: @Sendable () -> Void
     }
@@ -12,11 +12,11 @@ final class Deadlines: Sendable {
     fileprivate struct State {
         var entries: [UInt64: Entry] = [:]
         var next: UInt64 = 0
-        /// When the watcher wakes; `nil` if there is none.
+        /// When the watcher wakes; `nil` if there is no watcher.
         var wakes: Duration?
         var watcher: Task<Void, Never>?
-        /// Whether the watcher keeps sleeping when nothing is left to watch, because more will
-        /// come. Tests that move a clock by hand rely on its sleepers.
+        /// Whether the watcher keeps sleeping when no entries are left, because more entries will
+        /// follow. Tests that move a clock by hand rely on its sleepers.
         var isLingering: Bool
     }
 
@@ -34,7 +34,7 @@ final class Deadlines: Sendable {
 
     deinit { state.withLock { $0.watcher }?.cancel() }
 
-    /// - Parameter expire: called once, under no lock, unless ``end(_:)`` comes first.
+    /// - Parameter expire: called once, outside the lock, unless ``end(_:)`` is called first.
     func begin(_ limit: Duration, _ expire: @escaping @Sendable () -> Void) -> UInt64 {
         let due = elapsed() + limit
         let (id, replaced) = state.withLock { state -> (UInt64, Task<Void, Never>?) in
@@ -50,7 +50,7 @@ final class Deadlines: Sendable {
         return id
     }
 
-    /// - Returns: whether it was in time.
+    /// - Returns: whether the operation ended in time.
     func end(_ id: UInt64) -> Bool {
         let (wasInTime, idle) = state.withLock { state -> (Bool, Task<Void, Never>?) in
             let wasInTime = state.entries.removeValue(forKey: id) != nil
@@ -60,7 +60,7 @@ final class Deadlines: Sendable {
         return wasInTime
     }
 
-    /// Accepts no more limits. Running ones are watched to their end, and then the watcher ends.
+    /// Ends the watcher once no limit is running. Limits that are running are still enforced.
     func close() {
         let watcher = state.withLock { state in
             state.isLingering = false
@@ -98,7 +98,7 @@ final class Deadlines: Sendable {
 }
 
 extension Deadlines.State {
-    /// Removes the watcher if it has nothing left to do.
+    /// Removes the watcher if it is no longer needed.
     fileprivate mutating func dismissWatcher() -> Task<Void, Never>? {
         guard !isLingering, entries.isEmpty else { return nil }
         wakes = nil
@@ -107,7 +107,7 @@ extension Deadlines.State {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// A function that returns the time that has passed since this call.
+    /// Returns a function that measures the time since this call.
     fileprivate func sinceNow() -> @Sendable () -> Swift.Duration {
         let start = now
         return { start.duration(to: now) }

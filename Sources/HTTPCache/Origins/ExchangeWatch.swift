@@ -1,16 +1,17 @@
 import NIOCore
 import Synchronization
 
-/// Enforces the time limits of one exchange for a transport that has none: see ``OriginWait``.
+/// Enforces the time limits of one exchange for a transport that does not enforce them itself: see
+/// ``OriginWait``.
 ///
-/// It observes the content: when the transport asks for more, it has sent the previous piece. It
-/// cannot see that a response has begun before its head has arrived.
+/// It observes the request's content: when the transport requests the next piece, it has sent the
+/// previous piece. It cannot see that a response has begun before its head has arrived.
 final class ExchangeWatch: Sendable {
     private struct State {
         var wait: OriginWait
         /// `nil` before the exchange begins and after it ends.
         var expire: (@Sendable () -> Void)?
-        /// The number of the running limit in ``Deadlines``.
+        /// The ID of the running limit in ``Deadlines``.
         var deadline: UInt64?
         var isExpired = false
     }
@@ -23,14 +24,14 @@ final class ExchangeWatch: Sendable {
     /// head.
     private static let shortContent = 1 << 20
 
-    /// - Parameter limit: the time for each of the origin's turns.
+    /// - Parameter limit: the time that the origin has for each step (``OriginWait/Running``).
     init(_ request: TransportRequest, _ limit: Duration, _ deadlines: Deadlines) {
         state = Mutex(State(wait: OriginWait(hasContent: request.body.map(Self.isSentInPieces) ?? false)))
         self.deadlines = deadlines
         self.limit = limit
     }
 
-    /// The request in the form that the transport gets, with its content observed.
+    /// Returns the request to pass to the transport, with its content observed.
     func watched(_ request: TransportRequest) -> TransportRequest {
         guard let content = request.body, Self.isSentInPieces(content) else { return request }
         var request = request
@@ -71,9 +72,9 @@ final class ExchangeWatch: Sendable {
         }
     }
 
-    /// Ends the watch, because the response's head has arrived, or will not.
+    /// Ends the watch, because the response's head has arrived or can no longer arrive.
     ///
-    /// - Returns: whether it ended in time.
+    /// - Returns: whether the exchange stayed within its limits.
     func end() -> Bool {
         state.withLock { state in
             apply(.stop, &state)

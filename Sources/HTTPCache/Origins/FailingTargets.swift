@@ -13,22 +13,22 @@ package struct AskedTarget: Sendable, Hashable {
 /// The requests that recently failed at an origin, each with its own back-off. Pure and bounded.
 ///
 /// Only a request with enough consecutive failures is rejected. A request for the same target with
-/// other fields is sent. Otherwise a client whose fields make an origin close the connection could
-/// block any target for all clients.
+/// other fields is sent. Otherwise, a client could block any target for all clients by sending
+/// fields that make the origin close the connection.
 struct FailingTargets: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         let asked: AskedTarget
         var failures = 0
         var failedAt: Timestamp
-        /// When it may be sent again.
+        /// When the request may be sent again.
         var nextTry: Timestamp
     }
 
     /// Oldest failure first.
     private var entries: [Entry] = []
 
-    /// The most requests to remember. Beyond it, the one with the oldest failure is dropped and
-    /// simply sent.
+    /// The maximum number of remembered requests. If there are more, the request with the oldest
+    /// failure is forgotten, so it is sent again.
     static let limit = 64
     static let firstPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(8)
@@ -39,7 +39,7 @@ struct FailingTargets: Sendable, Hashable {
 
     func contains(target: Int) -> Bool { entries.contains { $0.asked.target == target } }
 
-    /// Whether the request failed so often that it is not sent now.
+    /// Returns whether the request failed so often that it is not sent now.
     func refuses(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard !entries.isEmpty, let entry = entries.first(where: { $0.asked == asked }) else { return false }
         // A clock that was set back also ends the wait.
@@ -66,13 +66,13 @@ struct FailingTargets: Sendable, Hashable {
         entries.append(entry)
     }
 
-    /// Drops a target after it responded to any client.
+    /// Forgets the failures of a target after the origin responded for it, whatever the client.
     mutating func succeeded(_ asked: AskedTarget) {
         if !entries.isEmpty { entries.removeAll { $0.asked.target == asked.target } }
     }
 
     mutating func forget(at now: Timestamp) {
-        // Loops read the clock before they take turns here, so a failure may be slightly in the
+        // Event loops read the clock before they get the lock, so a failure may be slightly in the
         // future.
         entries.removeAll { $0.failedAt.isAhead(of: now) || now >= $0.failedAt.adding(Self.memory) }
     }

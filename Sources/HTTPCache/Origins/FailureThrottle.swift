@@ -2,8 +2,8 @@ package import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// Remembers for a short time how an origin failed for a key, so that serving a stored response
-/// instead does not cause a new request every time.
+/// Remembers for a short time how an origin failed for a key, so that stored responses can be
+/// served without a new request to the origin each time.
 package final class FailureThrottle: Sendable {
     /// How the origin failed.
     package enum Failure: Sendable, Hashable {
@@ -21,7 +21,8 @@ package final class FailureThrottle: Sendable {
         var entries: [CacheKey: Entry] = [:]
     }
 
-    /// The most keys. Beyond it all are dropped, which only costs a few requests.
+    /// The maximum number of keys. If there are more, all are dropped, which only costs a few
+    /// requests.
     static let limit = 4096
 
     private let state: Mutex<State>
@@ -30,7 +31,8 @@ package final class FailureThrottle: Sendable {
 
     func reconfigure(duration: Duration) { state.withLock { $0.duration = duration } }
 
-    /// The failure that a request at `now` would repeat, and when that ends.
+    /// Returns the recent failure that still counts at `now`, and when it stops counting; `nil` if
+    /// there is none.
     package func recent(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
         state.withLock { state in
             guard let entry = state.entries[key] else { return nil }

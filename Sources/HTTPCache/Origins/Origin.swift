@@ -1,6 +1,6 @@
 package import HTTPCacheSemantics
 
-/// Scheme, host and port: breakers and limits apply to one origin. RFC 9110 §4.3.1
+/// A scheme, host and port. Each origin has its own breaker and limits. RFC 9110 §4.3.1
 package struct Origin: Sendable, Hashable, CustomStringConvertible {
     let scheme: String
     let host: String
@@ -12,11 +12,11 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
         port = target.port
     }
 
-    /// The authority as a request names it, without the scheme's default port.
+    /// The authority as it appears in a request, without the scheme's default port.
     var authority: String { TargetURI.authority(scheme: scheme, host: host, port: port) }
 
-    /// The scheme is left out, because few origins differ only in it, and several tables look up an
-    /// origin for every request.
+    /// Hashes the host and port. The scheme is omitted for speed: few origins differ only in the
+    /// scheme, and every request looks up its origin in several tables.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)

@@ -4,11 +4,11 @@ import NIOCore
 package struct RequestClient: Sendable, Hashable {
     private let number: Int
 
-    /// No particular client: a program's own requests, which have no share.
+    /// No particular client: a program's own requests, to which the shares do not apply.
     package static let none = RequestClient(number: 0)
 
-    /// All refreshes of purged responses together, so that clients find permits at an origin
-    /// however many refreshes are running.
+    /// All refreshes of purged responses together. They count as one client, so that an origin has
+    /// permits for other clients however many refreshes are running.
     package static let refreshes = RequestClient(number: 2)
 
     // A named client's number is odd.
@@ -22,13 +22,13 @@ package struct RequestClient: Sendable, Hashable {
     }
 }
 
-/// The requests in progress to one origin, and those that wait for a permit. It decides which comes
-/// next. Pure: the registry has the continuations.
+/// The requests to one origin that are in progress or waiting for a permit. Decides which request
+/// is next. A pure value: the registry holds the continuations.
 ///
-/// * There are never more requests in progress than the limit.
+/// * The number of requests in progress never exceeds the limit.
 /// * A client that holds a quarter of the permits gets no more while another client waits. It never
-///   gets the last quarter (``ClientShare``). So one client alone leaves room for others, however
-///   slow its requests are.
+///   gets the last quarter (``ClientShare``), so a single client always leaves permits for others,
+///   however slow its requests are.
 /// * Waiting clients take turns, regardless of their number of requests. docs/decisions/0025
 package struct OriginPermits: Sendable {
     package enum Entrance: Sendable, Hashable {
@@ -42,7 +42,7 @@ package struct OriginPermits: Sendable {
     /// Waiting clients, each once, in the order in which they will be served.
     private var turns = CircularBuffer<RequestClient>()
     private var waiters: [UInt64: RequestClient] = [:]
-    /// Requests in progress.
+    /// The number of requests in progress.
     package private(set) var count = 0
 
     package init() {}
@@ -50,15 +50,15 @@ package struct OriginPermits: Sendable {
     package var isEmpty: Bool { count == 0 && waiters.isEmpty }
     package var waitingCount: Int { waiters.count }
 
-    /// The permits that a client holds.
+    /// Returns the number of permits that a client holds.
     package func count(of client: RequestClient) -> Int { held[client] ?? 0 }
 
     // MARK: Events
 
     /// Takes a permit if the client may have one now.
     package mutating func enterIfFree(_ client: RequestClient, limit: Int) -> Bool {
-        // Waiting clients could not use this permit: a permit that one waits for is handed over
-        // directly.
+        // Waiting clients could not have used this permit, because a returned permit is handed over
+        // directly to a waiter that may have it.
         guard Self.mayTake(client, holding: count(of: client), of: count, limit: limit) else { return false }
         take(client)
         return true
@@ -66,7 +66,7 @@ package struct OriginPermits: Sendable {
 
     /// Takes a permit, or waits for one.
     ///
-    /// - Parameter id: names the waiter.
+    /// - Parameter id: identifies the waiter.
     package mutating func enter(
         _ id: UInt64,
         _ client: RequestClient,
@@ -107,7 +107,7 @@ package struct OriginPermits: Sendable {
 
     /// Removes a waiter that gave up.
     ///
-    /// - Returns: whether it was still waiting.
+    /// - Returns: whether the waiter was still waiting.
     package mutating func giveUp(_ id: UInt64) -> Bool {
         guard let client = waiters.removeValue(forKey: id) else { return false }
         // Usually the longest waiters give up first.
@@ -126,15 +126,15 @@ package struct OriginPermits: Sendable {
         if client != .none { held[client, default: 0] += 1 }
     }
 
-    /// The first turn that may be taken. It skips at most a few, because few clients can hold a
-    /// quarter.
+    /// Returns the position of the first client in turn that may have a permit. Skips only a few
+    /// clients, because few can hold a quarter.
     private func nextTurn(limit: Int) -> CircularBuffer<RequestClient>.Index? {
         guard count < limit else { return nil }
         return turns.firstIndex { $0 == .none || count(of: $0) < ClientShare.quarter(of: limit) }
             ?? turns.firstIndex { Self.mayTake($0, holding: count(of: $0), of: count, limit: limit) }
     }
 
-    /// Whether a client may have one more of a limited number of things.
+    /// Returns whether a client may take one more permit.
     private static func mayTake(_ client: RequestClient, holding: Int, of taken: Int, limit: Int) -> Bool {
         client == .none ? taken < limit : ClientShare.mayTake(holding: holding, of: taken, limit: limit)
     }

@@ -4,23 +4,23 @@ import Synchronization
 /// The state of origins that are in use or unreachable: their breakers, and their requests in
 /// progress.
 ///
-/// An origin that responds and has no request in progress is not in it. So it grows only with the
-/// current work.
+/// An origin that responds and has no request in progress is not kept, so the registry grows only
+/// with the current work.
 package final class OriginRegistry: Sendable {
-    /// A class, so that frequent changes happen in place.
+    /// The state of one origin. A class, so that frequent changes happen in place.
     fileprivate final class Record {
         var breaker = Breaker()
         var permits = OriginPermits()
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-        /// Bodies that continue without a reader, each with the function that ends it.
+        /// The functions that end bodies that continue without a reader, one for each body.
         var unread: [UInt64: @Sendable () -> Void] = [:]
-        /// The request for a probe if no connection can be opened: the last GET that failed in this
-        /// way.
+        /// The request to repeat as a probe if no connection can be opened: the last GET that
+        /// failed in this way.
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
         var nextProbe: Timestamp?
-        /// The time up to which the current outage is included in the sums; `nil` if it is not
-        /// included.
+        /// The time up to which the current outage is included in ``State/outages``; `nil` if it is
+        /// not included.
         var countedUntil: Timestamp?
 
         var isIdle: Bool { breaker.isIdle && permits.isEmpty && unread.isEmpty && probing == nil }
@@ -31,18 +31,18 @@ package final class OriginRegistry: Sendable {
         var records: [Origin: Record] = [:]
         var nextWaiter: UInt64 = 0
         var isClosed = false
-        /// Milliseconds of unreachability by origin label, including the counted part of current
-        /// outages.
+        /// The milliseconds that origins were unreachable, by label, including the counted part of
+        /// current outages.
         var outages: [String: Int64] = [:]
         /// The last outages that ended, the latest last.
         var ended: [OriginOutage] = []
     }
 
-    /// The most ended outages to remember. They are read every second.
+    /// The maximum number of remembered outages that have ended. They are read every second.
     static let endedLimit = 64
 
-    /// The most origins whose failures are remembered. Beyond it, further origins are simply asked
-    /// every time.
+    /// The maximum number of origins whose failures are remembered. Requests to additional origins
+    /// are always sent.
     static let breakerLimit = 4096
 
     private let state: Mutex<State>
@@ -54,8 +54,8 @@ package final class OriginRegistry: Sendable {
         self.labels = labels
     }
 
-    /// Replaces the limits. If they grow, waiting requests continue immediately. A lower limit is
-    /// reached as requests end.
+    /// Replaces the limits. If they grow, waiting requests continue immediately. Lower limits take
+    /// effect as requests end.
     func reconfigure(_ options: EngineOptions) {
         let admitted = state.withLock { state in
             state.options = options
@@ -66,12 +66,12 @@ package final class OriginRegistry: Sendable {
 
     // MARK: Reachability
 
-    /// Whether the origin is treated as unreachable.
+    /// Returns whether the origin is treated as unreachable.
     func isOpen(_ origin: Origin) -> Bool {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
-    /// The conditions of the origins in it, in no particular order.
+    /// The conditions of the origins in the registry, in no particular order.
     var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
 
     /// The last outages that ended, the latest last. An outage shorter than the time between two
@@ -92,10 +92,11 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// The numbers of the origins in it, and of others, by label.
+    /// Returns the metrics of the origins in the registry, and of others, by label.
     ///
-    /// The counted part of an outage stays with the label that the origin had. So no sum ever
-    /// decreases, even if the clock is set back or another configuration names origins differently.
+    /// The counted part of an outage stays with the label that the origin had at the time.
+    /// Therefore no sum ever decreases, even if the clock is set back or a new configuration
+    /// changes labels.
     func numbers(with others: [String], at now: Timestamp) -> [OriginNumbers] {
         var all: [String: OriginNumbers] = [:]
         func change(_ label: String, _ change: (inout OriginNumbers) -> Void) {
@@ -120,7 +121,7 @@ package final class OriginRegistry: Sendable {
         return all.values.sorted { $0.label < $1.label }
     }
 
-    /// The verdict on a request.
+    /// Returns the breaker's verdict on a request.
     ///
     /// - Parameter asked: called only after a recent failure.
     package func verdict(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: Timestamp) -> Breaker.Verdict {
@@ -130,13 +131,13 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Whether a request may be sent now if no stored response can be served for it. If so, it
-    /// takes the turn.
+    /// Returns whether a request for which no stored response can be served may be sent now. If so,
+    /// the request uses up the current interval's permission.
     func admits(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.admit(asked, at: now) ?? true }
     }
 
-    /// The result of ``admits(_:_:at:)``, without taking the turn.
+    /// Returns what ``admits(_:_:at:)`` would return, without using up the permission.
     package func wouldAdmit(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.wouldAdmit(asked, at: now) ?? true }
     }
@@ -201,8 +202,7 @@ package final class OriginRegistry: Sendable {
             }
             let record = state.record(of: origin)
             if failure == .connection, var probe {
-                // No client receives the interim responses to a probe, and its outcome is not
-                // logged.
+                // No client receives a probe's interim responses, and its outcome is not logged.
                 probe.onInformational = nil
                 probe.originReport = nil
                 probe.executionContext = .system
@@ -210,13 +210,14 @@ package final class OriginRegistry: Sendable {
                 record.probe = probe
             }
             let action = record.breaker.failed(asked, failure, state.options.breaker, at: now)
-            // Under the same lock, so that no probe ends before its task is recorded.
+            // Start the task under the same lock, so that no probe ends before its task is
+            // recorded.
             if action != .none, record.probing == nil { record.probing = startProbing() }
             return action == .open
         }
     }
 
-    /// The time to wait before the next probe; `nil` if the origin is reachable.
+    /// Returns the time to wait before the next probe; `nil` if the origin is reachable.
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {
         state.withLock { $0.records[origin]?.breaker.backOff($0.options.breaker, jitter: jitter) }
     }
@@ -226,9 +227,9 @@ package final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.nextProbe = instant }
     }
 
-    /// The request for the next probe: the last GET for which no connection could be opened. If the
-    /// origin accepted the connection and did not respond, the target may be the cause. Then it is
-    /// the first of `others` that has not failed.
+    /// Returns the request for the next probe: the last GET for which no connection could be
+    /// opened. If the origin accepted the connection but did not respond, the target may be the
+    /// cause. In that case, returns the first of `others` whose target has not failed.
     ///
     /// - Parameter others: other requests, each with the hash of its target.
     func probe(_ origin: Origin, among others: [(request: CacheRequest, target: Int)]) -> CacheRequest? {
@@ -249,7 +250,7 @@ package final class OriginRegistry: Sendable {
 
     /// Drops an origin's failures, because no valid route leads to it anymore.
     ///
-    /// - Returns: whether it was treated as unreachable.
+    /// - Returns: whether the origin was treated as unreachable.
     @discardableResult
     func forget(_ origin: Origin, at now: Timestamp) -> Bool {
         endProbing(origin, at: { now }) { breaker in
@@ -280,9 +281,9 @@ package final class OriginRegistry: Sendable {
 
     // MARK: Requests in progress
 
-    /// Takes a permit for a request. It waits if the client may have none now.
+    /// Takes a permit for a request. Waits if the client may not have one now.
     ///
-    /// - Throws: ``Overload`` if too many are already waiting, `CancellationError`.
+    /// - Throws: ``Overload`` if too many requests are already waiting; `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient) async throws {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
@@ -350,10 +351,10 @@ package final class OriginRegistry: Sendable {
 
     // MARK: Bodies without a reader
 
-    /// Registers a body that continues without a reader until a request waits for its permit.
+    /// Registers a body that may continue without a reader until a request waits for its permit.
     ///
     /// - Parameter end: called outside the lock, at most once.
-    /// - Returns: its number for ``removeUnread(_:_:)``; `nil` if a request is already waiting.
+    /// - Returns: the body's ID for ``removeUnread(_:_:)``; `nil` if a request is already waiting.
     func addUnread(_ origin: Origin, _ end: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             let record = state.record(of: origin)
@@ -384,7 +385,7 @@ package final class OriginRegistry: Sendable {
         for end in unread { end() }
     }
 
-    /// Too many requests to one origin are in progress or waiting.
+    /// The error if too many requests to one origin are in progress or waiting.
     enum Overload: Error {
         case full
         /// A permit did not become free in time.
@@ -407,7 +408,7 @@ extension OriginRegistry.State {
         return record
     }
 
-    /// Adds the part of an origin's outage that is not counted yet.
+    /// Counts the part of an origin's outage that is not counted yet.
     fileprivate mutating func countOutage(
         of record: OriginRegistry.Record,
         since: Timestamp,

@@ -1,9 +1,10 @@
-/// Decides which time limit runs in an exchange with an origin. Pure: events in, running limit out.
+/// Decides which time limit runs in an exchange with an origin. A pure value: it takes events and
+/// returns changes of the running limit.
 ///
 /// A client may take any time to send its content: while the origin waits for more content, none of
 /// the origin's limits run. The limit for the response's head starts when the content has been
 /// sent, or with the response's first byte if that is earlier. An interim response does not start
-/// it, because an origin may request the content with one.
+/// this limit, because the origin may use it to request the content.
 package struct OriginWait: Sendable, Hashable {
     /// The steps for which an origin has a time limit.
     package enum Running: Sendable, Hashable, CaseIterable {
@@ -25,7 +26,7 @@ package struct OriginWait: Sendable, Hashable {
     private enum Upload: Sendable, Hashable {
         /// The client's turn: the origin has accepted everything so far.
         case waiting
-        /// The origin's turn: something was written. `isLast`: nothing follows.
+        /// The origin's turn: something was written. If `isLast` is `true`, nothing follows.
         case pending(isLast: Bool)
         case done
     }
@@ -39,7 +40,7 @@ package struct OriginWait: Sendable, Hashable {
     private var upload: Upload
     private var response = Response.none
 
-    /// A request whose head has been written.
+    /// Creates the state after the request's head was written.
     package init(hasContent: Bool) {
         upload = hasContent ? .pending(isLast: false) : .done
     }

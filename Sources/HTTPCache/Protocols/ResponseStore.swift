@@ -3,43 +3,44 @@ public import NIOCore
 
 /// Keeps raw responses. It is the engine's only access to memory and disk.
 ///
-/// A store does not read a clock: every time is passed in. It does not know HTTP policy:
-/// ``ResponseDraft`` has all it needs. It never deletes on reading. Any operation may throw; the
-/// engine then continues without the store, so a failing store never fails a response.
+/// A store does not read a clock: every time is passed in. It does not know HTTP policy, because
+/// ``ResponseDraft`` contains everything it needs. A read never deletes a response. Any operation
+/// may throw; the engine then continues without the store, so a failing store never fails a
+/// response.
 ///
 /// **Writing.** ``beginWrite(_:fencingNumber:)``, ``ResponseWriter/append(_:)`` for each chunk, and
 /// ``ResponseWriter/finish()`` store one entry: key, head, expiry, tags and pin from the draft, and
 /// the body. Nothing is visible before `finish()`. The SQLite store writes one row of `entry`, one
 /// of `chunk` for each 64 KiB of the body, and `entry_tag` rows for tags.
 ///
-/// **Reading.** ``resident(_:)`` asks memory, ``lookup(_:)`` also the disk. Both return all
-/// variants of a key, and the engine selects one. ``openBody(of:range:)`` reads a body that is not
-/// in memory.
+/// **Reading.** ``resident(_:)`` searches only memory; ``lookup(_:)`` also searches the disk. Both
+/// return all variants of a key, and the engine selects one. ``openBody(of:range:)`` reads a body
+/// that is not in memory.
 ///
-/// **Variants.** A key can have several responses, which differ in their selecting fields. A new
-/// response replaces the one with the same key, `Vary` and selecting fields, in the commit that
-/// makes it visible.
+/// **Variants.** A key can have several responses, which differ in their selecting header fields. A
+/// new response replaces the stored response that has the same key, `Vary` and selecting header
+/// fields, in the commit that makes the new response visible.
 public protocol ResponseStore: Sendable {
     /// The number of the last invalidation that this store knows of. Reading it must be as cheap as
     /// an atomic read, because every exchange and every hit reads it.
     var invalidationSequence: InvalidationSequence { get }
 
-    /// The stored responses of a key, if the store knows all of them without its disk. `nil` means
-    /// that the store must be asked with ``lookup(_:)``.
+    /// Returns the stored responses of a key, if the store knows all of them without reading its
+    /// disk. If this returns `nil`, call ``lookup(_:)``.
     ///
     /// A non-nil result is the complete list of variants; an empty one means that nothing is
     /// stored. It reflects every invalidation that ``invalidationSequence`` included before the
     /// call. Bodies may or may not be in memory: see ``StoredResponse/content``.
     func resident(_ key: CacheKey) -> [StoredResponse]?
 
-    /// All stored responses of a key, in no particular order; empty when there are none.
+    /// Returns all stored responses of a key, in no particular order; empty if there are none.
     func lookup(_ key: CacheKey) async throws -> [StoredResponse]
 
-    /// Same as ``lookup(_:)``, but on the calling thread, which waits for the disk; `nil` if the
-    /// store does not support it. For callers that have a spare thread and many lookups.
+    /// Performs ``lookup(_:)`` on the calling thread, which waits for the disk; `nil` if the store
+    /// does not support this. For callers that have a spare thread and many lookups.
     ///
-    /// An engine reads it once. A store that wraps another one forwards it if the wrapper may be
-    /// bypassed.
+    /// An engine reads this property once. A store that wraps another store returns that store's
+    /// function only if callers may bypass the wrapper.
     var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { get }
 
     /// Whether writing suspends its caller while the disk works, instead of blocking its thread. If
@@ -52,11 +53,11 @@ public protocol ResponseStore: Sendable {
     /// Opens a stored response's body, or part of it, for reading.
     ///
     /// The body stays readable until the stream is released, even if the response is replaced,
-    /// evicted or purged in the meantime. The first byte's checksum is verified when this returns;
-    /// if a later chunk is damaged, the stream throws.
+    /// evicted or purged in the meantime. When this returns, the chunk with the first byte has
+    /// passed its checksum. If a later chunk is damaged, the stream throws.
     ///
     /// - Parameter range: bytes of the stored body, within `0..<bodyLength`; `nil` for all of it.
-    ///   The stream's `length` is the range's.
+    ///   The stream's `length` is the length of the range.
     /// - Returns: `nil` if the body no longer exists or is damaged where reading begins. Treat it
     ///   as a miss.
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream?
@@ -65,40 +66,43 @@ public protocol ResponseStore: Sendable {
     ///
     /// - Parameter fencingNumber: ``invalidationSequence`` before the request was sent. If the
     ///   response's target was invalidated after that, the response is not stored.
-    /// - Returns: `nil` if the store declines: the response is too large for the budget or a quota,
-    ///   or has more tags than a store keeps (``ResponseDraft/tags``); the store is open for
-    ///   reading only, its disk is behind, or there is no room now.
+    /// - Returns: `nil` if the store declines, for one of these reasons:
+    ///   - the response is too large for the budget or a quota
+    ///   - the response exceeds the limits for tags (``ResponseDraft/tags``)
+    ///   - the store is read-only
+    ///   - the disk cannot keep up with the writes
+    ///   - there is no room at the moment
     func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless the response was
     /// invalidated after `fencingNumber`, or no longer exists.
     ///
     /// - Parameter draft: the new head, its expiry and tags. The key, the body and the storage time
-    ///   do not change. Invalidations by the old tags apply as well as invalidations by the new
+    ///   do not change. Invalidations by the old tags count as well as invalidations by the new
     ///   tags.
-    /// - Returns: the stored response after the change, or `nil` if nothing was changed.
+    /// - Returns: the stored response after the change, or `nil` if the store made no change.
     func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
         async throws
         -> StoredResponse?
 
     /// Removes one response that should not have been stored, unless another has replaced it.
     ///
-    /// This is not an invalidation: other variants stay, in-flight fetches are stored, and a store
-    /// that shares its invalidations does not notify other nodes. The removal is durable when this
-    /// returns.
+    /// This is not an invalidation: other variants stay, in-flight fetches are still stored, and a
+    /// store that shares its invalidations does not notify other nodes. The removal is durable when
+    /// this returns.
     ///
     /// - Parameter response: identified by its body, whatever its current head.
-    /// - Returns: whether it existed.
+    /// - Returns: whether the response existed.
     @discardableResult
     func withdraw(_ response: StoredResponse) async throws -> Bool
 
-    /// Invalidates. The invalidation is durable when this returns, and no in-flight fetch that
-    /// began before it will be stored.
+    /// Invalidates stored responses. The invalidation is durable when this returns, and no
+    /// in-flight fetch that began before it will be stored.
     ///
     /// - Parameters:
-    ///   - effect: whether stored responses are removed or marked. Of two causes, the greater one
-    ///     is kept until the response is freshened or replaced. An unsafe method invalidates
-    ///     targets, keys and tags; for a prefix or everything, a store may record
+    ///   - effect: whether stored responses are removed or marked. If a response is marked twice,
+    ///     the greater cause is kept until the response is freshened or replaced. An unsafe method
+    ///     invalidates targets, keys and tags; for a prefix or everything, a store may record
     ///     `InvalidationCause.unspecified` instead.
     ///   - now: recorded with the invalidation.
     /// - Returns: the invalidation's number.
@@ -106,8 +110,8 @@ public protocol ResponseStore: Sendable {
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
 
-    /// The name with which the store's tools show the responses of a key, for logs; `nil` if there
-    /// is none. It reads nothing from disk.
+    /// Returns the ID that the store's tools show for the responses of a key, for logs; `nil` if
+    /// there is none. Does not read the disk.
     func shortID(of key: CacheKey) -> String?
 
     /// Publishes every change to the stored responses, after its commit.
@@ -141,29 +145,31 @@ extension ResponseStore {
     }
 }
 
-/// Receives a body as it arrives. One task at a time uses it.
+/// Stores a body as it arrives. Only one task at a time may use it.
 public protocol ResponseWriter: Sendable {
-    /// Receives the next bytes. They can be read through ``readBack(from:)`` once they are on disk.
+    /// Adds the next bytes of the body. They can be read through ``readBack(from:)`` once they are
+    /// on disk.
     ///
     /// - Throws: if the store cannot continue (full, failed, or over the limit for one object).
-    ///   Then only ``readBack(from:)`` and ``abandon()`` still work.
+    ///   After that, only ``readBack(from:)`` and ``abandon()`` work.
     func append(_ chunk: ByteBuffer) async throws
 
     /// The number of bytes, from the beginning, that ``readBack(from:)`` can read.
     var readableLength: Int64 { get async }
 
-    /// Some bytes of the unfinished body, from `offset` (below ``readableLength``). For readers
-    /// that fell behind an in-flight fetch.
+    /// Returns bytes of the unfinished body, starting at `offset`, which is less than
+    /// ``readableLength``. For readers that fell behind an in-flight fetch.
     func readBack(from offset: Int64) async throws -> ByteBuffer
 
-    /// Makes the response visible in one commit. It replaces its variant, if there is one.
+    /// Makes the response visible in one commit. The response replaces the stored response of the
+    /// same variant, if there is one.
     ///
     /// - Returns: the stored response, or `nil` if an invalidation after the fencing number forbids
     ///   storing it.
     func finish() async throws -> StoredResponse?
 
-    /// Gives up. The written bytes are removed once this writer is released. Until then
-    /// ``readBack(from:)`` continues to work, as it does after ``finish()``. Does nothing after
-    /// ``finish()``.
+    /// Discards the response. The written bytes are removed once this writer is released. Until
+    /// then ``readBack(from:)`` continues to work, as it does after ``finish()``. Does nothing
+    /// after ``finish()``.
     func abandon() async
 }

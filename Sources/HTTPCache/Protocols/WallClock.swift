@@ -6,6 +6,6 @@ public import HTTPCacheSemantics
 /// Sleeping and deadlines use `any Clock<Duration>`, because a wall clock can jump in both
 /// directions.
 public protocol WallClock: Sendable {
-    /// The current time, in milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the current time, in milliseconds since 1970-01-01T00:00:00Z.
     func now() -> Timestamp
 }

@@ -4,16 +4,16 @@ public import HTTPTypes
 public protocol ExchangeRules: Sendable {
     /// Returns the rules for a request, based only on its method and target.
     ///
-    /// The engine calls this once for each exchange, including hits. So it must cache its results
-    /// and must not block.
+    /// The engine calls this once for each exchange, including hits. The method must therefore
+    /// cache its results, and must not block.
     func rules(for request: HTTPRequest) -> RequestRules
 
     /// Whether any rule applies only to some paths. If so, a gateway rejects targets with dot
     /// segments, because an origin could resolve such a target to a path with different rules.
     var havePaths: Bool { get }
 
-    /// Returns, for each setting that differs from the default, the rule that decided it. The
-    /// result is for people.
+    /// Returns the rule that decided each setting that differs from the default. The result is
+    /// shown to people.
     ///
     /// - Parameter contentType: the content type of the response in question; `nil` if there is
     ///   none.

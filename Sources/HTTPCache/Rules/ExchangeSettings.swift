@@ -1,18 +1,18 @@
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// The settings of one exchange that an operator's rules use instead of the engine's options. Each
-/// setting has the value of the first rule that sets it.
+/// The settings of one exchange, as decided by an operator's rules. They override the engine's
+/// options. Each setting has the value of the first rule that sets it.
 ///
-/// The defaults change nothing.
+/// The defaults leave all of the engine's behavior unchanged.
 public struct ExchangeSettings: Sendable, Hashable {
     /// A rule's value for one setting of the engine.
     public enum Override<Value: Sendable & Hashable>: Sendable, Hashable {
-        /// The engine's own value.
+        /// Use the engine's own value.
         case inherited
-        /// Off, regardless of the engine's value.
+        /// Turn the setting off, regardless of the engine's value.
         case off
-        /// The rule's value.
+        /// Use the rule's value.
         case value(Value)
     }
 
@@ -50,7 +50,7 @@ public struct ExchangeSettings: Sendable, Hashable {
     /// methods are forwarded. GET includes HEAD, as in the key. `nil` means GET, HEAD, QUERY and
     /// requests whose content is in the key.
     public var methods: Set<HTTPRequest.Method>?
-    /// Whether responses may be shared with the other nodes of a fleet. Purges are always shared.
+    /// Whether responses may be shared with other nodes of the fleet. Purges are always shared.
     public var isForFleet = true
     /// Changes to the target, and parameters that are excluded from the key.
     public var target = TargetRewriting()
@@ -65,9 +65,9 @@ public struct ExchangeSettings: Sendable, Hashable {
     /// The source of the principal. Responses are stored per principal, as in a private cache: only
     /// in the principal's partition. Requests without a principal are handled as usual.
     public var principal: PrincipalSource?
-    /// Fields to set in, and remove from, requests to the origin. Neither affects the key: fields
-    /// are removed before the key is built, and fields that are set are the same for all requests
-    /// and are added when the request is sent.
+    /// Fields to set in, and remove from, requests to the origin. These fields do not affect the
+    /// key. Both removed and set fields are taken out of the request before the key is built, and
+    /// set fields are added when the request is sent.
     public var requestFields = FieldEdits()
     /// How much of the network may be used. The more restrictive of this mode and the engine's mode
     /// applies; `offline` always wins.

@@ -3,8 +3,8 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// Whether the request is a POST with a single GraphQL query: JSON with a document in which a
-    /// query is selected. GraphQL over HTTP §6.3
+    /// Whether the request is a POST with a single GraphQL query: JSON with a document whose
+    /// selected operation is a query. GraphQL over HTTP §6.3
     ///
     /// These do not qualify: mutations, subscriptions, batches (arrays), and content that is
     /// encoded or streamed. A request that also names the operation in its target or in an
@@ -46,11 +46,12 @@ struct GraphQLContent: Sendable, Hashable {
     /// The name of the selected operation; `nil` if the document has only one.
     var operationName: String?
 
-    /// The deepest nesting of arrays and objects that is accepted; more than any content has.
+    /// The maximum nesting depth of arrays and objects. Real content is never nested that deeply.
     private static let maximumDepth = 256
 
-    /// `nil` if the bytes are no JSON object with a `query`, or if a member occurs twice or is
-    /// unknown to GraphQL over HTTP. A server may interpret such content differently.
+    /// Reads a request's JSON. Returns `nil` if the bytes are not a JSON object with a `query`, or
+    /// if a member occurs twice or is unknown to GraphQL over HTTP. A server may interpret such
+    /// content differently.
     init?(_ bytes: [UInt8]) {
         var seen: Set<String> = []
         var query: String?

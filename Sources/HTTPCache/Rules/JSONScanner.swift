@@ -1,11 +1,12 @@
 /// Scans a JSON text in one pass, in time proportional to its bytes. RFC 8259
 ///
-/// A part that is skipped is checked like any other, but costs no memory.
+/// Skipped parts are validated like any other part, but use no memory.
 package struct JSONScanner {
-    /// Why a text is rejected.
+    /// The reason that a text is rejected.
     package enum Refusal: Error, Hashable {
         case notJSON
-        /// An object has a member twice: its path, such as `select.tags`. Readers throw this.
+        /// An object has the same member twice. The value is the member's path, such as
+        /// `select.tags`. Readers throw this error.
         case repeated(String)
         case tooManyValues
         case tooDeep
@@ -13,9 +14,9 @@ package struct JSONScanner {
 
     /// A value, or the start of one.
     package enum Part {
-        /// Its members come next: ``JSONScanner/object(_:)``.
+        /// An object has begun. Read its members with ``JSONScanner/object(_:)``.
         case object
-        /// Its values come next: ``JSONScanner/list(_:)``.
+        /// A list has begun. Read its values with ``JSONScanner/list(_:)``.
         case list
         case string(String)
         case number(Double)
@@ -23,7 +24,7 @@ package struct JSONScanner {
         case null
     }
 
-    /// The longest number, in bytes.
+    /// The maximum length of a number, in bytes.
     private static let longestNumber = 256
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -36,9 +37,9 @@ package struct JSONScanner {
     /// Reads a text.
     ///
     /// - Parameters:
-    ///   - maximumDepth: the deepest nesting of lists and objects.
-    ///   - maximumCount: the most values, those in lists and objects included.
-    ///   - read: reads the text's one value.
+    ///   - maximumDepth: the maximum nesting depth of lists and objects.
+    ///   - maximumCount: the maximum number of values, including values in lists and objects.
+    ///   - read: reads the text's single value.
     package static func read<Value>(
         _ json: [UInt8],
         maximumDepth: Int,
@@ -58,7 +59,7 @@ package struct JSONScanner {
         (self.bytes, self.maximumDepth, self.maximumCount) = (bytes, maximumDepth, maximumCount)
     }
 
-    /// Reads the next value, or begins it.
+    /// Reads the next value, or the start of the next object or list.
     package mutating func next() throws(Refusal) -> Part {
         skipSpace()
         count += 1
@@ -89,7 +90,7 @@ package struct JSONScanner {
 
     /// Reads the values of a list that has begun.
     ///
-    /// - Parameter value: reads one of them.
+    /// - Parameter value: reads one value.
     package mutating func list(_ value: (inout JSONScanner) throws(Refusal) -> Void) throws(Refusal) {
         try elements(to: UInt8(ascii: "]"), value)
     }
@@ -128,7 +129,8 @@ package struct JSONScanner {
 
     private func isNext(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
 
-    /// Takes a structural character with the space before it.
+    /// Reads a structural character and the white space before it. Returns whether the character
+    /// was there.
     private mutating func take(_ byte: UInt8) -> Bool {
         skipSpace()
         guard isNext(byte) else { return false }
@@ -150,7 +152,7 @@ package struct JSONScanner {
         guard isNext(UInt8(ascii: "\"")) else { throw .notJSON }
         position += 1
         let start = position
-        // Most texts have no escapes: they are read as they are.
+        // Most strings have no escapes and are read unchanged.
         while position < bytes.count, bytes[position] >= 0x20 {
             switch bytes[position] {
             case UInt8(ascii: "\""):
@@ -182,7 +184,7 @@ package struct JSONScanner {
         throw .notJSON
     }
 
-    /// Reads an escape behind its backslash. RFC 8259 §7
+    /// Reads an escape after its backslash. RFC 8259 §7
     private mutating func escape() throws(Refusal) -> Unicode.Scalar {
         guard position < bytes.count else { throw .notJSON }
         let letter = bytes[position]

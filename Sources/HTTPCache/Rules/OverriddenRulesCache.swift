@@ -3,8 +3,8 @@ import Synchronization
 /// Caches the rules that result from applying a request's own settings to the engine's rules. Equal
 /// settings produce the same instance.
 ///
-/// Requests share a fetch only if the same instance of rules applies to them. So the instances are
-/// kept, at most ``limit`` of them.
+/// Requests share a fetch only if the same instance of the rules applies to them. For this reason,
+/// up to ``limit`` instances are kept.
 final class OverriddenRulesCache: Sendable {
     private struct Key: Hashable, Sendable {
         let base: ObjectIdentifier

@@ -223,7 +223,7 @@ package final class PreparedRequest: Sendable {
             return
         }
         let target = rewritten?.keyed ?? presentedTarget
-        // Most requests contain nothing that identifies their sender.
+        // Most requests do not identify their sender.
         if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
             key = CacheKey(method: method, target: target, content: request.keyContent)
             selectingHead = Self.selecting(nil, request.head, by: scheme)

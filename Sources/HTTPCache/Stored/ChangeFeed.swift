@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Passes changes on to watchers. Without a watcher it costs one atomic read.
+/// Passes changes on to watchers. Without watchers, publishing a change costs one atomic read.
 package final class ChangeFeed<Change: Sendable>: Sendable {
     private struct Watcher {
         var concerns: @Sendable (Change) -> Bool
@@ -17,22 +17,22 @@ package final class ChangeFeed<Change: Sendable>: Sendable {
     private let state = Mutex(State())
     private let count = Atomic(0)
 
-    /// A feed without watchers.
+    /// Creates a feed without watchers.
     package init() {}
 
     /// Sets a function that is called each time the number of watchers rises from zero, before the
-    /// stream is returned. A store that must look for changes starts to do so then.
+    /// stream is returned. A store that must poll for changes starts to poll then.
     package func whenWatched(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenWatched = body } }
 
     /// Whether there is a watcher.
     package var isWatched: Bool { count.load(ordering: .acquiring) > 0 }
 
-    /// The changes from now on that concern a watcher.
+    /// Returns a stream of the changes from now on for which `concerns` returns `true`.
     ///
     /// The stream ends with ``finish()``, when the task that reads it is cancelled, or when it is
     /// released.
-    /// - Parameter limit: changes that wait for a slow watcher. Beyond that the oldest are dropped,
-    ///   so that the watcher still sees the newest.
+    /// - Parameter limit: the maximum number of changes that wait for a slow watcher. If there are
+    ///   more, the oldest are dropped, so that the watcher still sees the newest.
     package func changes(
         limit: Int,
         where concerns: @escaping @Sendable (Change) -> Bool
@@ -55,7 +55,7 @@ package final class ChangeFeed<Change: Sendable>: Sendable {
     }
 
     private func remove(_ id: Int) {
-        // Released outside the lock: a continuation's end runs foreign code.
+        // Release the continuation outside the lock, because its end runs external code.
         let removed = state.withLock { state in
             defer { count.store(state.watchers.count, ordering: .releasing) }
             return state.watchers.removeValue(forKey: id)
@@ -73,7 +73,8 @@ package final class ChangeFeed<Change: Sendable>: Sendable {
         for continuation in concerned { continuation.yield(change) }
     }
 
-    /// Ends all streams, after the changes that they were sent already, and later ones at once.
+    /// Ends all streams after the changes that were already sent to them. Streams created later end
+    /// immediately.
     package func finish() {
         let watching = state.withLock { state in
             state.isFinished = true

@@ -40,7 +40,7 @@ public final class DerivedValues: Sendable {
         }
     }
 
-    /// Keeps a value.
+    /// Keeps a value. If ``limit`` values are kept already, it replaces the oldest.
     ///
     /// - Parameters:
     ///   - bytes: the approximate size of the value in memory. It counts against the store's memory
@@ -73,7 +73,7 @@ public final class DerivedValues: Sendable {
     /// The approximate size of the kept values in memory, in bytes.
     public var bytes: Int { state.withLock { $0.entries.reduce(0) { $0 + $1.bytes } } }
 
-    /// Calls `tell` for every later growth, with the number of bytes.
+    /// Calls `tell` whenever the values grow from now on, with the number of added bytes.
     ///
     /// - Returns: the number of bytes that are already kept.
     package func countGrowth(_ tell: (@Sendable (Int) -> Void)?) -> Int {

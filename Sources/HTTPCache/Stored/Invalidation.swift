@@ -29,8 +29,8 @@ public enum InvalidationScope: Sendable {
     /// A store may also reject in-flight fetches that the prefix does not cover, if they are from
     /// the same origin and began before the invalidation.
     case prefix(TargetPrefix)
-    /// Everything stored for target URIs with a host, with both schemes and every port, in all
-    /// partitions and with all methods and variants.
+    /// Everything stored for target URIs with the given host, for both schemes and every port, in
+    /// all partitions and with all methods and variants.
     ///
     /// A store may reject every in-flight fetch that began before the invalidation.
     case host(TargetHost)
@@ -39,15 +39,16 @@ public enum InvalidationScope: Sendable {
     /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions. Tags are compared
     /// byte by byte.
     case tag(String)
-    /// Everything stored for a principal that callers named (``CacheRequest/principal``). Names are
-    /// compared by their bytes. Responses that all principals share are not covered.
+    /// Everything stored for a principal, as named by callers (``CacheRequest/principal``). Names
+    /// are compared by their bytes. Responses that all principals share are not covered.
     case principal(String)
     /// Every response.
     case all
 }
 
 extension InvalidationScope {
-    /// Whether it covers a response that is stored under a key with some tags.
+    /// Returns whether the scope covers a response that is stored under the given key with the
+    /// given tags.
     package func covers(_ key: CacheKey, tags: [String] = []) -> Bool {
         switch self {
         case .target(let target): key.components.target == target

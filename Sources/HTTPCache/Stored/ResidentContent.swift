@@ -3,7 +3,7 @@ public import NIOCore
 
 /// The parts of a stored response that a store has in memory, in addition to its head.
 ///
-/// It comes with a ``StoredResponse`` and exists as long as that response. A body that was in
+/// It is part of a ``StoredResponse`` value and exists as long as that value. A body that was in
 /// memory at the lookup can be read without the store, regardless of later changes to the entry.
 public final class ResidentContent: Sendable {
     /// The complete stored body; `nil` if it is only on disk.

@@ -25,11 +25,11 @@ public struct StoreChange: Sendable {
         self.tags = tags
     }
 
-    /// Returns whether the change may affect a watcher of `interest`. It is never `false` for a
-    /// change that does.
+    /// Returns whether the change may affect a watcher of `interest`. The result may be `true` for
+    /// a change that has no effect, but is never `false` for a change that has one.
     ///
     /// An invalidation by tag concerns every key, because only the store knows which responses have
-    /// the tag. One of a principal concerns every target, for the same reason.
+    /// the tag. An invalidation of a principal concerns every target, for the same reason.
     public func concerns(_ interest: InvalidationScope) -> Bool {
         switch (interest, scope) {
         case (.all, _), (_, .all): true
@@ -70,10 +70,11 @@ extension StoreChange: Hashable {
     }
 }
 
-/// Passes a store's changes on to watchers. Without watchers, a change costs one atomic read.
+/// Passes a store's changes on to watchers. Without watchers, publishing a change costs one atomic
+/// read.
 public final class StoreChangeFeed: Sendable {
-    /// Changes that wait for a slow watcher. Beyond that the oldest are dropped, so that the
-    /// watcher still sees the newest.
+    /// The maximum number of changes that wait for a slow watcher. If there are more, the oldest
+    /// are dropped, so that the watcher still sees the newest.
     public static let bufferLimit = 64
 
     private let feed = ChangeFeed<StoreChange>()
@@ -87,7 +88,8 @@ public final class StoreChangeFeed: Sendable {
     /// Whether there is a watcher.
     package var isWatched: Bool { feed.isWatched }
 
-    /// Returns the changes from now on that affect a key, a target, a prefix, a tag or everything.
+    /// Returns a stream of the changes from now on that affect a key, a target, a prefix, a tag or
+    /// everything.
     ///
     /// The stream ends when the store is closed (``finish()``), when the task that reads the stream
     /// is cancelled, or when the stream is released.
@@ -98,7 +100,7 @@ public final class StoreChangeFeed: Sendable {
     /// Passes a change to every watcher that it concerns. Stores call it after the commit.
     public func publish(_ change: @autoclosure () -> StoreChange) { feed.publish(change()) }
 
-    /// Ends all streams, after the changes that they were sent already, and later ones at once.
-    /// Stores call it when they are closed: nothing changes after that.
+    /// Ends all streams after the changes that were already sent to them. Streams created later end
+    /// immediately. Stores call this when they are closed, because nothing changes after that.
     public func finish() { feed.finish() }
 }

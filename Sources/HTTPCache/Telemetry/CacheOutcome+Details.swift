@@ -21,8 +21,9 @@ extension CacheOutcome.Detail {
     /// Too many requests are waiting for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 
-    /// The response is stale, and was served because an operator's rule overrides a directive that
-    /// forbids it, such as `despite-must-revalidate`, or although it is `invalidated`.
+    /// Returns the detail for a stale response that was served because an operator's rule overrides
+    /// a directive that forbids it, such as `despite-must-revalidate`; `invalidated` for an
+    /// invalidated response.
     public static func despite(_ directive: String) -> CacheOutcome.Detail {
         switch StaleProhibition(rawValue: directive) {
         case .mustRevalidate: CacheOutcome.Detail("despite-must-revalidate")

@@ -13,7 +13,7 @@ extension StorageRefusal {
 }
 
 extension StorageRefusal {
-    /// The reason in a sentence for operators.
+    /// The reason as a sentence for operators.
     package var words: String {
         switch self {
         case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.ignore' can override that."

@@ -1,8 +1,8 @@
 public import Metrics
 
-/// The counters and gauges of an engine. They are created where a program is composed, and passed
-/// to the engine. So every series exists from the start and belongs to the factory that the program
-/// chose, regardless of the order in which its parts are created.
+/// The counters of an engine. A program creates them when it composes its parts, and passes them to
+/// the engine. As a result, every series exists from the start and belongs to the factory that the
+/// program chose, in whatever order the parts are created.
 ///
 /// | Metric | Kind | Dimensions |
 /// |---|---|---|

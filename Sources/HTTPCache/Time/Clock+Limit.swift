@@ -3,7 +3,7 @@ extension Clock where Duration == Swift.Duration {
     ///
     /// - Parameter onTimeout: called when the time is up, before the operation is cancelled.
     /// - Returns: the operation's value, even if it arrived at the moment the time was up; `nil` if
-    ///   there is none.
+    ///   the operation returned no value in time.
     func limit<Value: Sendable>(
         _ time: Swift.Duration,
         onTimeout: () -> Void = {},

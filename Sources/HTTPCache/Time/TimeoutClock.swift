@@ -3,8 +3,9 @@ import Synchronization
 /// A clock for timeouts, which start often and rarely expire.
 ///
 /// The standard library's clocks keep the memory of a cancelled sleep (about 700 bytes) until its
-/// deadline. With a timeout of a minute for each of 5,000 requests per second, that is 200 MB. Here
-/// a cancelled sleep leaves nothing, and all sleeps share one sleep of the base clock.
+/// deadline. With a timeout of a minute for each of 5,000 requests per second, that is 200 MB. This
+/// clock releases the memory of a cancelled sleep immediately, and all of its sleeps share one
+/// sleep of the base clock.
 public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Duration {
     /// An instant of the base clock.
     public typealias Instant = Base.Instant
@@ -12,11 +13,11 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
     private struct State {
         var sleeping: [UInt64: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var nextNumber: UInt64 = 0
-        /// When due sleepers are checked next; `nil` if none sleeps.
+        /// The time of the next check for due sleepers; `nil` if there are no sleepers.
         var alarm: Instant?
     }
 
-    /// The longest time that an alarm keeps sleeping after an earlier one replaced it.
+    /// The maximum time for which a replaced alarm keeps sleeping.
     private static var longestAlarm: Duration { .seconds(1) }
 
     private let base: Base
@@ -33,7 +34,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
     /// See `Clock`.
     public var minimumResolution: Duration { base.minimumResolution }
 
-    /// The number of tasks currently sleeping on it.
+    /// The number of tasks that are currently sleeping on this clock.
     package var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
     /// Suspends until the deadline; the tolerance has no effect.
@@ -47,8 +48,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = state.withLock { state in
-                    // Under the lock, which the handler also takes. Either the cancellation is seen
-                    // here, or the handler finds the sleeper.
+                    // Check under the lock, which the handler also takes. Either the cancellation
+                    // is seen here, or the handler finds the sleeper.
                     guard !Task.isCancelled else { return true }
                     state.sleeping[number] = (deadline, continuation)
                     schedule(deadline, &state)
@@ -67,8 +68,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         let time = min(deadline, base.now.advanced(by: Self.longestAlarm))
         if let alarm = state.alarm, alarm <= time { return }
         state.alarm = time
-        // Detached, so that it keeps none of the first sleeper's task-local values. It ends on its
-        // own.
+        // Use a detached task, so that it does not keep the first sleeper's task-local values. It
+        // ends by itself.
         Task.detached { [self] in
             try? await base.sleep(until: time, tolerance: nil)
             ring(time)
@@ -92,7 +93,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
 }
 
 extension TimeoutClock<ContinuousClock> {
-    /// Uses the machine's continuous clock, which advances while the machine sleeps.
+    /// Creates a clock that uses the machine's continuous clock, which advances while the machine
+    /// sleeps.
     public convenience init() {
         self.init(ContinuousClock())
     }

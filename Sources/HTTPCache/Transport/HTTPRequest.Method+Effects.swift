@@ -1,7 +1,7 @@
 package import HTTPTypes
 
 extension HTTPRequest.Method {
-    /// Whether the method only reads. RFC 9110 §9.2.1; QUERY by RFC 10008
+    /// Whether the method only reads. RFC 9110 §9.2.1, and RFC 10008 for QUERY
     package var isSafe: Bool {
         switch rawValue {
         case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true

@@ -4,8 +4,8 @@ extension HTTPRequest.Method {
     /// Whether the response to this method may contain the request itself. This is true for TRACE
     /// (RFC 9110 §9.3.8), and for TRACK, which some servers treat alike.
     ///
-    /// Methods are case-sensitive, but some programs compare them case-insensitively. So every
-    /// spelling of these methods counts.
+    /// Methods are case-sensitive, but some programs compare them case-insensitively. Therefore
+    /// every combination of upper and lower case counts.
     package var returnsRequest: Bool {
         let bytes = rawValue.utf8
         guard bytes.count == 5 else { return false }

@@ -1,8 +1,8 @@
 package import HTTPTypes
 package import NIOCore
 
-/// A complete response whose head its transport has not parsed. No cache may store it; its caller
-/// passes it on.
+/// A complete response that no cache may store. Its head is not parsed, because the caller only
+/// forwards the response.
 package protocol RelayedResponse: AnyObject, Sendable {
     /// The final response's status code.
     var status: Int { get }

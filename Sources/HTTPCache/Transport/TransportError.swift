@@ -1,4 +1,4 @@
-/// The error if no response arrived.
+/// The error that a transport throws if no response arrived, or if its body was cut short.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {

@@ -26,9 +26,9 @@ public struct TransportRequest: Sendable {
     /// The time starts with connecting, or, for a request with content, when the content has been
     /// sent. See `OriginWait`.
     public var headTimeout: Duration?
-    /// Whether sending the request twice has the same effect as sending it once. Then a transport
-    /// may send it again, once, if its connection closed before any byte of a response. By default
-    /// the method decides. RFC 9110 §9.2.2
+    /// Whether sending the request twice has the same effect as sending it once. If so, a transport
+    /// may send it once more if the connection closes before the first byte of a response. By
+    /// default, the method decides. RFC 9110 §9.2.2
     public var isIdempotent: Bool {
         get { statedIdempotence ?? head.method.isIdempotent }
         set { statedIdempotence = newValue }

@@ -7,11 +7,10 @@ extension TransportRequest {
     /// The maximum number of content bytes to read before the request gets an origin permit.
     private static let begunLimit: Int64 = 64 << 10
 
-    /// Waits until the client has sent enough of the content: all of it if it is short, otherwise
-    /// its beginning. Returns the request with that content.
+    /// Waits until the client has sent enough of the content: the beginning, or all of it if it is
+    /// short. Returns the request with that content.
     ///
-    /// Otherwise, a client that announces content without sending it would hold a permit for
-    /// nothing.
+    /// This prevents a client that announces content but does not send it from holding a permit.
     ///
     /// - Parameter client: the client that sends the content. Content without a client comes from
     ///   the program itself and is not changed.
@@ -19,8 +18,8 @@ extension TransportRequest {
     func withContentBegun(for client: RequestClient) async throws -> TransportRequest {
         guard client != .none, let body, body.whole == nil else { return self }
         var request = self
-        // Content of unknown length may be part of a two-way exchange: its client may wait for a
-        // response to the bytes that it has sent.
+        // For content of unknown length, wait only for the first byte: in a two-way exchange, the
+        // client may wait for a response to the bytes that it has sent.
         request.body = try await body.begun(body.length?.capped(at: Self.begunLimit) ?? 1)
         return request
     }

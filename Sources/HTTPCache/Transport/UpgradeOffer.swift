@@ -9,7 +9,7 @@ import Synchronization
 package final class UpgradeOffer: Sendable {
     private enum State {
         case waiting
-        /// The origin has switched, and sends nothing more until the connection is taken.
+        /// The origin has switched. No more data is read from it until the connection is taken.
         case switched(any Channel)
         /// The connection was taken or is no longer wanted.
         case over

@@ -10,8 +10,8 @@ public enum AcceptEncoding {
     ///
     /// There are at most eight spellings, so an origin that negotiates creates at most eight
     /// variants. The result never contains a coding that the client rejects: a weight of 0 excludes
-    /// a coding, `*` matches the codings that are not named, and `identity;q=0` stays. Weights are
-    /// lost, and so are rarely used codings (`deflate`, `compress`).
+    /// a coding, `*` matches the codings that are not named, and `identity;q=0` is kept. Weights
+    /// and rarely used codings (`deflate`, `compress`) are dropped.
     ///
     /// - Returns: `nil` if the fields must not change: the field is absent, a line is malformed, or
     ///   the client accepts only other codings and rejects `identity`.

@@ -7,7 +7,7 @@ struct FieldNameList {
     /// A longer list counts as malformed, so that looking up names stays cheap.
     static let maximumNames = 128
 
-    /// The number of names up to which a new name is compared with each of them.
+    /// The maximum number of names for which a new name is compared with every existing name.
     private static let fewNames = 8
 
     /// The names in lower case, without duplicates (up to ``maximumNames``), in order of arrival.
@@ -31,7 +31,7 @@ struct FieldNameList {
 
     /// Returns the names of the fields that `Connection` lists. RFC 9110 §7.6.1
     ///
-    /// `Keep-Alive` is left out: it is hop-by-hop anyway, and most `Connection` fields contain
+    /// `Keep-Alive` is omitted: it is always hop-by-hop, and most `Connection` fields contain
     /// nothing else.
     static func nominated(in fields: HTTPFields) -> [String] {
         var list = FieldNameList()

@@ -95,7 +95,7 @@ private struct DateReader {
         let bounded = min(max(reference.milliseconds, -59_011_459_200_000), 253_402_300_799_000)
         let now = CivilDate(daysSince1970: bounded.dividedDown(by: 86_400_000).quotient)
         var date = CivilDate(year: now.year - now.year % 100 + shortYear, month: month + 1, day: day)
-        // A date more than 50 years in the future is in the past. RFC 9110 §5.6.7
+        // A date that seems to be more than 50 years in the future is in the past. RFC 9110 §5.6.7
         let limit = CivilDate(year: now.year + 50, month: now.month, day: now.day)
         if date.isAfter(limit) { date.year -= 100 }
         return date.timestamp(secondOfDay: second)

@@ -1,11 +1,11 @@
-/// The only table of request fields with a special meaning, and their meanings.
+/// The table of all request fields with a special meaning.
 ///
 /// A gateway drops the fields that origins interpret as a different target, method or identity.
-/// These fields are not part of the key, so a response that depends on one would be stored for
-/// every client. A cache puts credentials into the key; it treats proofs as credentials that are
-/// not in the key.
+/// These fields are not part of the key, so a response that depends on such a field would be stored
+/// for every client. A cache puts credentials into the key. It treats proofs as credentials, but
+/// does not put them into the key.
 package enum RequestFieldTable {
-    /// The reason why a field is in the table.
+    /// The reason that a field is in the table.
     package enum Meaning: String, Sendable, CaseIterable {
         /// Frameworks read it as the target or a part of it: host, path, scheme, prefix or handler.
         case target
@@ -18,7 +18,7 @@ package enum RequestFieldTable {
         /// of the key.
         case credential
         /// It accompanies a credential and is different in each request. It is not part of the key,
-        /// because then no stored response would ever match.
+        /// because otherwise no stored response would ever match.
         case proof
         /// It concerns the connection.
         case connection
@@ -32,7 +32,7 @@ package enum RequestFieldTable {
         package let name: String
         package let isFamily: Bool
         package let meaning: Meaning
-        /// Whether a gateway sets or removes it itself and never trusts a client's value.
+        /// Whether a gateway sets or removes the field itself and never trusts a client's value.
         package let isSetByGateway: Bool
     }
 
@@ -106,7 +106,7 @@ package final class RequestFieldLookup: Sendable {
     }
 }
 
-/// Every name here is one that a framework, server or product is known to read.
+/// Each of these names is known to be read by a framework, server or product.
 extension RequestFieldTable {
     private static let gatewaysTarget = [
         "x-forwarded", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-scheme", "x-forwarded-port",
@@ -117,7 +117,7 @@ extension RequestFieldTable {
     private static let gatewaysMethod = ["x-http-method-override", "x-http-method", "x-method-override"]
 
     private static let target = [
-        // All variants of the well-known field: -uri, -path, -protocol, -by, ….
+        // All variants of the well-known field: -uri, -path, -protocol, -by, and so on.
         "x-forwarded-*",
         // CGI's HTTP_PROXY ("httpoxy").
         "proxy",

@@ -57,8 +57,8 @@ struct ResponseDirectives: Sendable, Hashable {
         if hasTargeted, let directives = ResponseDirectives(targeted: targeted, in: fields) { self = directives }
     }
 
-    /// Compares lengths first, because this runs for every field of every stored response that is
-    /// examined.
+    /// Returns whether a field name is listed. Compares lengths first, because this runs for every
+    /// field of every examined response.
     static func isListed(_ name: String, _ targeted: [String]) -> Bool {
         for other in targeted where other.utf8.count == name.utf8.count && other == name { return true }
         return false
@@ -105,8 +105,8 @@ struct ResponseDirectives: Sendable, Hashable {
         }
     }
 
-    /// Each of these numbers permits something, so the smallest permits the least, and an invalid
-    /// number permits nothing.
+    /// Returns the strictest of a repeated directive's numbers. Each number permits something, so
+    /// the smallest permits the least, and an invalid number permits nothing.
     private static func strictest(_ earlier: DeltaSeconds?, _ value: DeltaSeconds?) -> DeltaSeconds {
         min(earlier ?? .maximum, value ?? .zero)
     }

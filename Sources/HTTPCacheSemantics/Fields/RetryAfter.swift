@@ -1,7 +1,7 @@
 /// Parses `Retry-After`. RFC 9110 §10.2.3
 package enum RetryAfter {
-    /// Returns the delay that a response asks for: a number of seconds or the time until a date, at
-    /// most 2³¹ seconds. Returns `nil` if the value is neither.
+    /// Returns the delay that a response requests, at most 2³¹ seconds: a number of seconds, or the
+    /// time until a date. Returns `nil` if the value is neither.
     package static func wait(_ value: String, at now: Timestamp) -> Duration? {
         if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
             // A number with too many digits for an integer is still a long delay.

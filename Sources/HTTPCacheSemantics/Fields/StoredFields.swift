@@ -58,7 +58,7 @@ struct StoredFields {
                 }
             }
         }
-        // Targeted fields are parsed only if present, so other responses pay nothing.
+        // Targeted fields are parsed only if present, so other responses have no extra cost.
         if hasTargeted, let found = ResponseDirectives(targeted: targeted, in: fields) {
             directives = found
             expires = .absent

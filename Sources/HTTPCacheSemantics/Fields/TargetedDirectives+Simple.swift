@@ -1,7 +1,7 @@
 /// Parses common Dictionaries in one pass without allocating. RFC 9651 §4.2.2
 extension ResponseDirectives {
-    /// Reads keys without parameters that have no value, or an integer, a boolean, a token, or a
-    /// string without escapes.
+    /// Parses a Dictionary whose members have no parameters, and either no value or one of these:
+    /// an integer, a boolean, a token, or a string without escapes.
     ///
     /// Returns `nil` for anything else, including malformed Dictionaries; the general parser then
     /// decides.
@@ -59,8 +59,8 @@ extension ByteScanner {
         }
     }
 
-    /// Reads up to 15 digits. The point of a decimal ends them, and the caller then rejects it. RFC
-    /// 9651 §3.3.1
+    /// Reads up to 15 digits. Stops at the decimal point of a Decimal, which the caller then
+    /// rejects. RFC 9651 §3.3.1
     private mutating func integer() -> ResponseDirectives.TargetedValue? {
         let start = position
         var value: Int64 = 0

@@ -4,9 +4,9 @@ package import HTTPTypes
 /// 9110 §6.5.1
 ///
 /// Trailers arrive after the message has been acted on, so they cannot frame, route, authenticate
-/// or modify it. But programs that merge trailers into the head would treat such a field as part of
-/// the head, which was checked without it. So these fields are dropped. Others are forwarded:
-/// checksums, signatures, timings, call status.
+/// or modify it. But a program that merges trailers into the head would treat such a field as part
+/// of the head, which was checked without it. Fields of these kinds are therefore dropped. Other
+/// fields are forwarded, such as checksums, signatures, timings and call status.
 package struct TrailerRules: Sendable {
     /// The lower-case names of hop-by-hop fields that the message lists. RFC 9110 §7.6.1
     private let nominated: [String]
@@ -19,8 +19,8 @@ package struct TrailerRules: Sendable {
 
     /// Returns the fields that may be forwarded, in wire order, or `nil` if there are none.
     package func passing(_ section: HTTPFields) -> HTTPFields? {
-        // Use a set for long lists, so that a thousand names from a peer cost no more than their
-        // bytes.
+        // Use a set for long lists, so that the time stays proportional to their length even if a
+        // peer sends a thousand names.
         let many = nominated.count > 8 ? Set(nominated) : nil
         var passing = section
         passing.removeAll { field in

@@ -2,7 +2,7 @@ public import HTTPTypes
 internal import RawStructuredFieldValues
 
 extension CachePolicy {
-    /// The maximum number of groups read from one field; the others are skipped.
+    /// The maximum number of groups read from one field. Additional groups are skipped.
     ///
     /// RFC 9875 requires support for at least 32.
     public static let maximumGroups = 32

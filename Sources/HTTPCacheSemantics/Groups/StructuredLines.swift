@@ -47,7 +47,7 @@ enum StructuredLines {
 }
 
 extension HTTPField.Name {
-    /// The fallback applies to names that are not tokens; all names here are tokens.
+    /// Creates a name from a token. The fallback is never used, because all names here are tokens.
     private init(token: StaticString) { self = HTTPField.Name("\(token)") ?? .accept }
 
     static let cacheGroups = HTTPField.Name(token: "Cache-Groups")

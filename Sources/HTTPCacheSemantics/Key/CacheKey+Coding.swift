@@ -77,7 +77,8 @@ extension CacheKey {
         target.reserveCapacity(1 + reader.position - start)
         target.append(Self.version)
         target.append(contentsOf: bytes[start..<reader.position])
-        // Nearly every key is for GET; other methods are rare enough to parse on every call.
+        // Nearly every key is for GET. Other methods are so rare that it is fine to parse them on
+        // every call.
         let isGet = method.elementsEqual("GET".utf8)
         return Outline(method: isGet ? .get : components.method, canonicalTarget: target)
     }

@@ -16,9 +16,9 @@ public import HTTPTypes
 /// responses stored under one key: see ``CachePolicy/matchesVariant(_:_:)``. A gateway's rules may
 /// remove parameters from the query first: see ``TargetURI/ignoring(_:)``.
 ///
-/// Each string is prefixed with its length, so its content cannot imitate the border between two
-/// parts. The first byte is the version of the encoding. Two requests share a key exactly if their
-/// bytes are equal.
+/// Each string is prefixed with its length, so its content cannot be mistaken for the boundary
+/// between two parts. The first byte is the version of the encoding. Two requests share a key
+/// exactly if their bytes are equal.
 ///
 /// ```
 /// version · partition kind [· value] · method
@@ -34,12 +34,12 @@ public import HTTPTypes
 public struct CacheKey: Sendable, Hashable {
     /// The users of a stored response. Names are compared by their bytes.
     public enum Partition: Sendable {
-        /// All requests: for requests without credentials, and for responses that may be shared.
+        /// All users. Used for requests without credentials, and for responses that may be shared.
         case common
         /// The principal that the caller named.
         case principal(String)
         /// An HMAC of the request's credentials under the store's secret; never the credentials
-        /// themselves. If the caller named a principal too, the name precedes it.
+        /// themselves. If the caller also named a principal, the name precedes the HMAC.
         case credentials([UInt8])
     }
 
@@ -67,7 +67,7 @@ public struct CacheKey: Sendable, Hashable {
     /// The version of the encoding; the first byte of every key.
     public static let version: UInt8 = 1
 
-    /// The canonical encoding.
+    /// The canonical encoding of the key.
     public let bytes: [UInt8]
 
     /// Creates the key of a request.
@@ -79,8 +79,8 @@ public struct CacheKey: Sendable, Hashable {
         target: TargetURI,
         content: Content? = nil
     ) {
-        // A single allocation: the lengths are known, and prefixes, port, flags and scheme take
-        // less than 48 bytes.
+        // Allocate once: the lengths are known, and the prefixes, port, flags and scheme take less
+        // than 48 bytes.
         var capacity = 48 + target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0)
         capacity += method.rawValue.utf8.count
         switch partition {
@@ -102,7 +102,7 @@ public struct CacheKey: Sendable, Hashable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Hashes all bytes at once, because an array's own hash takes them one by one.
+    /// Hashes all bytes at once, because an array's own implementation hashes them one by one.
     public func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }

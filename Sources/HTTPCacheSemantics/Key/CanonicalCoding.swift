@@ -1,7 +1,8 @@
 /// Writes the canonical encoding: a component is its length plus one as a minimal base-128 number,
 /// followed by its bytes. A single zero marks an absent component.
 ///
-/// Absent and empty components therefore differ, and no byte of a component can imitate a border.
+/// Absent and empty components therefore differ, and the bytes of a component cannot be mistaken
+/// for the boundary between two components.
 struct CanonicalWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -48,8 +49,8 @@ struct CanonicalWriter {
     }
 }
 
-/// Reads the output of ``CanonicalWriter`` and nothing else: every `nil` below rejects a second
-/// spelling of the same key.
+/// Reads only the exact output of ``CanonicalWriter``: every `nil` below rejects a second spelling
+/// of the same key.
 struct CanonicalReader {
     private let bytes: [UInt8]
     private(set) var position = 0
@@ -80,7 +81,8 @@ struct CanonicalReader {
         return present
     }
 
-    /// Only valid UTF-8 is ever written, so anything else is rejected instead of repaired.
+    /// Reads a component as text. Only valid UTF-8 is ever written, so anything else is rejected
+    /// instead of repaired.
     mutating func text() -> String?? {
         guard let bytes = component() else { return nil }
         guard let bytes else { return .some(nil) }

@@ -1,40 +1,41 @@
-/// A principal whose responses are removed together: those in every partition that it was named
-/// for.
+/// A principal whose responses can be removed together, from all partitions for which the principal
+/// was named.
 ///
-/// Responses in the common partition belong to all. The owner of responses to credentials without a
-/// name is not known.
+/// Responses in the common partition have no owner. For credentials without a named principal, the
+/// owner is not known.
 package struct KeyOwner: Sendable, Hashable {
-    /// The principal as the caller named it. It is compared by its bytes.
+    /// The principal's name, as given by the caller. Names are compared by their bytes.
     package let name: String
 
     package init(_ name: String) { self.name = name }
 
-    /// The owner of a key's partition; `nil` if no principal was named.
+    /// Creates the owner of a key's partition; `nil` if no principal was named.
     package init?(_ key: CacheKey) {
         guard let name = key.bytes.withUnsafeBytes({ Self.name(in: $0).map { String(decoding: $0, as: UTF8.self) } })
         else { return nil }
         self.name = name
     }
 
-    /// Whether a key's partition is this principal's.
+    /// Returns whether a key's partition belongs to this principal.
     package func covers(_ key: CacheKey) -> Bool {
         key.bytes.withUnsafeBytes { Self.name(in: $0)?.elementsEqual(name.utf8) ?? false }
     }
 
-    /// Whether both are the same principal.
+    /// Returns whether both are the same principal.
     package static func == (left: Self, right: Self) -> Bool { left.name.hasSameBytes(as: right.name) }
 
     /// Hashes the bytes that equality compares.
     package func hash(into hasher: inout Hasher) { hasher.combine(bytesOf: name) }
 }
 
-/// The encoding that a store keeps, beside those of ``TargetPrefix`` and ``TargetHost``.
+/// The encoding that a store keeps. ``TargetPrefix`` and ``TargetHost`` have encodings for the same
+/// purpose.
 extension KeyOwner {
     /// The first byte of the encoding. It is neither a ``CacheKey/version`` nor
     /// ``TargetHost/form``.
     static let form: UInt8 = 2
 
-    /// ``form`` and the name, encoded as in a ``CacheKey``.
+    /// The encoding: ``form``, then the name as encoded in a ``CacheKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 4 + name.utf8.count)
         writer.write(byte: Self.form)
@@ -42,7 +43,7 @@ extension KeyOwner {
         return writer.bytes
     }
 
-    /// Compares the name behind ``form`` with the owner of a key. It allocates nothing.
+    /// Compares the name after ``form`` with the owner of a key, without allocating memory.
     static func covers(owner: consuming CanonicalCursor, key: UnsafeRawBufferPointer) -> Bool {
         guard let own = owner.component(), let other = name(in: key) else { return false }
         return own.elementsEqual(other)
@@ -54,7 +55,8 @@ extension KeyOwner {
         switch kind {
         case 1: return key.component()
         case 2:
-            // A name and the digest, if the caller named a principal; else the digest alone.
+            // The value is a name and a digest if the caller named a principal; otherwise only a
+            // digest.
             guard let value = key.component(), value.count > CacheKey.Partition.digestLength else { return nil }
             var cursor = CanonicalCursor(UnsafeRawBufferPointer(rebasing: value))
             guard let name = cursor.component(), cursor.remaining == CacheKey.Partition.digestLength else { return nil }
@@ -65,11 +67,11 @@ extension KeyOwner {
 }
 
 extension CacheKey.Partition {
-    /// The bytes of an HMAC of credentials.
+    /// The length of an HMAC of credentials, in bytes.
     static let digestLength = 32
 
-    /// The partition of a request with credentials that separate responses further, although the
-    /// caller named a principal. The name stays readable, so that all responses of the principal
+    /// Returns the partition of a request whose credentials separate its responses. If the caller
+    /// also named a principal, the name stays readable, so that all of the principal's responses
     /// can be removed.
     ///
     /// - Parameters:

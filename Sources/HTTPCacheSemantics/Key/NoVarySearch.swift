@@ -112,8 +112,8 @@ extension NoVarySearch {
     public func equivalent(_ a: String?, _ b: String?) -> Bool {
         if isDefault {
             guard let a, let b else { return a == nil && b == nil }
-            // Byte by byte: Swift's string comparison treats composed and decomposed letters as
-            // equal.
+            // Compare bytes, because Swift's string comparison treats composed and decomposed
+            // letters as equal.
             return a.utf8.elementsEqual(b.utf8)
         }
         return significantParameters(a) == significantParameters(b)

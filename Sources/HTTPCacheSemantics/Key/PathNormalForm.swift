@@ -59,9 +59,9 @@ package enum PathNormalForm {
 
     /// Returns whether an origin may read a segment of the target's path as `.` or `..`.
     ///
-    /// It finds such segments in every spelling: escaped one or more times, with path parameters
-    /// (`..;x`), after an escaped slash (`%2f`) or a backslash (`%5c`). Escapes that end a segment
-    /// in some origins (`%00`, `%23`, `%3B`, `%3F`) also end it here.
+    /// This finds such segments in every spelling: escaped one or more times, with path parameters
+    /// (`..;x`), and after an escaped slash (`%2f`) or a backslash (`%5c`). Escapes that end a
+    /// segment at some origins (`%00`, `%23`, `%3B`, `%3F`) also end it here.
     ///
     /// - Parameter target: a path, with or without a query. The query is ignored.
     package static func hasDotSegment(_ target: String) -> Bool {

@@ -1,6 +1,6 @@
 extension Redaction {
     /// Returns a query with only the names of its parameters: `*` replaces each value and each
-    /// parameter without a name. For logs that keep more requests than anyone reads.
+    /// parameter without a name. Used for logs that record every request.
     ///
     /// - Parameter query: the query without the leading `?`. It may be truncated anywhere.
     package static func valuesHidden(in query: some Sequence<UInt8>) -> String {

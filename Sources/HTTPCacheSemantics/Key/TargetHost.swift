@@ -35,12 +35,12 @@ public struct TargetHost: Sendable, Hashable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// The stored encoding, kept together with encodings of ``TargetPrefix``.
+/// The stored encoding. A store keeps it together with the encodings of ``TargetPrefix``.
 extension TargetHost {
     /// The first byte of the encoding. No ``CacheKey/version`` is 0, so no prefix begins with it.
     static let form: UInt8 = 0
 
-    /// ``form`` and then the host, encoded as in a ``CacheKey``.
+    /// The encoding: ``form``, then the host as encoded in a ``CacheKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 4 + name.utf8.count)
         writer.write(byte: Self.form)
@@ -48,7 +48,7 @@ extension TargetHost {
         return writer.bytes
     }
 
-    /// Compares the host after ``form`` with the host in a key. It never allocates.
+    /// Compares the host after ``form`` with the host in a key, without allocating memory.
     static func covers(host: consuming CanonicalCursor, key: UnsafeRawBufferPointer) -> Bool {
         var key = CanonicalCursor(key)
         guard key.byte() == CacheKey.version else { return false }

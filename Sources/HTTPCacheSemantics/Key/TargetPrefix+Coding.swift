@@ -29,11 +29,11 @@ extension TargetPrefix {
         self.requestTarget = requestTarget
     }
 
-    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix, of a ``TargetHost`` or of a
-    /// ``KeyOwner``, and of a key. It allocates nothing, because a store calls it for entry after
-    /// entry.
+    /// Returns whether an encoded prefix, ``TargetHost`` or ``KeyOwner`` covers an encoded key,
+    /// like ``covers(_:)-(CacheKey)``. Allocates no memory, because a store calls it for many
+    /// entries in a row.
     ///
-    /// Bytes that are not a key or not a prefix return `false`.
+    /// Returns `false` if the bytes are not a key or not such an encoding.
     package static func covers(prefix: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
         var prefix = CanonicalCursor(prefix)
         guard let form = prefix.byte() else { return false }
@@ -81,7 +81,7 @@ struct CanonicalCursor {
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// The number of bytes that were not read.
+    /// The number of bytes that are not read yet.
     var remaining: Int { bytes.count - position }
 
     mutating func byte() -> UInt8? {
@@ -90,7 +90,7 @@ struct CanonicalCursor {
         return bytes[position]
     }
 
-    /// Reads a component. Returns `nil` also if it is absent.
+    /// Reads a component. Returns `nil` if it is malformed or absent.
     mutating func component() -> Slice<UnsafeRawBufferPointer>? {
         var number: UInt64 = 0
         var shift: UInt64 = 0

@@ -103,7 +103,7 @@ extension TargetURI {
             && bytes[index + 2].isHexDigit
     }
 
-    /// Returns whether ``encoded(_:allowed:)`` would change nothing.
+    /// Returns whether ``encoded(_:allowed:)`` would return the bytes unchanged.
     private static func isEncoded(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, allowed: (UInt8) -> Bool) -> Bool {
         for index in bytes.startIndex..<bytes.endIndex where !allowed(bytes[index]) && !isEscape(bytes, at: index) {
             return false

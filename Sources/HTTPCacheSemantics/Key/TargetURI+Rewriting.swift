@@ -6,7 +6,7 @@ extension TargetURI {
     /// parameters with the same name keep their order. Sorting uses the decoded bytes of the names.
     /// If no parameters are left, the `?` is removed too. A piece that contains `;` or `?` stays,
     /// because a server may find another parameter in it; see ``ignoring(_:)`` for a stricter rule.
-    /// A second call changes nothing.
+    /// A second call has no effect.
     ///
     /// - Parameters:
     ///   - dropped: the names of the parameters to remove.
@@ -58,8 +58,8 @@ extension TargetURI {
 }
 
 extension QueryPiece {
-    /// Whether some servers split this piece. Then the rest would be another parameter, which no
-    /// rule asked to drop.
+    /// Whether some servers split this piece. For them, the rest of the piece is another parameter,
+    /// which no rule drops.
     fileprivate var mayHoldSeparator: Bool { bytes.contains { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "?") } }
 }
 

@@ -4,8 +4,8 @@ package struct WithheldTarget: Sendable {
     package var target: TargetURI
     /// The removed pieces, in order and as received.
     package var pieces: [[UInt8]]
-    /// Whether a server may read more in one of the pieces than the apparent parameter
-    /// (`key=x;lang=de`). Then the rest of the piece also affects the response.
+    /// Whether a server may find more than the apparent parameter in one of the pieces
+    /// (`key=x;lang=de`). If so, the rest of the piece also affects the response.
     package var isAmbiguous: Bool
 
     /// The decoded names of the removed pieces, for people. If a piece is ambiguous, the result is

@@ -1,4 +1,4 @@
-/// The reason why a string is not a valid target URI.
+/// The reason that a string is not a valid target URI.
 ///
 /// The message contains the string with its secrets redacted.
 public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible {

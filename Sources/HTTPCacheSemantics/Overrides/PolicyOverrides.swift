@@ -5,8 +5,8 @@
 ///
 /// A caller's ``StoredResponseHead/explicitExpiry`` takes precedence over all overrides.
 public struct PolicyOverrides: Sendable, Hashable {
-    /// A set of response directives in `Cache-Control`, and of the other reason that forbids stale
-    /// use.
+    /// A set of response directives in `Cache-Control`. It can also contain ``invalidated``, the
+    /// other reason that forbids stale use.
     public struct Directives: OptionSet, Sendable, Hashable {
         /// One bit per directive.
         public let rawValue: UInt8
@@ -60,10 +60,11 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// The maximum staleness, in seconds, of a response served in place of an origin's 5xx. It
     /// replaces the response's own `stale-if-error`. RFC 5861 §4
     public var staleIfError: Int64?
-    /// The maximum staleness, in seconds, of a response served because the origin is unreachable
-    /// (or is asked only on a miss). `nil` sets no limit.
+    /// The maximum staleness, in seconds, of a response served because the origin is unreachable,
+    /// or because requests are sent to the origin only on a miss. `nil` sets no limit.
     public var maximumStalenessUnreachable: Int64?
-    /// The same limit in `offline` mode, in which no origin is contacted.
+    /// The maximum staleness, in seconds, in `offline` mode, in which no origin is contacted. `nil`
+    /// sets no limit.
     public var maximumStalenessOffline: Int64?
     /// The statuses whose responses are stored.
     ///
@@ -78,10 +79,10 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// one. `authorization` still keeps a response out of a shared cache (RFC 9111 §3.5).
     public var ignoredFields: Set<String> = []
 
-    /// Creates overrides that change nothing.
+    /// Creates overrides without effect.
     public init() {}
 
-    /// Whether the overrides change nothing.
+    /// Whether the overrides have no effect.
     public var isEmpty: Bool { self == PolicyOverrides() }
 
     /// Returns whether the overrides give a lifetime to a response with this status, so that no
@@ -91,7 +92,7 @@ public struct PolicyOverrides: Sendable, Hashable {
     }
 
     /// Returns whether the overrides, not the response, decide how long a response with this status
-    /// is fresh. A lifetime of 0 replaces nothing: the response is validated before each use.
+    /// is fresh. A lifetime of 0 does not count, because the response is validated before each use.
     ///
     /// - Parameter isStated: whether the response states a lifetime.
     func replacesLifetime(status code: Int, isStated: Bool) -> Bool {

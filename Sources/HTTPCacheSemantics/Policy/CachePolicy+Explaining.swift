@@ -35,7 +35,7 @@ extension CachePolicy {
     ///
     /// `*` represents `Vary: *`, and `vary` a malformed `Vary`. RFC 9111 §4.1
     ///
-    /// Each name is compared as if it were the only name in `Vary`.
+    /// Each field is compared as if it were the only field in `Vary`.
     package func differingFields(of stored: StoredResponseHead, _ request: HTTPRequest) -> [String] {
         var matcher = VariantMatcher(self, request)
         guard !matcher.matches(stored) else { return [] }
@@ -99,7 +99,7 @@ extension CachePolicy {
     /// Returns the instants at which the result of ``reuse(of:for:at:)`` may change, including past
     /// instants, in no particular order.
     ///
-    /// Some may change nothing: call ``reuse(of:for:at:)`` to find out.
+    /// The result does not change at each of them: call ``reuse(of:for:at:)`` to find out.
     package func turningPoints(of stored: StoredResponseHead, for request: HTTPRequest) -> [TurningPoint] {
         let fields = read(stored)
         let requested = RequestDirectives(request.headerFields)
@@ -107,7 +107,7 @@ extension CachePolicy {
         var points = [TurningPoint(ending: TurningPoint.freshness, instant: end)]
         func add(_ ending: String, _ seconds: DeltaSeconds?, after start: Timestamp = end) {
             guard let seconds else { return }
-            // A limit is inclusive, so the next instant is the first one after it.
+            // A limit is inclusive, so the first instant after the limit is one millisecond later.
             points.append(TurningPoint(ending: ending, instant: start.adding(milliseconds: seconds.milliseconds + 1)))
         }
         let overrides = fields.overrides

@@ -5,7 +5,7 @@ package enum FieldRules {
     /// The maximum number of fields. `HTTPFields` traps at 65,535.
     static let maximumCount = 65_000
 
-    /// Returns whether programs may read the name as a different one, because it contains a
+    /// Returns whether programs may read the name as a different name, because it contains a
     /// character other than a letter, a digit or a hyphen.
     ///
     /// CGI writes names with `_` in place of hyphens (RFC 3875 §4.1.18), and some servers replace
@@ -67,7 +67,7 @@ extension CachePolicy {
     /// - in a shared cache, the fields that `private="…"` lists (§5.2.2.7).
     ///
     /// Fields that a qualified `no-cache="…"` lists stay: they are served after the response was
-    /// validated (§5.2.2.4), and ``servedFields(of:age:isValidated:)`` leaves them out until then.
+    /// validated (§5.2.2.4), and ``servedFields(of:age:isValidated:)`` omits them until then.
     /// `Connection` cannot remove fields on which caching depends (`Cache-Control`,
     /// ``targetedFields``, `Vary`, `Date`, …).
     public func storedFields(of response: HTTPResponse) -> HTTPFields {
@@ -75,7 +75,8 @@ extension CachePolicy {
     }
 
     func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
-        // Use sets, so that a thousand names from a peer cost no more than their bytes.
+        // Use sets, so that the time stays proportional to the length of the lists even if a peer
+        // sends a thousand names.
         let nominated = Set(FieldNameList.nominated(in: fields))
         var withheld: Set<String> = []
         if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
@@ -144,7 +145,7 @@ extension CachePolicy {
     /// A response that arrived without `Date` gets the time of receipt, as RFC 9110 §6.6.1 requires
     /// of a recipient with a clock.
     ///
-    /// The fields that a qualified `no-cache="…"` lists are left out until the response was
+    /// The fields that a qualified `no-cache="…"` lists are omitted until the response was
     /// validated for this request (RFC 9111 §5.2.2.4). If one of these fields gives the others
     /// their meaning (`Content-Type`, `Content-Encoding`, `Vary`, …), the whole response needs
     /// validation instead, so an incomplete description is never sent.
@@ -202,11 +203,11 @@ extension CachePolicy {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether the line may contain `no-cache=`. It checks for `he=`, because no other directive's
-    /// name ends with `he`.
+    /// Whether the line may contain `no-cache=`. The check is for `he=`, because no other
+    /// directive's name ends with `he`.
     ///
-    /// This saves nearly every hit from parsing. It checks only every third byte: a byte that is
-    /// none of the three characters rules out every position that overlaps it.
+    /// The check saves parsing for nearly every hit. It reads only every third byte, because a byte
+    /// that is none of the three characters rules out every position that overlaps it.
     fileprivate var mayQualifyNoCache: Bool {
         var index = 2
         while index < count {

@@ -31,7 +31,8 @@ extension CachePolicy {
         forwardedFields(of: request) { _ in false }
     }
 
-    /// Returns the same fields without those that a gateway drops for its own reasons.
+    /// Returns the request fields to forward, as ``forwardedFields(of:)`` does, without the fields
+    /// that the gateway drops for its own reasons.
     ///
     /// - Parameter isDropped: returns whether the gateway drops the field with this lower-case
     ///   name.
@@ -54,14 +55,15 @@ extension CachePolicy {
         keeping isProtected: (String) -> Bool
     ) -> HTTPFields {
         let nominated = FieldNameList.nominated(in: fields)
-        // Use a set for long lists, so that a thousand names from a peer cost no more than their
-        // bytes.
+        // Use a set for long lists, so that the time stays proportional to their length even if a
+        // peer sends a thousand names.
         let many = nominated.count > 8 ? Set(nominated) : nil
         func ends(_ name: String) -> Bool {
             FieldRules.isHopByHop(name) || isDropped(name)
                 || (!nominated.isEmpty && (many?.contains(name) ?? nominated.contains(name)) && !isProtected(name))
         }
-        // Most messages have no such field: they were filtered before or come from a store.
+        // Most messages have no such field, because they were already filtered or come from a
+        // store.
         guard let first = fields.indices.first(where: { ends(fields[$0].name.canonicalName) }) else { return fields }
         var result = HTTPFields()
         // Reserve room for the fields that a gateway adds.

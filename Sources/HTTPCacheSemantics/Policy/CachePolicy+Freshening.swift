@@ -1,8 +1,8 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// Returns the stored response freshened by a 304: its fields are updated **and** added to, its
-    /// times are replaced, and its invalidation is cleared. RFC 9111 §4.3.4, §3.2
+    /// Returns the stored response freshened by a 304: its fields are replaced and new fields are
+    /// added, its times are replaced, and its invalidation is cleared. RFC 9111 §4.3.4, §3.2
     ///
     /// Each field of the 304 replaces all stored lines with its name, except:
     ///
@@ -28,8 +28,8 @@ extension CachePolicy {
     ///   it may refer to one of those tags.
     /// - Parameter isForOthers: whether the stored response is also served to principals other than
     ///   the one whose request was validated. If so, a private cache also stores a `Set-Cookie`
-    ///   only if the response may be shared with everyone, and a 304 with `private` freshens
-    ///   nothing.
+    ///   only if the response may be shared with everyone, and a 304 with `private` does not
+    ///   freshen the response.
     /// - Returns: `nil` if the response is not about this stored response: its status is not 304,
     ///   or none of its validators matches. A 304 without validators is otherwise assumed to match,
     ///   because only this response's validators were sent.
@@ -78,7 +78,8 @@ extension CachePolicy {
         var result = stored
         result.fields.removeAll { $0.name == .age || ($0.name != .setCookie && update.contains($0.name)) }
         let setsCookie = update.contains(.setCookie)
-        // Add the other fields first: the combined directives decide whether `Set-Cookie` may stay.
+        // Add the other fields first, because the combined directives decide whether `Set-Cookie`
+        // is kept.
         result.fields.append(contentsOf: update.filter { $0.name != .setCookie })
         let allowsSharing = self.directives(of: result.fields).allowsSharing
         if setsCookie, kind == .private ? !isForOthers || allowsSharing : storesSetCookie && allowsSharing {
@@ -121,7 +122,7 @@ extension CachePolicy {
             }
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }
             if let storedTag { return storedTag.weaklyEquals(tag) }
-            // A new weak tag proves nothing, so the date must decide.
+            // A new weak tag is not evidence, so the date must decide.
             return hasSameDate ?? false
         }
         if let hasSameDate { return hasSameDate }

@@ -44,8 +44,8 @@ extension CachePolicy {
         freshness(of: stored, read(stored), at: now)
     }
 
-    /// Returns the instant from which the stored response is stale (`distantFuture` if never). A
-    /// store indexes it.
+    /// Returns the first instant at which the stored response is stale; `distantFuture` if it never
+    /// becomes stale. A store indexes this instant.
     ///
     /// Only time matters here: `no-cache` and an invalidation, which require validation earlier, do
     /// not change it. The result is valid unless the clock is set back to before the time of
@@ -123,8 +123,8 @@ extension CachePolicy {
         }
     }
 
-    /// Returns a heuristic lifetime if nothing explicit was stated and either the status allows it
-    /// or the response is `public`. RFC 9111 §4.2.2
+    /// Returns a heuristic lifetime, for a response without an explicit lifetime, if its status
+    /// allows it or if it is `public`. RFC 9111 §4.2.2
     private func heuristicLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
         let none = FreshnessLifetime(milliseconds: 0, source: .none)
         guard let lastModified = fields.lastModified,

@@ -22,21 +22,21 @@ extension CachePolicy {
     ///
     /// A validator or a length that differs invalidates the stored response.
     ///
-    /// **A response without validators freshens nothing.** RFC 9111 allows it, because nothing
-    /// differs. But then one HEAD per lifetime could put new fields on an old body indefinitely,
-    /// and the body would look new. If such a response describes another representation (its type,
-    /// coding, language or digest), the stored response is invalidated, as §4.3.5 permits. If it
-    /// describes the same representation, or nothing, the stored response keeps its age and
-    /// lifetime. A missing field is not a difference: RFC 9110 §9.3.2 lets a server omit fields for
-    /// which it would have to generate the content.
+    /// **A response without validators never freshens the stored response.** RFC 9111 would allow
+    /// it, because no validator differs. But one HEAD per lifetime could then give an old body new
+    /// fields indefinitely, and the body would look new. If such a response describes another
+    /// representation (its type, coding, language or digest), the stored response is invalidated,
+    /// as §4.3.5 permits. If it describes the same representation, or does not describe one, the
+    /// stored response keeps its age and lifetime. A missing field is not a difference: RFC 9110
+    /// §9.3.2 lets a server omit fields for which it would have to generate the content.
     ///
-    /// In a shared cache, a response to a request with credentials updates nothing unless it may be
+    /// In a shared cache, a response to a request with credentials has no effect unless it may be
     /// shared with everyone; §3.5 would not allow storing it either. A stored partial response
     /// (206) is not updated, because its fields describe a part.
     ///
     /// - Parameters:
-    ///   - stored: a stored response under the request's key that ``matchesVariant(_:_:)`` the
-    ///     request.
+    ///   - stored: a stored response under the request's key that matches the request
+    ///     (``matchesVariant(_:_:)``).
     ///   - bodyLength: the stored body's length in bytes.
     ///   - request: the HEAD request, as its caller presented it.
     ///   - isForOthers: see ``freshened(_:by:requestTime:responseTime:request:isForOthers:)``.
@@ -94,7 +94,7 @@ extension CachePolicy {
     private enum ValidatorComparison {
         /// The response has no validators.
         case absent
-        /// All its validators match.
+        /// All of the response's validators match.
         case same
         case different
     }

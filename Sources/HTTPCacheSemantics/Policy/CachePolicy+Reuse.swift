@@ -4,8 +4,8 @@ extension CachePolicy {
     /// Decides whether `stored` may serve `request` at `now`. The caller has already selected the
     /// variant.
     ///
-    /// If several reasons require validation, those of the response come first (in RFC 9211,
-    /// `fwd=request` is for a response that was fresh). The order is:
+    /// If several reasons require validation, the response's reasons come first, because RFC 9211
+    /// uses `fwd=request` only for a response that is fresh. The order is:
     ///
     /// 1. the response was invalidated;
     /// 2. it is stale, unless the request's `max-stale` or else the response's
@@ -15,18 +15,18 @@ extension CachePolicy {
     /// 5. the request's `Cookie`.
     ///
     /// `max-age=0` always validates, even an `immutable` response: RFC 8246 §2.1 leaves that signal
-    /// to the client. The request's `no-store` concerns storing and changes nothing here.
+    /// to the client. The request's `no-store` concerns only storing, so it has no effect here.
     ///
     /// **`s-maxage` with `stale-…`.** `s-maxage` implies `proxy-revalidate` (RFC 9111 §5.2.2.10).
-    /// But origins write `s-maxage=1, stale-while-revalidate=60` to ask a shared cache for stale
-    /// use. An explicit `stale-while-revalidate` or `stale-if-error` is therefore the origin's
+    /// But origins write `s-maxage=1, stale-while-revalidate=60` to request stale use by a shared
+    /// cache. An explicit `stale-while-revalidate` or `stale-if-error` is therefore the origin's
     /// permission for that many seconds and takes precedence over the implied directive. An
     /// explicit `must-revalidate` or `proxy-revalidate` takes precedence over both. Without such an
     /// extension, `s-maxage` forbids stale use.
     ///
     /// **A qualified `no-cache="…"`** requires no validation; ``servedFields(of:age:isValidated:)``
-    /// leaves out the fields that it lists. If it lists a field that the response needs
-    /// (`Content-Type`, `Vary`, …), it is treated as unqualified, as §5.2.2.4 allows.
+    /// omits the fields that it lists. If it lists a field that the response needs (`Content-Type`,
+    /// `Vary`, …), it is treated as unqualified, as §5.2.2.4 allows.
     ///
     /// **A request with `Cookie`** in a shared cache is served without validation only from a
     /// response that is explicitly shareable (`public`, or `s-maxage` above 0), because the
@@ -129,7 +129,7 @@ extension CachePolicy {
     /// Returns whether the response has `immutable`: its origin will not change it while it is
     /// fresh, so an eager refresh or background validation would be wasted. RFC 8246 §2
     ///
-    /// It changes nothing for a stale response, nor for a request that requires validation.
+    /// It has no effect on a stale response, or on a request that requires validation.
     public func isImmutable(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).immutable
     }
@@ -204,7 +204,7 @@ extension CachePolicy {
         staleness: Int64
     ) -> StaleExtensions {
         let (directives, overrides) = (fields.directives, fields.overrides)
-        // Otherwise the origin could extend a capped error, stale, for as long as it likes.
+        // Otherwise, the origin could have a capped error served stale for as long as it likes.
         guard !StatusRules.needsExplicitFreshness(stored.status.code) else {
             return StaleExtensions(whileRevalidate: false, ifError: false)
         }
@@ -249,7 +249,7 @@ extension CachePolicy {
         if prohibition == .credentials { return .validate(.responseCredentials) }
         var decision = Reuse.Decision.fresh
         if !freshness.isFresh {
-            // `stale-if-error` permits nothing here, because no error has occurred yet.
+            // `stale-if-error` does not apply here, because no error has occurred yet.
             guard forbidding(prohibition, isPermitted: extensions.whileRevalidate) == nil else {
                 return .validate(.stale)
             }
@@ -302,8 +302,8 @@ extension ResponseDirectives {
     var forbidsStorage: Bool { noStore && !mustUnderstand }
 
     /// Whether `no-cache` forbids use without validation. The qualified form does so if it lists a
-    /// field that the response cannot be interpreted without, because such a field cannot be left
-    /// out. RFC 9111 §5.2.2.4
+    /// field that the response cannot be interpreted without, because such a field cannot be
+    /// omitted. RFC 9111 §5.2.2.4
     var forbidsUnvalidatedUse: Bool {
         switch noCache {
         case .absent: false
@@ -316,6 +316,7 @@ extension ResponseDirectives {
     var isWhollyPrivate: Bool { if case .whole = isPrivate { true } else { false } }
 
     /// Whether the response is explicitly shareable. `s-maxage=0` tells shared caches to revalidate
-    /// on every request, so it marks nothing as shareable; neither does an invalid number.
+    /// on every request, so it does not make a response shareable. An invalid number does not
+    /// either.
     var allowsSharing: Bool { isPublic || sMaxage ?? .zero > .zero }
 }

@@ -25,8 +25,8 @@ extension CachePolicy {
     /// - ``PolicyOverrides/directivesIgnoredWhenStale`` does not include them;
     /// - ``PolicyOverrides/ignoredDirectives`` includes no directive of the response.
     ///
-    /// `public` requires nothing. `s-maxage=0` never allows sharing, because it tells shared caches
-    /// to revalidate on every request.
+    /// `public` has no requirements. `s-maxage=0` never allows sharing, because it tells shared
+    /// caches to revalidate on every request.
     ///
     /// - Parameters:
     ///   - directives: the directives with overrides applied.
@@ -39,7 +39,7 @@ extension CachePolicy {
         isLifetimeReplaced: Bool,
         countsMustRevalidate: Bool = true
     ) -> Bool {
-        // It is kept for offline use, only for the requester.
+        // The response is kept for offline use, only for the requester.
         if directives.forbidsStorage { return false }
         if directives.isPublic { return true }
         guard kind == .shared else { return directives.allowsSharing }

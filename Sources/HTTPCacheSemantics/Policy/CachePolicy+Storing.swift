@@ -2,11 +2,11 @@ public import HTTPTypes
 
 /// Whether a response may be stored, and for whom. RFC 9111 §3
 public enum Storability: Sendable, Hashable {
-    /// For all requests, in the common partition.
+    /// The response may be stored for all requests, in the common partition.
     case common
-    /// Only for the request's principal.
+    /// The response may be stored only for the request's principal.
     case principal
-    /// Not at all.
+    /// The response may not be stored.
     case forbidden(StorageRefusal)
 }
 
@@ -16,9 +16,9 @@ extension CachePolicy {
     /// **A private cache** stores a response to a request with credentials (`Authorization`,
     /// `Cookie`, or a principal: `hasCredentials`) for its principal, unless the response is
     /// shareable (`public` or `s-maxage`, and not `private`). §3.5 would also allow sharing with
-    /// `must-revalidate`, but origins often add that directive to personal responses, and a
-    /// separate copy for a principal loses nothing. A response to a request without credentials is
-    /// stored `common`, even if it is `private`, because the whole cache belongs to one user.
+    /// `must-revalidate`, but origins often add that directive to personal responses, and storing a
+    /// separate copy for each principal does no harm. A response to a request without credentials
+    /// is stored `common`, even if it is `private`, because the whole cache belongs to one user.
     ///
     /// **A shared cache** never stores for a `principal`.
     ///
@@ -47,10 +47,11 @@ extension CachePolicy {
     ///     that a method other than GET may be stored.
     ///   - hasExplicitExpiry: whether the caller sets the expiry, which is explicit freshness
     ///     information.
-    ///   - isStored: whether it is already stored, so that a missing lifetime is no reason to
-    ///     refuse it.
-    ///   - isFollowed: whether it is a redirect that the caller follows. Then what lifts `no-store`
-    ///     from successes lifts it from this response too, and a missing lifetime with it.
+    ///   - isStored: whether the response is already stored. If so, it is not refused for a missing
+    ///     lifetime.
+    ///   - isFollowed: whether the response is a redirect that the caller follows. If so, whatever
+    ///     overrides `no-store` for successes also overrides it for this redirect, which then needs
+    ///     no lifetime.
     public func storability(
         of response: HTTPResponse,
         to request: HTTPRequest,

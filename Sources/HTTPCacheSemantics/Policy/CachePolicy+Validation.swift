@@ -27,7 +27,7 @@ extension CachePolicy {
         }
         if let storedTag {
             // The stored tag comes first, with its exact bytes. A tag that differs only by weakness
-            // adds nothing.
+            // is omitted, because it has no additional effect.
             var value = storedTag.bytes
             for tag in Self.callersTags(of: request, beside: storedTag) { value += [0x2C, 0x20] + tag.bytes }
             result.headerFields.append(HTTPField(name: .ifNoneMatch, value: value))

@@ -17,7 +17,8 @@ extension CachePolicy {
         selectVariant(among: candidates.count, for: request, at: now) { candidates[$0] }
     }
 
-    /// Does the same for heads inside other values, without copying them to an array. RFC 9111 §4.1
+    /// Selects a stored response like ``selectVariant(from:for:at:)``, for heads inside other
+    /// values, without copying them to an array. RFC 9111 §4.1
     ///
     /// ```swift
     /// let index = policy.selectVariant(among: stored.count, for: request, at: now) {

@@ -10,7 +10,7 @@ public enum CacheKind: Sendable, Hashable {
 
 /// RFC 9111 as a value: it maps requests, stored responses and `now` to decisions.
 ///
-/// It reads no clock, does not access the disk and never fails: a malformed field from a peer is
+/// It does not read a clock or access the disk, and never fails: a malformed field from a peer is
 /// data, and the RFC defines its meaning.
 ///
 /// ```swift
@@ -46,9 +46,9 @@ public struct CachePolicy: Sendable {
     /// The lower-case names of targeted fields that this cache obeys instead of `Cache-Control` and
     /// `Expires`, in order of precedence. RFC 9213 §2.2
     ///
-    /// The first field that the response has, and that is neither empty nor malformed, decides; the
-    /// others and `Cache-Control` are then ignored. A field of more than 4,096 bytes counts as
-    /// malformed.
+    /// The first of these fields that is present, not empty and not malformed applies. The other
+    /// targeted fields and `Cache-Control` are then ignored. A field of more than 4,096 bytes
+    /// counts as malformed.
     public var targetedFields: [String]
     /// Whether a shared cache stores a response with `Set-Cookie` if it has `public` or `s-maxage`.
     /// Without either directive, it never does.

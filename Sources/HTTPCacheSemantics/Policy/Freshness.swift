@@ -82,8 +82,8 @@ public struct Freshness: Sendable, Hashable {
     }
     /// `response_is_fresh = (freshness_lifetime > current_age)`.
     public var isFresh: Bool { lifetime.milliseconds > age.milliseconds }
-    /// The milliseconds left, negative once stale and saturating: `ttl` in RFC 9211, in a finer
-    /// unit.
+    /// The remaining lifetime in milliseconds; negative if the response is stale. RFC 9211 calls it
+    /// `ttl`, in seconds. The value saturates.
     public var timeToLive: Int64 {
         let (difference, overflow) = lifetime.milliseconds.subtractingReportingOverflow(age.milliseconds)
         return overflow ? .min : difference

@@ -3,8 +3,7 @@ import Synchronization
 
 /// The fields of a stored head, either decoded or as bytes that are decoded on first use.
 ///
-/// A batch is read for its bodies as often as for its fields, and decoding fields takes longer than
-/// reading their bytes.
+/// Decoding fields takes longer than reading their bytes, and many readers need only the bodies.
 package struct HeadFields: Sendable, Hashable {
     private enum Content: Sendable {
         case made(HTTPFields)

@@ -5,7 +5,7 @@ public enum InvalidationCause: Int64, Sendable, Hashable, Comparable {
     /// A purge by an operator or by a caller's own code, a lost invalidation log, or an unknown
     /// cause.
     ///
-    /// The stored response may still match the origin's.
+    /// The stored response may still match the origin's response.
     case unspecified = 0
     /// A successful unsafe request: the origin itself reported that the resource has changed.
     case unsafeMethod = 1

@@ -74,8 +74,8 @@ public struct Reuse: Sendable, Hashable {
     ///
     /// An operator's time limits are separate: see ``staleUse(isOffline:)``.
     public var staleUse: StaleUse
-    /// The operator's limit that the current staleness exceeds if the origin is asked only on a
-    /// miss: `stale.unreachable`. ``PolicyOverrides/maximumStalenessUnreachable``
+    /// The operator's limit that the current staleness exceeds if requests are sent to the origin
+    /// only on a miss: `stale.unreachable`. ``PolicyOverrides/maximumStalenessUnreachable``
     public var exceededBudget: String?
     /// The same limit if the origin is unreachable. The two differ only if
     /// ``CachePolicy/extendedStaleness`` is set.
@@ -123,7 +123,7 @@ public struct Reuse: Sendable, Hashable {
     /// - Parameters:
     ///   - isOffline: whether no origin is contacted.
     ///   - isOriginUnreachable: whether the origin was contacted and did not respond, or is known
-    ///     to be unreachable. Otherwise it is asked only on a miss.
+    ///     to be unreachable. Otherwise requests are sent to it only on a miss.
     public func staleUse(isOffline: Bool, isOriginUnreachable: Bool = false) -> StaleUse {
         let exceeded = isOriginUnreachable ? exceededBudgetUnreachable : exceededBudget
         guard staleUse == .allowed, let budget = isOffline ? exceededBudgetOffline : exceeded else {

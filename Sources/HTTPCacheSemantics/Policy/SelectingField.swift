@@ -97,9 +97,9 @@ extension SelectingField {
     /// with the whole other line.
     private static let shortLine = 128
 
-    /// Compares the usual case, at most one short line on each side, without allocating.
+    /// Compares the common case, at most one short line on each side, without allocating memory.
     ///
-    /// Returns `nil` if undecided. The name is compared case-insensitively.
+    /// Returns `nil` for any other case. The name is compared case-insensitively.
     static func areSameLines(
         _ name: UnsafeBufferPointer<UInt8>,
         _ stored: HTTPFields,
@@ -140,8 +140,8 @@ extension SelectingField {
         }
     }
 
-    /// Returns whether both lines have the same members equally often, in any order, or `nil` if
-    /// there are more than 64.
+    /// Returns whether both lines have the same members, the same number of times, in any order;
+    /// returns `nil` if there are more than 64 members.
     private static func haveSameSet(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool?
     {
         var taken: UInt64 = 0

@@ -2,8 +2,8 @@ internal import HTTPTypes
 
 /// The meaning of status codes for caches.
 enum StatusRules {
-    /// Returns whether this module knows the caching rules of a status: those in RFC 9110 §15, and
-    /// 308, 451, 508 …. RFC 9111 §5.2.2.3
+    /// Returns whether this module knows the caching rules of a status: the statuses in RFC 9110
+    /// §15, and a few others such as 308, 451 and 508. RFC 9111 §5.2.2.3
     static func isUnderstood(_ code: Int) -> Bool {
         switch code {
         case 200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 305, 307, 308: true

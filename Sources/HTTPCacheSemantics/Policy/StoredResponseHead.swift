@@ -27,7 +27,8 @@ public struct StoredResponseHead: Sendable, Hashable {
     /// The response is fresh before this instant and stale from then on, whatever its fields state.
     /// Because the caller decided, the response's own requirements for validation (`no-cache`,
     /// `must-revalidate`, `proxy-revalidate`, `s-maxage`) are also overridden. The request's
-    /// directives and an invalidation still apply. `distantFuture` never becomes stale.
+    /// directives and an invalidation still apply. With `distantFuture`, the response never becomes
+    /// stale.
     public var explicitExpiry: Timestamp?
     /// The cause of the invalidation; `nil` if the response was not invalidated.
     ///
@@ -43,7 +44,8 @@ public struct StoredResponseHead: Sendable, Hashable {
         set { invalidation = newValue ? invalidation ?? .unspecified : nil }
     }
 
-    /// Records an invalidation if there is a cause. If there are two causes, the greater one stays.
+    /// Records an invalidation if there is a cause. If there are two causes, the greater cause is
+    /// kept.
     public mutating func invalidate(_ cause: InvalidationCause?) {
         guard let cause else { return }
         invalidation = max(invalidation ?? cause, cause)

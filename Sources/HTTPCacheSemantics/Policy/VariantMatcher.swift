@@ -3,7 +3,7 @@ package import HTTPTypes
 /// Matches the variants stored under a key against one request. RFC 9111 §4.1
 ///
 /// It normalizes each field of the request at most once, on first use, however many variants there
-/// are. A request therefore costs time proportional to its own bytes and to the stored bytes.
+/// are. The time for a request is therefore proportional to its own bytes plus the stored bytes.
 package struct VariantMatcher {
     private let policy: CachePolicy
     private let request: HTTPRequest
@@ -11,8 +11,8 @@ package struct VariantMatcher {
     /// The request's normalized fields by lower-case name; `nil` for fields that the request lacks.
     private var values: [String: [UInt8]?] = [:]
 
-    /// The number of names in `Vary` up to which lines are compared in place. Beyond it, the
-    /// request's fields are not searched again for each name.
+    /// The maximum number of names in `Vary` for which lines are compared in place. For additional
+    /// names, the request's fields are not searched again each time.
     private static let fewNames = 8
     /// The maximum length, in bytes, of a stored value that is normalized in case a store kept it
     /// as received. A longer value is already in the form that

@@ -63,8 +63,8 @@ struct ByteRangeSet: Sendable, Hashable {
         }
     }
 
-    /// The members if all have both ends, so that they do not depend on the representation's
-    /// length.
+    /// The ranges, if every member has both ends and so does not depend on the representation's
+    /// length; otherwise `nil`.
     var closed: [Range<StatedLength>]? {
         var result: [Range<StatedLength>] = []
         for member in members {

@@ -4,9 +4,9 @@ public import HTTPTypes
 public struct CombinedResponse: Sendable, Hashable {
     /// A section of the new body.
     public enum Piece: Sendable, Hashable {
-        /// A range of the stored body, by offsets in that body.
+        /// A range of the stored body, as offsets in that body.
         case stored(Range<StatedLength>)
-        /// A range of the received body, by offsets in that body.
+        /// A range of the received body, as offsets in that body.
         case received(Range<StatedLength>)
     }
     /// The head to store: 200 if the pieces form the whole representation, otherwise 206 with a
@@ -123,8 +123,8 @@ extension CachePolicy {
         return ContentRange(range: Range(from: lower, to: upper), completeLength: completeLength)
     }
 
-    /// Returns whether both have the same content coding: with another coding, the bytes differ
-    /// whatever the validator is.
+    /// Returns whether both have the same content coding. If the codings differ, the bytes differ,
+    /// whatever the validators say.
     private static func agreeOnCoding(_ stored: HTTPFields, _ new: HTTPFields) -> Bool {
         guard let coding = SelectingField.normalized("content-encoding", in: new) else { return true }
         return coding == SelectingField.normalized("content-encoding", in: stored)

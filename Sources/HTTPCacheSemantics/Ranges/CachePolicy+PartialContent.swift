@@ -4,14 +4,14 @@ extension CachePolicy {
     /// Returns whether a 206 may be stored as one part of a representation, and for whom. RFC 9111
     /// §3.3, §3.4
     ///
-    /// It must meet these conditions:
+    /// The response must meet these conditions:
     ///
     /// - It responds to a GET with `Range`.
     /// - It consists of one part: a valid `Content-Range`, a matching `Content-Length` (if
     ///   present), and not `multipart/byteranges`.
     /// - It has a lifetime or a validator, because it could not be used later without either.
     ///
-    /// Otherwise the rules for a 200 apply: see
+    /// Apart from that, the rules for a 200 apply: see
     /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``. After the transfer,
     /// the caller checks that the body is as long as the range.
     public func partialStorability(
@@ -95,13 +95,15 @@ extension CachePolicy {
         return result
     }
 
-    /// Returns a request for the rest of a stored partial response, so that the whole can be
-    /// served, or `nil` if the rest cannot be requested. RFC 9110 §14.2, §13.1.5
+    /// Returns a request for the rest of a stored partial response, so that the whole
+    /// representation can be served, or `nil` if the rest cannot be requested. RFC 9110 §14.2,
+    /// §13.1.5
     ///
-    /// This is possible only for a GET of the whole (or of `bytes=0-`), and for a stored part that
-    /// begins at 0, has the stated length, is incomplete, and has a strong validator. `If-Range`
-    /// makes an origin send the whole new representation (200) if it changed. If the complete
-    /// length is unknown, the origin may respond with 416, which means that the part was the whole.
+    /// The request must be a GET of the whole representation (or of `bytes=0-`). The stored part
+    /// must begin at 0, have the stated length, be incomplete, and have a strong validator.
+    /// `If-Range` makes an origin send the whole new representation (200) if it changed. If the
+    /// complete length is unknown, the origin may respond with 416, which means that the part was
+    /// already complete.
     ///
     /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` are removed;
     /// `If-Match` and `If-Unmodified-Since` stay.

@@ -10,7 +10,7 @@ extension CachePolicy {
     /// - `Content-Digest` and `Content-MD5` are removed, because they describe other content.
     /// - A 416 has none of the representation's fields and no freshness, but it has an age, like
     ///   every response from a store (RFC 9111 §5.1).
-    /// - A partial response that contains everything is served as a 200.
+    /// - A partial response that contains the whole representation is served as a 200.
     /// - For ``StoredSelection/missing(_:)`` the result is the stored head, unchanged.
     ///
     /// - Parameters:

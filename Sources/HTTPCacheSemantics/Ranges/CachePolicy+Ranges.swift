@@ -5,15 +5,15 @@ extension CachePolicy {
     ///
     /// RFC 9110 §14.2 lets a server refuse or merge many small or overlapping ranges.
     public static let maximumParts = 16
-    /// The maximum length of a forwarded `Range`, in bytes of all its lines together.
+    /// The maximum length of a forwarded `Range`, in bytes, with all its lines combined.
     public static let maximumRangeLength = 1024
 
     /// Returns whether a request's `Range` may be forwarded: it may have any unit, but at most
     /// ``maximumParts`` members and ``maximumRangeLength`` bytes.
     ///
     /// An origin may allocate a buffer for each member, or respond with an error that caches keep.
-    /// A request without the field requests the whole, which RFC 9110 §14.2 allows every recipient
-    /// to do.
+    /// Without the field, a request is for the whole representation. RFC 9110 §14.2 allows every
+    /// recipient to ignore `Range`.
     package static func forwardsRange(of request: HTTPFields) -> Bool {
         guard request.contains(.range) else { return true }
         var members = 0
@@ -37,12 +37,13 @@ extension CachePolicy {
     /// if that is strong (§8.8.2.2).
     ///
     /// Parts are sorted and merged if there are more than `maximumParts`, or if their total length
-    /// exceeds the representation. If there are still too many, the whole is served. A suffix of an
-    /// empty representation is served as the whole, because no `Content-Range` can express it.
+    /// exceeds the representation. If there are still too many, or if the request is for a suffix
+    /// of an empty representation (which no `Content-Range` can express), the whole representation
+    /// is served.
     ///
-    /// A stored partial response serves only bytes that it contains: a suffix or an open range only
-    /// if the complete length is known, the whole only if it contains all of it. If its body is not
-    /// as long as its `Content-Range` states, it serves nothing.
+    /// A stored partial response serves only bytes that it contains. It serves a suffix or an open
+    /// range only if the complete length is known, and the whole representation only if it contains
+    /// all bytes. If its body is not as long as its `Content-Range` states, it is not used.
     ///
     /// - Parameters:
     ///   - bodyLength: the length of the stored body in bytes.
@@ -74,8 +75,8 @@ extension CachePolicy {
         return selection.held(by: part.range, completeLength: completeLength)
     }
 
-    /// Returns the requested ranges, or `nil` if the request is for the whole or its `Range` must
-    /// be ignored.
+    /// Returns the requested ranges, or `nil` if the request is for the whole representation or its
+    /// `Range` must be ignored.
     func requestedRanges(of request: HTTPRequest, for stored: StoredResponseHead) -> ByteRangeSet? {
         guard request.method == .get, let ranges = ByteRangeSet(request.headerFields),
             ifRangeHolds(request, for: stored)

@@ -7,8 +7,8 @@ public import HTTPTypes
 /// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
 /// ```
 public struct ContentRange: Sendable, Hashable {
-    /// The offsets of the bytes in the representation, as a peer states them. Never empty if
-    /// parsed.
+    /// The offsets of the bytes in the representation, as stated by a peer. A parsed range is never
+    /// empty.
     public var range: Range<StatedLength>
     /// The representation's length in bytes; `nil` if it is unknown (`*`).
     public var completeLength: StatedLength?
@@ -64,8 +64,8 @@ public struct ContentRange: Sendable, Hashable {
     /// Returns the value for a 416: `bytes */1234`.
     public static func unsatisfied(completeLength: StatedLength) -> String { "bytes */\(completeLength)" }
 
-    /// Reads the text after `bytes ` in the only line. Returns `nil` also if `body` leaves unread
-    /// bytes.
+    /// Reads the text after `bytes ` in the only line. Returns `nil` if there is no such line, if
+    /// `body` returns `nil`, or if `body` leaves unread bytes.
     private static func withOnlyLine<Result>(
         of fields: HTTPFields,
         _ body: (inout ByteScanner) -> Result?

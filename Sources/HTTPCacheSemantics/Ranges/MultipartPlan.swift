@@ -7,7 +7,7 @@ public struct MultipartPlan: Sendable, Hashable {
     public enum Piece: Sendable, Hashable {
         /// Literal bytes.
         case literal([UInt8])
-        /// A slice of the stored body, by offsets in that body (not in the representation).
+        /// A slice of the stored body, as offsets in that body (not in the representation).
         case body(Range<StatedLength>)
     }
     /// The pieces to send, in order.

@@ -15,7 +15,8 @@ enum StrongValidator: Sendable, Hashable {
 
     /// Reads the strong validator of a response. Returns `nil` if it has none.
     ///
-    /// A response with a weak or malformed `ETag` has none, because its date would be no better.
+    /// A response with a weak or malformed `ETag` has no strong validator, because its date would
+    /// not be more reliable.
     init?(_ fields: HTTPFields, received: Timestamp) {
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields), !tag.isWeak else { return nil }
@@ -26,8 +27,8 @@ enum StrongValidator: Sendable, Hashable {
         }
     }
 
-    /// Returns `Last-Modified` if it precedes `Date` by so much that it cannot hide a second
-    /// change.
+    /// Returns `Last-Modified` if it precedes `Date` by ``dateDistance`` or more, so that it cannot
+    /// hide a second change.
     static func strongDate(_ fields: HTTPFields, received: Timestamp) -> Timestamp? {
         guard let lastModified = date(.lastModified, fields, received: received),
             let date = date(.date, fields, received: received),

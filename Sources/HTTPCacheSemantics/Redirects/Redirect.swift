@@ -2,7 +2,7 @@ package import HTTPTypes
 
 /// The request that a redirect leads to. RFC 9110 §15.4, §10.2.2
 ///
-/// A fragment is not sent, so neither that of `Location` nor that of the request matters here.
+/// Fragments are not sent, so the fragments of `Location` and of the request do not matter here.
 package struct Redirect: Sendable, Hashable {
     package let head: HTTPRequest
     package let target: TargetURI
@@ -44,8 +44,9 @@ package struct Redirect: Sendable, Hashable {
         return .success(Redirect(head: head, target: target, keepsContent: keepsContent))
     }
 
-    /// 307 and 308 keep the method. 303 asks for a GET. After 301 and 302 a POST becomes a GET, as
-    /// clients have always done. RFC 9110 §15.4.2, §15.4.3, §15.4.4
+    /// Returns the method of the next request. 307 and 308 keep the method. A 303 leads to a GET
+    /// (or a HEAD after a HEAD). After a 301 or 302, a POST becomes a GET, because clients have
+    /// always done so. RFC 9110 §15.4.2, §15.4.3, §15.4.4
     private static func method(
         after status: HTTPResponse.Status,
         _ method: HTTPRequest.Method
@@ -58,7 +59,7 @@ package struct Redirect: Sendable, Hashable {
     }
 }
 
-/// The fields of a request that the next one keeps. RFC 9110 §15.4
+/// Decides which fields of a request are kept in the next request. RFC 9110 §15.4
 enum RedirectedFields {
     /// Fields about the request's content, its transfer, or conditions for its effect. They are
     /// dropped together with the content.
@@ -68,8 +69,9 @@ enum RedirectedFields {
         "if-none-match", "if-unmodified-since", "last-modified", "repr-digest", "trailer", "transfer-encoding",
     ]
 
-    /// Fields that another origin gets: they describe the content and the wanted response. Every
-    /// other field may hold a secret that only its author knows of.
+    /// Fields that are also sent to another origin, because they only describe the content and the
+    /// expected response. Any other field may contain a secret, known only to the author of the
+    /// request.
     private static let forEveryOrigin: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-digest",
         "content-disposition", "content-encoding", "content-language", "content-length", "content-md5",
@@ -79,7 +81,7 @@ enum RedirectedFields {
 
     static func keep(_ field: HTTPField.Name, isSameOrigin: Bool, keepsContent: Bool) -> Bool {
         let name = field.canonicalName
-        // It names the first target's host.
+        // `Host` names the host of the first target.
         if name == "host" { return false }
         if !keepsContent, ofContent.contains(name) { return false }
         return isSameOrigin || forEveryOrigin.contains(name)

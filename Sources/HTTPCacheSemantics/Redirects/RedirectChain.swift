@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// The redirects of one call: each response goes in, the next step comes out. RFC 9110 §15.4
+/// The redirects of one call. It takes each response and returns the next step. RFC 9110 §15.4
 ///
 /// ```swift
 /// var chain = RedirectChain()
@@ -21,24 +21,24 @@ package struct RedirectChain: Sendable {
         case fail(RedirectFault)
     }
 
-    /// A request is repeated if method and target are. A form that is redirected to its own URL
-    /// after POST is read by GET, and does not repeat.
+    /// The identity of a request, for detecting loops: its method and its target. A form that
+    /// redirects a POST to its own URL, which is then read with GET, is not a loop.
     private struct Visit: Hashable {
         var method: HTTPRequest.Method
         var target: TargetURI
     }
 
-    /// Redirects that are followed at most. RFC 9110 leaves the number to the client.
+    /// The maximum number of redirects to follow. RFC 9110 leaves the number to the client.
     package static let limit = 10
 
     private var visited: Set<Visit> = []
-    /// Redirects that were followed.
+    /// The number of redirects that were followed.
     package private(set) var count = 0
 
     package init() {}
 
     /// - Parameters:
-    ///   - request: the request that the response is to.
+    ///   - request: the request that led to the response.
     ///   - secretFields: names of fields that are secrets, in addition to those known by name.
     ///   - mayRepeatContent: whether the request's content, if it has any, can be sent once more.
     package mutating func decide(
@@ -65,18 +65,18 @@ package struct RedirectChain: Sendable {
     }
 }
 
-/// Why a redirect cannot be followed.
+/// The reason that a redirect cannot be followed.
 package enum RedirectFault: Error, Sendable, Hashable {
-    /// The request was sent before, in the same call.
+    /// The same request was already sent in this call.
     case loop
-    /// More than ``RedirectChain/limit`` redirects.
+    /// There are more than ``RedirectChain/limit`` redirects.
     case tooMany
-    /// `Location` is no `http` or `https` URL or reference, has user information, or occurs twice
-    /// with different values.
+    /// `Location` is not an `http` or `https` URL or a reference, contains user information, or
+    /// occurs twice with different values.
     case invalidLocation
-    /// From `https` to `http`.
+    /// The redirect leads from `https` to `http`.
     case insecure
-    /// The request's content must be sent again, and can be read only once.
+    /// The request's content must be sent again, but can be read only once.
     case contentIsGone
 }
 

@@ -28,8 +28,8 @@ public protocol ConfigurationOperations: Sendable {
     /// - Parameter client: the client that requested the reload, for the log.
     func reload(by client: String) async -> ReloadReport
 
-    /// Explains how a GET would be served now and why, for people and programs. It sends and
-    /// changes nothing, and contains no secrets.
+    /// Explains how a GET would be served now and why, for people and programs. The explanation
+    /// sends no request and makes no change. It contains no secrets.
     ///
     /// - Parameters:
     ///   - url: a client's URL or an origin's URL.
@@ -46,7 +46,8 @@ extension ConfigurationOperations {
     public var originServers: [String: [OriginCondition.Server]] { [:] }
 }
 
-/// A mode for a single route. It cannot use more of the network than the cache's mode allows.
+/// The mode of a single route. It can only restrict the use of the network further than the cache's
+/// mode.
 public struct RouteMode: Sendable, Hashable {
     /// The route's name, or its number starting at 1.
     public var route: String

@@ -1,4 +1,4 @@
-/// The rate and the number of purged responses to fetch again.
+/// The rate and the maximum number of requests with which a refresh fetches purged responses again.
 public struct RefreshPace: Sendable, Hashable, Codable {
     /// The maximum number of requests started per second.
     public var perSecond: Int
@@ -12,7 +12,7 @@ public struct RefreshPace: Sendable, Hashable, Codable {
     /// The default number of requests.
     public static let standardCount = 5000
 
-    /// Creates a pace. Values outside of the limits are clamped.
+    /// Creates a pace. Values out of range are clamped.
     public init(perSecond: Int, atMost: Int = standardCount) {
         self.perSecond = min(max(perSecond, Self.rates.lowerBound), Self.rates.upperBound)
         self.atMost = min(max(atMost, Self.counts.lowerBound), Self.counts.upperBound)

@@ -12,8 +12,8 @@ import Synchronization
 final class RefreshRegistry: Sendable {
     /// The maximum number of running refreshes.
     static let limit = 4
-    /// The maximum number of concurrent requests of one refresh, which keeps up the rate even if
-    /// origins are slow.
+    /// The maximum number of concurrent requests of one refresh. Concurrency keeps the rate up even
+    /// if origins are slow.
     static let width = 8
     /// The number of ended refreshes that are remembered.
     static let kept = 100

@@ -25,8 +25,8 @@ public struct RefreshTarget: Sendable, Hashable {
         )
     }
 
-    /// Credentials and the field that names a principal are stored as an HMAC: 64 hexadecimal
-    /// digits.
+    /// Returns whether the store keeps an HMAC (64 hexadecimal digits) instead of the field's
+    /// value, as it does for credentials and for the field that names a principal.
     private static func isWithheld(_ field: HTTPField) -> Bool {
         if CredentialPartition.isCredential(field) { return true }
         // The values from a chain of proxies are kept only for comparison.
@@ -36,7 +36,7 @@ public struct RefreshTarget: Sendable, Hashable {
     }
 }
 
-/// A position in the responses of some scopes.
+/// A position in the list of responses that some scopes cover.
 public struct RefreshCursor: Sendable, Hashable {
     /// The number of the index that is being read.
     public var part: Int
@@ -50,7 +50,7 @@ public struct RefreshCursor: Sendable, Hashable {
     }
 }
 
-/// Part of the invalidated responses in some scopes.
+/// A page of the invalidated responses that some scopes cover.
 public struct RefreshPage: Sendable, Hashable {
     /// The requests for these responses.
     public var targets: [RefreshTarget]

@@ -9,11 +9,12 @@ public protocol SharingOperations: Sendable {
     /// Waits until all purges requested here before this call have reached a level, the time limit
     /// passes, or the task is cancelled.
     ///
-    /// It does not fail; it returns the level that was reached. Purges continue to spread whether
-    /// or not a caller waits.
+    /// This method does not fail; it returns the level that was reached. Purges continue to spread
+    /// whether or not a caller waits.
     func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach
 
-    /// Returns this node and the other nodes. It takes no longer than the time limits of a few
-    /// calls to the log's server.
+    /// Returns this node's view of the fleet. The list of other nodes is `nil` if this node is not
+    /// following the log, or if the log's server does not respond. Makes a few calls to the server,
+    /// each within the configured time limit.
     func fleet() async -> FleetState
 }

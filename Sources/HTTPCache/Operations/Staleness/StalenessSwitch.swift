@@ -7,21 +7,21 @@ public import Logging
 /// - It raises `stale.offline` and, while the origin is unreachable, `stale.unreachable`, if rules
 ///   set them.
 /// - It raises `stale-if-error` and `stale.on-error` for an origin that responds with 5xx.
-/// - It never lowers a limit, and overrides no directive: `must-revalidate`, `no-cache`,
+/// - It never lowers a limit and never overrides a directive: `must-revalidate`, `no-cache`,
 ///   `proxy-revalidate` and `s-maxage` stay binding.
 /// - It does not change a limit of 0, which means *never*.
 ///
 /// RFC 9111 §4.2.4
 public struct StalenessExtension: TemporaryValue {
-    /// The seconds beyond the freshness lifetime, from 0 to ``longest``. 0 extends nothing.
+    /// The seconds beyond the freshness lifetime, from 0 to ``longest``. 0 means no extension.
     public let seconds: Int64
 
-    /// The longest extension: 365 days, in seconds.
+    /// The maximum extension: 365 days, in seconds.
     public static let longest: Int64 = 365 * 86_400
     /// No extension: only the configured limits apply.
     public static let none = StalenessExtension(seconds: 0)
 
-    /// Creates an extension. Values outside of the limits are clamped.
+    /// Creates an extension. Values out of range are clamped.
     public init(seconds: Int64) { self.seconds = min(max(0, seconds), Self.longest) }
 
     /// Reads a number of seconds.
@@ -55,11 +55,11 @@ public struct StalenessExtension: TemporaryValue {
 public typealias TemporaryStaleness = Temporary<StalenessExtension>
 /// The extension of a running cache. The configured value is always ``StalenessExtension/none``.
 public typealias StalenessState = TemporaryState<StalenessExtension>
-/// Temporarily extends how stale an engine's responses may be.
+/// Temporarily extends the staleness that is allowed for an engine's responses.
 public typealias StalenessSwitch = TemporarySwitch<StalenessExtension>
 
 extension TemporarySwitch<StalenessExtension> {
-    /// Creates a switch for an engine's stale use. At first, there is no extension. See
+    /// Creates a switch for an engine's staleness extension. At first, there is no extension. See
     /// ``init(configured:store:clock:sleeper:logger:set:)``.
     public init(
         engine: CacheEngine,

@@ -42,8 +42,8 @@ public protocol StoreListing: Sendable {
     /// - Throws: the store's error if it cannot be read.
     func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails]
 
-    /// Returns the response with a number, if it has this ID; returns `nil` if there is none or it
-    /// is damaged.
+    /// Returns the response with the given number and ID; `nil` if there is none, or if it is
+    /// damaged.
     ///
     /// - Throws: the store's error if it cannot be read.
     func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse?
@@ -100,14 +100,14 @@ public struct ResponseSummary: Sendable, Hashable {
 public struct ResponseOrder: Sendable, Hashable {
     /// The sort key.
     public enum Key: String, Sendable, Hashable, CaseIterable {
-        /// The time of storing, which is the order of the responses' numbers.
+        /// The time at which responses were stored. This is also the order of their numbers.
         case stored
-        /// The time at which they become stale.
+        /// The time at which responses become stale.
         case expires
         /// The last use recorded on disk. Pinned responses are omitted, because they are not in the
         /// eviction order.
         case used
-        /// The space that they use.
+        /// The space that responses use.
         case size
     }
 
@@ -141,7 +141,8 @@ public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, Expre
 
     package init(_ values: [Int64]) { self.values = values }
 
-    /// Creates a cursor after the response with a number, in the order of storing.
+    /// Creates a cursor after the response with the given number, in the order in which responses
+    /// were stored.
     public init(integerLiteral value: Int64) { values = [value] }
 
     /// Parses a cursor; returns `nil` if the text is not a cursor.
@@ -188,7 +189,7 @@ public struct ResponseQuery: Sendable, Hashable {
     /// it may contain secrets.
     public var showsQueries = false
 
-    /// Creates a query for every response, in the order of storing.
+    /// Creates a query, by default for every response, in the order in which responses were stored.
     public init(
         prefix: TargetPrefix? = nil,
         tag: String? = nil,
@@ -208,9 +209,9 @@ public struct ResponseQuery: Sendable, Hashable {
 public struct ResponsePage: Sendable, Hashable {
     /// The responses, in order.
     public var responses: [ResponseSummary]
-    /// The position to continue after; `nil` if there are no more responses. Even a page with fewer
-    /// responses than the limit may not be the last page, because each read examines a limited
-    /// number of rows.
+    /// The position to continue after; `nil` if there are no more responses. A page with fewer
+    /// responses than the limit is not necessarily the last page, because each read examines a
+    /// limited number of rows.
     public var next: ResponseCursor?
     /// The number of entries that were examined.
     public var examined: Int

@@ -22,7 +22,7 @@ public struct StoreMeasures: Sendable, Hashable {
     public var summary = StoreSummary()
     /// The size of the database in bytes.
     public var databaseBytes: Int64 = 0
-    /// The size of the database's log in bytes.
+    /// The size of the database's write-ahead log in bytes.
     public var logBytes: Int64 = 0
     /// The size of unused space in the database in bytes.
     public var freeBytes: Int64 = 0

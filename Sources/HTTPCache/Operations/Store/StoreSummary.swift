@@ -6,7 +6,8 @@ public struct StoreSummary: Sendable, Hashable, Codable {
     public var objects = 0
     /// The size of bodies, heads and keys, plus the approximate size of their rows, in bytes.
     public var storedBytes: Int64 = 0
-    /// The size of the database without its unused space, plus the size of its log, in bytes.
+    /// The size of the database without its unused space, plus the size of its write-ahead log, in
+    /// bytes.
     public var usedBytes: Int64 = 0
     /// The maximum size of the store on disk, in bytes.
     public var budget: Int64 = 0

@@ -2,8 +2,8 @@ public import HTTPCacheSemantics
 
 /// The values of a setting that an operator can change temporarily.
 public protocol TemporaryValue: Sendable, Hashable, Codable {
-    /// The setting's name, such as `mode`. It is the name of the value's member in JSON, of the
-    /// store's file, and of the setting in the log. Stores keep it, so it never changes.
+    /// The setting's name, such as `mode`. The name is also used for the value's member in JSON,
+    /// for the store's file, and in the log. Stores keep it, so it must never change.
     static var settingName: String { get }
     /// The value as text for the log.
     var logged: String { get }

@@ -18,7 +18,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
     private let sleeper: any Clock<Duration>
     private let logger: Logger
     private let set: @Sendable (Value) -> Void
-    /// It changes only together with the engine's value, so that both always agree.
+    /// The state changes only together with the engine's value, so that both always agree.
     private nonisolated let current: Mutex<TemporaryState<Value>>
     /// Waits for the temporary value to expire.
     private var timer: Task<Void, Never>?
@@ -67,7 +67,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
             begin(inForce: kept)
         } catch {
             logger.warning(
-                "The temporary \(Value.settingName) cannot be read; using the configured one",
+                "The temporary \(Value.settingName) cannot be read; using the configured value",
                 metadata: ["error": "\(error)"]
             )
         }

@@ -16,7 +16,8 @@ public struct OutageTotals: Sendable, Hashable {
     public var served: Int64 = 0
     /// The number of requests that could not be answered without their origin.
     public var refused: Int64 = 0
-    /// The maximum age in seconds of such a response served in the last four seconds.
+    /// The maximum age, in seconds, of the stored responses that were served during an outage in
+    /// the last four seconds.
     public var oldest: Int64 = 0
 
     /// Creates totals of 0.

@@ -4,7 +4,7 @@
 /// lends it the bytes.
 package struct ByteReader {
     @usableFromInline let bytes: UnsafeRawBufferPointer
-    /// The number of bytes that were read.
+    /// The number of bytes read so far.
     @inlinable package var offset: Int { position }
     @usableFromInline var position = 0
 

@@ -1,10 +1,10 @@
 /// Writes integers (little-endian) and length-prefixed bytes.
 package struct ByteWriter {
-    /// The bytes that were written.
+    /// The bytes written so far.
     @inlinable package var bytes: [UInt8] { content }
     @usableFromInline var content: [UInt8] = []
 
-    /// Creates a writer with a new array.
+    /// Creates an empty writer.
     @inlinable package init(reservingCapacity capacity: Int = 0) {
         content.reserveCapacity(capacity)
     }

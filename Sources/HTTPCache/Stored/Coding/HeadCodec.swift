@@ -16,13 +16,14 @@ import HTTPTypes
 package enum HeadCodec {
     /// The version of the encoding, which is the first byte.
     package static let version: UInt8 = 1
-    /// The kind of record, which is the second byte. A store has other kinds.
+    /// The kind of record, which is the second byte. A store uses other kinds for its other
+    /// records.
     package static let kind: UInt8 = 0
 
     private static let invalidatedFlag: UInt8 = 1
     private static let explicitExpiryFlag: UInt8 = 2
-    /// The flag that ``StoredResponseHead/sharingBasis`` is recorded. Earlier versions of the
-    /// program set neither this flag nor the value, and skip both when they read.
+    /// Set if ``StoredResponseHead/sharingBasis`` is recorded. Earlier versions of the program
+    /// write neither this flag nor the value, and ignore both when they read a head.
     private static let basisFlag: UInt8 = 4
     private static let directivesFlag: UInt8 = 8
 
@@ -109,8 +110,8 @@ package enum HeadCodec {
         return fields
     }
 
-    /// Reads fields that are decoded later. It verifies their structure and names, so that damage
-    /// is detected now.
+    /// Reads fields without decoding them. Verifies their structure and names, so that damage is
+    /// detected now.
     private static func readEncodedFields(_ reader: inout ByteReader) -> HeadFields? {
         let start = reader.offset
         guard let count = readCount(&reader) else { return nil }
@@ -132,7 +133,8 @@ package enum HeadCodec {
         }
     }
 
-    /// `HTTPFields` traps at 65,535 fields.
+    /// Reads the number of fields. Returns `nil` for 65,535 or more, because `HTTPFields` traps at
+    /// that number, and if the remaining bytes cannot hold that many fields.
     private static func readCount(_ reader: inout ByteReader) -> Int? {
         guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
             return nil
@@ -140,7 +142,8 @@ package enum HeadCodec {
         return Int(count)
     }
 
-    /// Most values are plain text. Checking for plain text is faster than sanitizing the value.
+    /// Creates a field. Most values are plain text, and checking for that is faster than sanitizing
+    /// the value.
     private static func field(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> HTTPField {
         value.isPlainText
             ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
@@ -170,9 +173,9 @@ extension UnsafeRawBufferPointer {
         let space = UInt8(ascii: " ")
         guard let first, first != space, self[count - 1] != space else { return isEmpty }
         var offset = 0
-        // Checks eight bytes at a time. A byte's highest bit is set if the byte is not ASCII, a
-        // control character, or DEL. The parentheses are needed, because `|`, `&-` and `&+` have
-        // the same precedence.
+        // Checks eight bytes at a time. In `found`, a byte's highest bit is set if the byte is a
+        // control character, DEL, or not ASCII. The parentheses are needed, because `|`, `&-` and
+        // `&+` have the same precedence.
         while offset &+ 8 <= count {
             let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let found = word | (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101)
