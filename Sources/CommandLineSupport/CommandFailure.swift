@@ -1,4 +1,4 @@
-/// A failure with a message for the user of the command; exit status 1.
+/// A failure with a message for the command's user. The command exits with status 1.
 package struct CommandFailure: Error, CustomStringConvertible {
     package let description: String
 

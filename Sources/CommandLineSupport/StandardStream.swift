@@ -6,21 +6,20 @@
     import Darwin
 #endif
 
-/// Standard output for data, standard error for everything else.
+/// The standard streams: output for data, error for everything else.
 package enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// The reader closed the stream.
+    /// The error that the stream's reader has closed it.
     package struct Closed: Error {}
 
-    /// Prepares the process. Call it before anything is opened.
+    /// Prepares the process. Call this before opening anything.
     package static func prepare() {
-        // The reader may stop reading ('| head'). That is an error of a write, and must not end the
-        // process.
+        // The reader may stop reading ('| head'). A write then fails, and must not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // The system would give descriptors that the caller closed to the first files and sockets
-        // that are opened, and output would go there.
+        // If the caller closed a standard descriptor, the system would give it to the first file or
+        // socket that is opened, and output would go there.
         while true {
             let descriptor = open("/dev/null", O_RDWR)
             if descriptor < 0 || descriptor > STDERR_FILENO {
@@ -30,10 +29,10 @@ package enum StandardStream: Int32, Sendable {
         }
     }
 
-    /// Writes all bytes with the system call: `FileHandle` does not distinguish a closed pipe from
-    /// a full disk.
+    /// Writes all bytes with the system call, because `FileHandle` does not distinguish a closed
+    /// pipe from a full disk.
     ///
-    /// - Throws: ``Closed``, or ``CommandFailure`` (for example for a full disk).
+    /// - Throws: ``Closed``, or ``CommandFailure``, for example if the disk is full.
     package func write(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -54,12 +53,12 @@ package enum StandardStream: Int32, Sendable {
         }
     }
 
-    /// Writes a line, and ignores a closed stream.
+    /// Writes a line. Ignores errors, such as a closed stream.
     package func line(_ text: String) {
         var text = text + "\n"
         try? text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
     }
 }
 
-/// `write(2)`, which a method hides here.
+/// The system's `write(2)`, which is hidden by a method above.
 private let systemWrite = write

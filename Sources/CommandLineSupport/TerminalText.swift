@@ -1,5 +1,5 @@
 extension String {
-    /// Text that cannot disturb a terminal: control characters are shown as `\u{…}`.
+    /// The text in a form that is safe for terminals: control characters are shown as `\u{…}`.
     package var printable: String {
         guard unicodeScalars.contains(where: \.disturbsTerminals) else { return self }
         return unicodeScalars.reduce(into: "") { result, scalar in
@@ -7,7 +7,7 @@ extension String {
         }
     }
 
-    /// With spaces behind it, up to a width.
+    /// Returns the text with trailing spaces, up to a width.
     package func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
@@ -15,7 +15,8 @@ extension Unicode.Scalar {
     fileprivate var disturbsTerminals: Bool {
         switch properties.generalCategory {
         case .control: true
-        // These reverse the following text; the two joiners do no harm, and many scripts need them.
+        // These characters can reverse the following text. The two joiners are harmless, and many
+        // scripts need them.
         case .format: self != "\u{200C}" && self != "\u{200D}"
         default: false
         }

@@ -4,8 +4,8 @@ import Foundation
 extension ParsableCommand {
     /// Ends the process with the error from parsing the command line.
     ///
-    /// An unknown option is reported first: the argument that the parser finds missing is often
-    /// only misspelt, and the parser looks for missing ones first.
+    /// An unknown option is reported first. An argument that the parser reports as missing is often
+    /// just misspelled, and the parser checks for missing arguments first.
     package static func exitAfterParsing(_ error: any Error) -> Never {
         if exitCode(for: error) == .validationFailure,
             let unknown = UnknownOption(in: Array(CommandLine.arguments.dropFirst()), of: self)
@@ -17,11 +17,11 @@ extension ParsableCommand {
     }
 }
 
-/// The first option of a command line that its command does not know.
+/// The first option on a command line that its command does not recognize.
 struct UnknownOption {
     var name: String
     var command: any ParsableCommand.Type
-    /// The commands as typed, the innermost last.
+    /// The commands as typed, from the outermost to the innermost.
     private var path: [String]
 
     /// - Parameter arguments: the arguments without the program's name.
@@ -70,7 +70,7 @@ struct UnknownOption {
 
         private init(command: Command) { self.command = command }
 
-        /// Short options may be combined: '-ab'.
+        /// Returns whether the command has an option. Short options may be combined, as in `-ab`.
         func contain(_ option: Substring) -> Bool {
             let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name) + ["help", "h"]
             let word = option.drop { $0 == "-" }

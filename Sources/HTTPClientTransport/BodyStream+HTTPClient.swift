@@ -5,8 +5,8 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The content of a response as it arrives. It can be read once and fails with a
-    /// ``TransportError``. Releasing it ends the exchange.
+    /// The content of a response as it arrives. It can be read only once, and fails with a
+    /// ``TransportError``. Releasing the stream ends the exchange.
     ///
     /// - Parameter length: the length of the content in bytes, if known.
     init(_ exchange: HTTPClientExchange, length: StatedLength?, origin: String) {
@@ -24,7 +24,7 @@ extension BodyStream {
     }
 }
 
-/// Holds the exchange of a body and cancels it when the body is released.
+/// Holds a body's exchange, and cancels it when the body is released.
 private final class Reading: Sendable {
     let exchange: HTTPClientExchange
     private let isStarted = Atomic(false)
@@ -37,7 +37,7 @@ private final class Reading: Sendable {
 }
 
 extension HTTPClient.Body {
-    /// The content of a request. It is read off the event loops while it is sent.
+    /// The content of a request. It is read while it is sent, outside the event loops.
     init(_ body: BodyStream, on loop: any EventLoop) {
         if let whole = body.whole {
             self = .byteBuffer(whole)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Tracks the exchanges that have a connection, by origin.
 ///
-/// This distinguishes a request that found every connection in use from a request that could not
+/// This distinguishes a request for which every connection was in use from a request that could not
 /// connect.
 final class BusyConnections: Sendable {
     private struct Origin {
@@ -53,8 +53,8 @@ final class BusyConnections: Sendable {
         let known = origins.withLock { $0[origin] }
         switch error as? HTTPClientError {
         case .getConnectionFromPoolTimeout?:
-            // With HTTP/1.1 and below the limit, the client tried a new connection. Its pool timer
-            // expired before its connect timer, so the origin took too long.
+            // With HTTP/1.1 and below the limit, the client tried to open a new connection. Its
+            // pool timer expired before its connect timer, so the origin took too long.
             return !(known.map { $0.isHTTP1 == true && $0.count < limit } ?? false)
         // The client reports an earlier failure if there was one.
         case .connectTimeout?, .cancelled?: break

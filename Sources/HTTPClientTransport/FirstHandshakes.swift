@@ -3,9 +3,10 @@ import Synchronization
 /// Limits concurrent TLS handshakes with an origin until it is known whether its requests can share
 /// a connection.
 ///
-/// The client opens one connection per request until the first one shows that the origin supports
-/// HTTP/2; then it closes the others. Therefore only a few requests are passed to the client at
-/// first. The rest follow after the first connection, or when one of the first requests fails.
+/// The client opens one connection for each request until the first connection shows that the
+/// origin supports HTTP/2. It then closes the other connections. Therefore, only a few requests are
+/// passed to the client at first. The rest follow after the first connection, or when one of the
+/// first requests fails.
 final class FirstHandshakes: Sendable {
     fileprivate struct Origin {
         var trying = 0
@@ -21,8 +22,8 @@ final class FirstHandshakes: Sendable {
 
     /// The maximum number of concurrent handshakes.
     static let limit = 8
-    /// The maximum number of remembered origins. Beyond it, all are forgotten, which only costs
-    /// some handshakes.
+    /// The maximum number of remembered origins. When it is exceeded, all origins are forgotten,
+    /// which costs only a few extra handshakes.
     private static let memory = 4096
 
     private let state = Mutex(State())
@@ -30,7 +31,7 @@ final class FirstHandshakes: Sendable {
     /// The number of waiting requests.
     var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
 
-    /// Waits until a request may be passed to the client. Call ``leave(_:)`` once afterwards.
+    /// Waits until a request may be passed to the client. Call ``leave(_:)`` once afterward.
     ///
     /// - Throws: `CancellationError`.
     func enter(_ origin: String) async throws {

@@ -24,12 +24,13 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         var isCancelled = false
         var head: HTTPResponseHead?
         var waiting: CheckedContinuation<ResponseStart, any Error>?
-        /// The received chunks that were not read yet.
+        /// The received chunks that have not been read yet.
         var chunks = CircularBuffer<ByteBuffer>(initialCapacity: 1)
         var bytes = 0
         /// The reader, if it is waiting for the next chunk.
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
-        /// Fulfilled when there is room for more; set while more than ``limit`` bytes are buffered.
+        /// Fulfilled when there is room for more content. Set while more than ``limit`` bytes are
+        /// buffered.
         var room: EventLoopPromise<Void>?
         var end: Result<Void, any Error>?
     }
@@ -45,9 +46,9 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     /// - Parameters:
     ///   - loop: the event loop on which the client calls the delegate.
-    ///   - origin: scheme and authority.
+    ///   - origin: the scheme and authority.
     ///   - connections: counts the exchange while it has a connection.
-    ///   - handshakes: is notified of the connection.
+    ///   - handshakes: receives a notification when the connection is open.
     init(
         on loop: any EventLoop,
         to origin: String,
@@ -90,15 +91,15 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         if isCancelled { task.fail(reason: CancellationError()) }
     }
 
-    /// Ends the exchange, unless it has already ended, because no task waits for the response or
-    /// reads it anymore.
+    /// Ends the exchange, unless it has already ended. Call this when no task waits for the
+    /// response or reads it anymore.
     func cancel() {
         let (task, room) = state.withLock { state in
             state.isCancelled = true
             return (state.task, state.room.take())
         }
         task?.fail(reason: CancellationError())
-        // The client can end only if no chunk is being handled.
+        // The client can end only while no chunk is being handled.
         room?.succeed(())
     }
 
@@ -108,11 +109,12 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         !state.withLock { $0.isSent } && connections.isShortage(error, at: origin)
     }
 
-    /// Whether the request failed because its connection closed before any byte of a response.
+    /// Returns whether the request failed because its connection closed before any byte of a
+    /// response.
     ///
-    /// A connection that was never made did not close.
+    /// A connection that was never opened cannot close.
     func isUnanswered(_ error: any Error) -> Bool {
-        // The client found a kept connection that had closed.
+        // The client chose a pooled connection that had closed.
         if let error = error as? ChannelError, error == .ioOnClosedChannel { return true }
         return state.withLock { $0.isSent && $0.head == nil } && TransportError.isClose(error)
     }
@@ -121,7 +123,8 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         state.withLock { state in
-            // If the exchange was already cancelled, nothing would remove it later.
+            // If the exchange was already cancelled, the connection would never be removed from the
+            // count.
             guard state.end == nil else { return }
             state.isSent = true
             connections.begin(origin)
@@ -205,8 +208,8 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 }
 
 extension HTTPClientExchange.State {
-    /// - Returns: the reader that gets the chunk, and, if the limit is reached, a future for room
-    ///   for the next chunk.
+    /// - Returns: the reader that gets the chunk; and, if the limit is reached, a future that
+    ///   succeeds when there is room for the next chunk.
     fileprivate mutating func received(
         _ chunk: ByteBuffer,
         on loop: any EventLoop
@@ -228,7 +231,7 @@ extension HTTPClientExchange.State {
         return HTTPClientExchange.ResponseStart(head: head, content: content)
     }
 
-    /// Takes the next result. Returns `nil` if it has not arrived yet.
+    /// Removes and returns the next result. Returns `nil` if it has not arrived yet.
     fileprivate mutating func take() -> HTTPClientExchange.Ready? {
         if let chunk = chunks.popFirst() {
             bytes -= chunk.readableBytes

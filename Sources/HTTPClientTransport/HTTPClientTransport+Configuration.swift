@@ -1,34 +1,35 @@
 extension HTTPClientTransport {
-    /// How connections are made, and limits for one exchange. Each limit has a default, because
-    /// without one an exchange could hang.
+    /// The settings for connections, and the limits for each exchange. Each limit has a default,
+    /// because an exchange without the limit could hang.
     public struct Configuration: Sendable, Hashable {
-        /// The longest wait for a connection, TLS included. The default is 10 seconds.
+        /// The time limit for opening a connection, including TLS. The default is 10 seconds.
         public var connectTimeout: Duration
-        /// The longest silence of the origin: before its head, and between two parts of its body.
-        /// The default is 30 seconds.
+        /// How long the origin may send nothing: before the response head, or between two parts of
+        /// the body. The default is 30 seconds.
         public var idleTimeout: Duration
-        /// The most connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share
-        /// one connection.
+        /// The maximum number of concurrent HTTP/1.1 connections to one origin. Over HTTP/2,
+        /// requests share one connection.
         ///
-        /// The default, `nil`, allows one for each request under way, so that no request waits for
-        /// a connection. The engine bounds those (`inFlightLimit`, 256 for one origin). Responses
-        /// that are read and not stored, such as downloads and streams, have a limit of their own.
+        /// The default, `nil`, allows a connection for each request in flight, so that no request
+        /// waits for a connection. The engine limits these requests (`inFlightLimit`, 256 for each
+        /// origin). Responses that are read but not stored, such as downloads and streams, have a
+        /// separate limit.
         ///
-        /// With a number, further requests wait for a free connection, for ``connectTimeout`` at
-        /// most. Then they fail as `overloaded`: nothing was sent, and the origin is not considered
-        /// unreachable. Requests that are sent again, because a connection closed, are limited by
-        /// themselves.
+        /// If this is set, additional requests wait for a free connection, for at most
+        /// ``connectTimeout``. After that time, they fail as `overloaded`: nothing was sent, and
+        /// the origin is not considered unreachable. Retries after a connection closed have a
+        /// separate limit of the same size.
         public var connectionsPerOrigin: Int?
         /// How long an idle connection is kept. The default is 20 seconds.
         ///
-        /// After a burst, as many connections are kept as it had requests under way, each with a
-        /// descriptor here and one at the origin.
+        /// After a burst, there are as many idle connections as there were requests in flight. Each
+        /// uses a descriptor here and one at the origin.
         public var keptTime: Duration
-        /// The certificates for `https` origins. With `nil`, the default, those of the system are
-        /// trusted, and none is presented.
+        /// The certificates for `https` origins. If this is `nil`, the default, the system's
+        /// certificates are trusted, and no client certificate is presented.
         public var tls: TLS?
-        /// The proxy that all connections go through; `nil`, the default, connects to the origins.
-        /// Environment variables such as `https_proxy` are not read.
+        /// The proxy for all connections. If this is `nil`, the default, connections go directly to
+        /// the origins. Environment variables such as `https_proxy` are ignored.
         public var proxy: Proxy?
 
         /// Creates a configuration; see the properties for the defaults.

@@ -11,14 +11,14 @@ import HTTPCache
 extension HTTPClientTransport {
     /// Certificates or a private key in PEM format (RFC 7468).
     ///
-    /// A description shows the path, and nothing of the content.
+    /// Its description shows the path, but never the content.
     public enum PEM: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        /// The path of a file. It has at most 1 MiB.
+        /// The path of a file, which may have at most 1 MiB.
         case file(String)
         /// The text itself.
         case text(String)
 
-        /// The path of the file, in quotes.
+        /// The path of the file in quotes, or a placeholder for content.
         public var description: String {
             switch self {
             case .file(let path): Self.isContent(path) ? "PEM text as a path" : "'\(path)'"
@@ -26,22 +26,23 @@ extension HTTPClientTransport {
             }
         }
 
-        /// Nothing of the content.
+        /// A mirror without the content.
         public var customMirror: Mirror { Mirror(self, children: [:]) }
     }
 }
 
 extension HTTPClientTransport.PEM {
-    /// The most bytes of a file. 1 MiB
+    /// The maximum number of bytes in a file: 1 MiB.
     private static let limit = 1 << 20
 
-    /// Whether a path is the content of a file, passed by mistake: it must not be shown.
+    /// Returns whether a path is really a file's content, passed by mistake, which must not be
+    /// shown.
     private static func isContent(_ path: String) -> Bool { path.contains("-----BEGIN") }
 
-    /// The bytes; at least one.
+    /// Returns the bytes. There is at least one.
     ///
     /// - Parameter role: the name of the parameter, for the message.
-    /// - Throws: `TransportError` (`tls`).
+    /// - Throws: `TransportError` with code `tls`.
     func bytes(for role: String) throws(TransportError) -> [UInt8] {
         let bytes: [UInt8]
         switch self {
@@ -70,7 +71,7 @@ extension HTTPClientTransport.PEM {
         "cannot be read: \(String(cString: strerror(code))). Name a readable PEM file."
     }
 
-    /// The error of PEM that cannot be used.
+    /// Returns the error for PEM content that cannot be used.
     func refusal(_ role: String, _ reason: String) -> TransportError {
         TransportError(code: .tls, message: "\(self) (\(role)) \(reason)")
     }

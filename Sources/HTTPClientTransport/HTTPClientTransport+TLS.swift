@@ -2,8 +2,8 @@ import HTTPCache
 import NIOSSL
 
 extension HTTPClientTransport {
-    /// The certificates for connections to origins: those that are trusted, and the one that
-    /// origins get.
+    /// The certificates for connections to origins: the trusted certificates, and the client
+    /// certificate that origins receive.
     ///
     /// ```swift
     /// let tls = try HTTPClientTransport.TLS(
@@ -13,20 +13,20 @@ extension HTTPClientTransport {
     /// )
     /// ```
     ///
-    /// Files are read and checked once, when the value is made. After a file was renewed, make
-    /// another transport. A description shows paths, and nothing of keys.
+    /// Files are read and checked once, when the value is created. After a file is renewed, create
+    /// another transport. The description shows paths, but no keys.
     public struct TLS: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        /// `nil`: the system's.
+        /// The trusted certificates; `nil` uses the system's.
         let roots: [NIOSSLCertificate]?
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey?
         /// The sources of the certificates.
         public let description: String
 
-        /// Trusts these certificates, and presents none.
+        /// Trusts these certificates, and presents no client certificate.
         ///
-        /// - Parameter trustRoots: certificates that replace those that the system trusts.
-        /// - Throws: `TransportError` with code `tls`, which names the file.
+        /// - Parameter trustRoots: the certificates that replace the system's trusted certificates.
+        /// - Throws: `TransportError` with code `tls`. The message names the file.
         public init(trustRoots: PEM) throws {
             roots = try Self.certificates(trustRoots, "trustRoots")
             (chain, key) = ([], nil)
@@ -36,11 +36,11 @@ extension HTTPClientTransport {
         /// Presents a certificate to each origin that requests one.
         ///
         /// - Parameters:
-        ///   - trustRoots: certificates that replace those that the system trusts; with `nil`, the
-        ///     system's are used.
-        ///   - certificate: the client's certificate, and those that lead to its root.
+        ///   - trustRoots: the certificates that replace the system's trusted certificates; `nil`
+        ///   uses the system's.
+        ///   - certificate: the client's certificate, followed by the certificates up to its root.
         ///   - key: the private key of the first certificate. It must not be encrypted.
-        /// - Throws: `TransportError` with code `tls`, which names the file.
+        /// - Throws: `TransportError` with code `tls`. The message names the file.
         public init(trustRoots: PEM? = nil, certificate: PEM, key: PEM) throws {
             roots = try trustRoots.map { try Self.certificates($0, "trustRoots") }
             chain = try Self.certificates(certificate, "certificate")
@@ -62,7 +62,7 @@ extension HTTPClientTransport {
 }
 
 extension HTTPClientTransport.TLS {
-    /// The client's settings.
+    /// The settings for AsyncHTTPClient.
     var configuration: TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         if let roots { configuration.trustRoots = .certificates(roots) }
@@ -71,10 +71,10 @@ extension HTTPClientTransport.TLS {
         return configuration
     }
 
-    /// Makes the library take chain and key, as each handshake does.
+    /// Checks that the TLS library accepts the chain and the key, as in each handshake.
     private static func check(_ configuration: TLSConfiguration) throws {
         var configuration = configuration
-        // Those of the system may be missing, which concerns only the handshakes.
+        // The system's certificates may be missing, but that matters only for handshakes.
         configuration.trustRoots = .certificates([])
         _ = try NIOSSLContext(configuration: configuration)
     }

@@ -8,32 +8,32 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The library's transport to origin servers. It uses AsyncHTTPClient and disables everything that
-/// would hide something from the cache.
+/// The library's transport to origins. It uses AsyncHTTPClient, and disables everything that would
+/// hide something from the cache.
 ///
 /// It does not follow redirects, decode content or store cookies. It uses HTTP/1.1, or HTTP/2 if
 /// the origin offers it over TLS.
 ///
-/// It sends a request again in one case. An origin may close a kept connection just when a request
-/// is sent on it. If a connection closes before any byte of a response, a request that is
-/// idempotent (`TransportRequest.isIdempotent`), and whose content is in memory, is sent once more,
-/// on a new connection. RFC 9110 §9.2.2
+/// It resends a request in only one case. An origin may close a pooled connection at the moment
+/// when a request is sent on it. If the connection closes before the first byte of a response, the
+/// request is sent once more, on a new connection. The request must be idempotent
+/// (`TransportRequest.isIdempotent`), and its content must be in memory. RFC 9110 §9.2.2
 ///
 /// ```swift
 /// let transport = HTTPClientTransport()
 /// defer { … try await transport.shutDown() … }
 /// ```
 public final class HTTPClientTransport: Transport {
-    /// Fields that belong to the connection or name the target a second time. Only the client sets
-    /// them: otherwise a response could be stored under a target that it does not come from. RFC
-    /// 9110 §7.6.1, §7.2
+    /// Fields that belong to the connection, or that repeat the target. Only the client sets them.
+    /// Otherwise, a response could be stored under a target that it does not come from. RFC 9110
+    /// §7.6.1, §7.2
     fileprivate static let framing: Set<String> = [
         "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
 
     private let client: HTTPClient
-    /// Uses each connection once, so that a repeated request finds no kept connection. Another kept
-    /// one may close too: an origin that restarts closes all of them.
+    /// Uses each connection only once, so that a repeated request never gets a pooled connection.
+    /// Another pooled connection may close, too: an origin that restarts closes all of them.
     private let repeatingClient: HTTPClient
     private let loops: LeastBusyLoops
     private let connections: BusyConnections
@@ -41,8 +41,9 @@ public final class HTTPClientTransport: Transport {
     private let isShutDown = Atomic(false)
     private let logger: Logger
 
-    /// Creates a separate client on the process's shared event loops. Call ``shutDown()`` before
-    /// releasing the transport; otherwise connections stay open until it is deallocated.
+    /// Creates a transport with its own client, on the process's shared event loops. Call
+    /// ``shutDown()`` before releasing the transport. Otherwise its connections stay open until it
+    /// is deallocated.
     public init(
         configuration: Configuration = Configuration(),
         logger: Logger = Logger(label: "holdfast.transport")
@@ -56,14 +57,15 @@ public final class HTTPClientTransport: Transport {
         let limit = max(1, configuration.connectionsPerOrigin ?? .max)
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limit
         settings.connectionPool.idleTimeout = TimeAmount(configuration.keptTime)
-        // An origin that refuses a connection is unreachable: the cache responds immediately
+        // An origin that refuses a connection is unreachable. The cache responds immediately
         // instead of waiting for the client's retries.
         settings.connectionPool.retryConnectionEstablishment = false
-        // The engine creates the span for each request; a span by the client would be a duplicate.
+        // The engine creates a span for each request, so a span from the client would be a
+        // duplicate.
         settings.tracing.tracer = nil
         settings.tlsConfiguration = configuration.tls?.configuration
         settings.proxy = configuration.proxy.map { HTTPClient.Configuration.Proxy($0) }
-        // Network.framework, which is the default on macOS, takes no such certificates.
+        // Network.framework, the default on macOS, does not accept these certificates.
         let loops: HTTPClient.EventLoopGroupProvider =
             configuration.tls == nil ? .singleton : .shared(MultiThreadedEventLoopGroup.singleton)
         self.client = HTTPClient(eventLoopGroupProvider: loops, configuration: settings)
@@ -77,7 +79,7 @@ public final class HTTPClientTransport: Transport {
     /// Ends every exchange and closes every connection.
     public func shutDown() async throws {
         guard !isShutDown.exchange(true, ordering: .relaxed) else { return }
-        // Both are shut down, even if one fails.
+        // Shut down both, even if one fails.
         async let others: Void = repeatingClient.shutdown()
         try await client.shutdown()
         try await others
@@ -110,9 +112,9 @@ public final class HTTPClientTransport: Transport {
         }
     }
 
-    /// The target of a request, which the client sends unchanged.
+    /// Returns the target of a request, which the client must send unchanged.
     ///
-    /// - Throws: `TransportError` (`invalidRequest`).
+    /// - Throws: `TransportError` with code `invalidRequest`.
     private static func target(of request: TransportRequest) throws -> TargetURI {
         guard let target = request.target ?? TargetURI(request: request.head) else {
             throw TransportError(
@@ -159,7 +161,7 @@ public final class HTTPClientTransport: Transport {
         }
         let head = HTTPResponse(start.head)
         if let content = start.content { return TransportResponse(head: head, body: BodyStream(content)) }
-        // The Content-Length of a response without content describes other content. RFC 9110 §8.6
+        // Without content, Content-Length describes the content of another response. RFC 9110 §8.6
         let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
         let length =
             isWithoutContent ? 0 : start.head.headers["content-length"].first.flatMap { StatedLength(digits: $0) }

@@ -14,10 +14,11 @@ import NIOSSL
 #endif
 
 extension TransportError {
-    /// Translates the client's error to the cache's terms, mainly whether the origin is reachable.
+    /// Converts the client's error to the cache's terms. Most importantly, this determines whether
+    /// the origin is reachable.
     ///
-    /// - Parameter origin: scheme and authority, for the message. The rest of the URL may contain
-    ///   secrets.
+    /// - Parameter origin: the scheme and authority, for the message. The rest of the URL may
+    ///   contain secrets.
     init(_ error: any Error, origin: String) {
         // An error from the request's own body does not concern the origin.
         if let error = error as? TransportError {
@@ -28,7 +29,7 @@ extension TransportError {
         self.init(code: code, message: "\(phrase) '\(origin)'.", cause: error)
     }
 
-    /// Whether a connection closed between two messages, not within one.
+    /// Whether the connection closed between two messages, not within a message.
     static func isClose(_ error: any Error) -> Bool {
         !(error is HTTPParserError) && classify(error).0 == .connectionClosed
     }

@@ -8,7 +8,7 @@ public import HoldfastConfiguration
     public import Foundation
 #endif
 
-// The engine does not use Foundation, so its errors get their texts here.
+// The engine does not use Foundation, so the localized texts of its errors are defined here.
 
 extension ExchangeError: LocalizedError {
     /// The message.
@@ -47,7 +47,7 @@ extension BodyStreamError: LocalizedError {
     /// The failure, with its limit and the next step.
     public var errorDescription: String? {
         switch self {
-        case .alreadyRead: "The body was read already. A body of the network can be read once."
+        case .alreadyRead: "The body was already read. A body from the network can be read only once."
         case .tooLarge(let limit):
             "The body has more than \(limit) bytes, the reader's limit. Raise the limit, or read the body in pieces."
         case .fellBehind: "The reader was too slow, and the bytes that it would read next are gone. Request it again."

@@ -4,14 +4,14 @@
     public import Foundation
 #endif
 
-/// Texts for people, in English. Without them, `localizedDescription` would state only the type and
-/// a number. They hold no query values or credentials.
+/// Texts for people, in English. Without them, `localizedDescription` would contain only the type
+/// and a number. They never contain query values or credentials.
 extension HoldfastError: LocalizedError {
     /// The message.
     public var errorDescription: String? { message }
     /// The meaning of the code; `nil` for a code of your own.
     public var failureReason: String? { code.words?.reason }
-    /// The next step; `nil` if there is none, or for a code of your own.
+    /// The next step; `nil` if there is none, or if the code is your own.
     public var recoverySuggestion: String? { code.words?.nextStep }
 }
 
@@ -59,7 +59,7 @@ extension HoldfastError.Code {
             "The server is unreachable, and nothing usable is stored.",
             "Check the network connection, and try again."
         ),
-        .overloaded: Words("Too many requests are under way.", "Try again later."),
+        .overloaded: Words("Too many requests are in flight.", "Try again later."),
         .transportFailed: Words(
             "The exchange with the server failed.",
             "Try again. If it fails again, look at the error's 'cause'."
@@ -119,12 +119,13 @@ extension LoginRequired: LocalizedError {
     public var errorDescription: String? { reason.isEmpty ? failureReason : reason }
     /// The user is not logged in.
     public var failureReason: String? { HoldfastError.Code.loginRequired.words?.reason }
-    /// To log in again.
+    /// The advice to log in again.
     public var recoverySuggestion: String? { HoldfastError.Code.loginRequired.words?.nextStep }
 }
 
 extension GraphQLErrors: LocalizedError {
-    /// The number of errors, with the first one's code and path; not the server's own words.
+    /// The number of errors, and the code and path of the first error, without the server's
+    /// messages.
     public var errorDescription: String? { description }
     /// The response has errors.
     public var failureReason: String? { HoldfastError.Code.graphQL.words?.reason }

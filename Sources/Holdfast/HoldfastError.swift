@@ -2,20 +2,21 @@ import HTTPCache
 public import HTTPTypes
 import OfflineStore
 
-/// An error of the request layer: the reason why a request has no value.
+/// An error of the request layer: the reason that a request has no value.
 public struct HoldfastError: Error, Sendable, CustomStringConvertible {
-    /// The kind of error, for programs. New codes may be added; compare with `==` and handle
-    /// unknown ones.
+    /// The kind of error, for programs. New codes may be added, so compare with `==` and handle
+    /// unknown codes.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
         public let description: String
-        /// Base URL and path of the endpoint do not form an `http` or `https` URL.
+        /// The endpoint's base URL and path do not form an `http` or `https` URL.
         public static let invalidURL = Code(description: "invalidURL")
-        /// Neither the endpoint nor the client's environment names a base URL.
+        /// Neither the endpoint nor the client's environment has a base URL.
         public static let urlMissing = Code(description: "urlMissing")
         /// A task that needs parameters has none.
         public static let parametersMissing = Code(description: "parametersMissing")
-        /// The endpoint's own rule contradicts itself or is out of bounds, or its tags are invalid.
+        /// The endpoint's own rule contradicts itself or has a value out of range, or its tags are
+        /// invalid.
         public static let invalidRule = Code(description: "invalidRule")
         /// Parameters or content could not be encoded.
         public static let encodingFailed = Code(description: "encodingFailed")
@@ -26,37 +27,37 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let staleForbidden = Code(description: "staleForbidden")
         /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "originUnreachable")
-        /// Too many requests to the origin are under way, or this process has no connection left
-        /// for it. Nothing was sent, and the origin may be healthy: a later try may succeed.
+        /// Too many requests to the origin are in flight, or this process has no connection
+        /// available. Nothing was sent. The origin may be healthy, so a later attempt may succeed.
         public static let overloaded = Code(description: "overloaded")
-        /// The exchange failed in another way: the response was not HTTP, or the request could not
-        /// be sent.
+        /// The exchange failed in another way. For example, the response was not HTTP, or the
+        /// request could not be sent.
         public static let transportFailed = Code(description: "transportFailed")
-        /// The response broke off. Nothing of it was stored.
+        /// The response broke off. No part of it was stored.
         public static let truncated = Code(description: "truncated")
         /// The response's status is not one that the endpoint accepts; see ``HoldfastError/status``
         /// and ``HoldfastError/body``.
         public static let status = Code(description: "status")
-        /// A redirect could not be followed: it is part of a loop, the eleventh, has an invalid
-        /// `Location`, leads from `https` to `http`, or needs content that can be read only once.
-        /// See ``RedirectPolicy``.
+        /// A redirect could not be followed: it is part of a loop, is the eleventh, has an invalid
+        /// `Location`, leads from `https` to `http`, or requires sending content that can be read
+        /// only once. See ``RedirectPolicy``.
         public static let redirectFailed = Code(description: "redirectFailed")
         /// The origin requires credentials that the request did not have, or rejected them (401,
         /// 407), or no credentials could be obtained.
         public static let authenticationFailed = Code(description: "authenticationFailed")
-        /// No token can be obtained before the user has logged in again. It is final: the token
-        /// source is not called again until then.
+        /// No token can be obtained until the user logs in again. This is final: the token source
+        /// is not called again until then.
         public static let loginRequired = Code(description: "loginRequired")
-        /// The origin no longer serves the resource, or not to this version of the client (410,
-        /// 426).
+        /// The origin no longer serves the resource (410), or no longer serves it to this version
+        /// of the client (426).
         public static let outdated = Code(description: "outdated")
-        /// The call took longer than its timeout allows.
+        /// The call exceeded its time limit.
         public static let timeout = Code(description: "timeout")
         /// The content reports that the request failed; see ``HoldfastError/envelope``.
         public static let envelope = Code(description: "envelope")
         /// A step rejected the value as malformed; see ``HoldfastError/rejected``.
         public static let dataFormat = Code(description: "dataFormat")
-        /// A call was started without a client: it has none of its own, and
+        /// A call was started without a client: it does not have its own, and
         /// ``CachingClient/current`` is not set.
         public static let noClient = Code(description: "noClient")
         /// The response has no content, but a value was expected.
@@ -64,33 +65,33 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         /// The content cannot be decoded as the expected type; see ``HoldfastError/codingPath`` and
         /// ``HoldfastError/body``. The stored response stays.
         public static let decodingFailed = Code(description: "decodingFailed")
-        /// The content is larger than the client accepts.
+        /// The content exceeds the client's limit.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
-        /// A file could not be created, written or moved into place. A file that existed before is
-        /// unchanged.
+        /// A file could not be created, written or moved into place. An existing file at the
+        /// destination is unchanged.
         public static let fileFailed = Code(description: "fileFailed")
         /// The client was closed.
         public static let closed = Code(description: "closed")
         /// The caller cancelled the call.
         public static let cancelled = Code(description: "cancelled")
 
-        /// Creates a code of your own, for the errors of plugins and steps. Codes are distinguished
-        /// by their names.
+        /// Creates a custom code, for errors of plugins and steps. Codes with equal names are
+        /// equal.
         public init(_ name: String) { self.init(description: name) }
         private init(description: String) { self.description = description }
     }
 
     /// See ``Code``.
     public var code: Code
-    /// The failure and its subject, the limit if there is one, and the next step. It holds no query
-    /// values or credentials.
+    /// The failure, what it concerns, the limit if there is one, and the next step. The message
+    /// contains no query values or credentials.
     public var message: String
     /// The response's status, if there was a response.
     public var status: HTTPResponse.Status?
-    /// The response's content, if it was read: with a rejected status, with a failed envelope, or
-    /// if it could not be decoded.
+    /// The response's content, if it was read. It is read if the status was rejected, if the
+    /// envelope reports a failure, or if the content could not be decoded.
     public var body: [UInt8]?
-    /// The path in the content where decoding failed. The top level is an empty path.
+    /// The path in the content where decoding failed. It is empty for the top level.
     public var codingPath: ValuePath?
     /// The failure that the content reports.
     public var envelope: EnvelopeResult?
@@ -134,9 +135,9 @@ extension HoldfastError {
         }
     }
 
-    /// Whether a response came whose content this call cannot use, which is the same as no
-    /// response. Failures that the origin reports itself (a status, an envelope, GraphQL errors)
-    /// are not included.
+    /// Whether a response arrived whose content this call cannot use. The call treats it like a
+    /// missing response. Failures that the origin itself reports (a status, an envelope, GraphQL
+    /// errors) are not included.
     var isContentFailure: Bool {
         switch code {
         case .decodingFailed, .noData, .dataFormat, .redirectFailed: true
@@ -144,7 +145,7 @@ extension HoldfastError {
         }
     }
 
-    /// Converts any error to one of the request layer.
+    /// Converts any error to a ``HoldfastError``.
     init(_ error: any Error, target: String) {
         switch error {
         case let error as HoldfastError: self = error
@@ -191,8 +192,8 @@ extension HoldfastError {
 }
 
 extension HoldfastError {
-    /// The reason why a request could not be made; nothing was sent. A plugin may have waited for a
-    /// response that failed, but that was another request's.
+    /// Creates the error for a request that could not be prepared, so that nothing was sent. If a
+    /// plugin waited for a response that failed, that response belonged to another request.
     init(preparing error: any Error, for endpoint: any Endpoint) {
         let target = "\(type(of: endpoint))"
         guard error is TransportError || error is BodyStreamError else {

@@ -1,4 +1,4 @@
-// `import Holdfast` alone is enough for a service: these are the modules whose types occur in its
+// A service needs only `import Holdfast`, which re-exports the modules whose types occur in its
 // public signatures.
 @_exported public import HTTPCache
 @_exported public import HTTPCacheSemantics
@@ -8,5 +8,5 @@
 @_exported public import Logging
 @_exported public import OfflineStore
 
-// Content is a buffer of this one type; the rest of its module is not part of the API.
+// Content is a buffer of this type. The rest of its module is not part of the API.
 @_exported public import struct NIOCore.ByteBuffer

@@ -21,7 +21,7 @@ public final class FaultyResponseStore: ResponseStore {
     public enum Moment: String, Sendable, Hashable, CaseIterable {
         /// The operation fails before it starts.
         case beforehand
-        /// The operation is done but reports a failure. ``Operation/append`` writes half of the
+        /// The operation succeeds but reports a failure. ``Operation/append`` writes half of the
         /// bytes.
         case afterwards
     }
@@ -75,7 +75,7 @@ public final class FaultyResponseStore: ResponseStore {
     }
 
     /// Makes these operations fail at random from now on, either before they start or after they
-    /// are done.
+    /// have succeeded.
     ///
     /// - Parameters:
     ///   - seed: the seed of the failures. The same seed and the same calls in the same order

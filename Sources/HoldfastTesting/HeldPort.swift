@@ -9,10 +9,9 @@
 /// Reserves a port of 127.0.0.1, so that no other test gets it while this object exists.
 ///
 /// Its socket is bound but never listens, so connections to the port are refused. A server can
-/// listen on the same port (both sockets set `SO_REUSEADDR`), and when the server stops,
-/// connections are refused again. Without the reservation, the port could go to another test's
-/// server, which would respond. The system never assigns a reserved port to a program that asks for
-/// any free port.
+/// listen on the same port (both sockets set `SO_REUSEADDR`). After the server stops, connections
+/// are refused again. Without the reservation, another test's server could get the port and
+/// respond. The system never assigns a reserved port to a program that asks for any free port.
 package final class HeldPort: Sendable {
     /// The port.
     package let port: Int

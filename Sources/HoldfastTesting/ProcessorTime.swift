@@ -7,7 +7,7 @@
 #endif
 
 /// The processor time of the calling thread, for tests of a callback's cost. Other work on the
-/// machine does not count.
+/// machine is not counted.
 package enum ProcessorTime {
     /// The maximum time that a callback may block an event loop, a thread for disk access, or a
     /// callback of the control plane: 20 ms, or ten times as long in a debug build.

@@ -11,8 +11,9 @@ import Synchronization
 /// One process's exclusive claim to listen at a socket's path.
 ///
 /// The claim is a system lock on a file next to the socket, so that only one of several processes
-/// that start together gets it. The socket is created in a folder that no other user can enter,
-/// gets its permissions there, and is then moved to its path, so it never has other permissions.
+/// that start at the same time gets it. The socket is created in a folder that no other user can
+/// enter, gets its permissions there, and is then moved to its path. It therefore never has other
+/// permissions.
 package final class SocketClaim: Sendable {
     package let location: SocketLocation
     /// The path to bind. ``publish(mode:)`` moves the socket from here.
@@ -52,7 +53,7 @@ package final class SocketClaim: Sendable {
 
     deinit { release() }
 
-    /// Moves the bound socket to its path.
+    /// Moves the bound socket to its path. Call this after binding ``draft``.
     ///
     /// - Parameter mode: the permissions. By default, the owner and group may connect.
     /// - Throws: ``SocketRefusal``
@@ -70,13 +71,13 @@ package final class SocketClaim: Sendable {
     /// The identity of the socket that was moved to its path.
     package var published: FileIdentity? { state.withLock { $0.published } }
 
-    /// Removes the socket, unless it was replaced by another, and releases the path.
+    /// Removes the socket, unless another process has replaced it, and releases the path.
     package func release() {
         state.withLock { state in
             guard let lock = state.lock else { return }
             state.lock = nil
             if let published = state.published {
-                // Another process without the lock may have replaced it.
+                // A process without the lock may have replaced the socket.
                 if FileIdentity(of: location.path) == published { unlink(location.path) }
             } else {
                 unlink(draft)
@@ -129,7 +130,7 @@ package final class SocketClaim: Sendable {
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
-    /// The file type: `S_IFSOCK`, `S_IFLNK`.
+    /// The file type, such as `S_IFSOCK` or `S_IFLNK`.
     package let kind: mode_t
 
     /// Reads the identity of the file at a path. Symbolic links are not followed.
@@ -154,7 +155,7 @@ package struct FileIdentity: Hashable, Sendable {
 }
 
 extension UnixAddress {
-    /// Binds a socket and removes it again.
+    /// Binds a socket, and then removes it.
     ///
     /// - Returns: 0 or the system's error.
     fileprivate static func tryBinding(_ path: String) -> CInt {

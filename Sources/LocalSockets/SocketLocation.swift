@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// The reason why a path cannot be used for a Unix socket.
+/// The reason that a path cannot be used for a Unix socket.
 public struct SocketRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Sentences that contain the path, the limit and the next step.
+    /// The message. It contains the path, the limit and the next step.
     public let description: String
     /// Whether another process is listening there.
     public var isInUse = false
@@ -27,9 +27,9 @@ public enum SocketReach: Sendable, Hashable {
 /// The path of a Unix socket, and how messages refer to it.
 package struct SocketLocation: Sendable, Hashable {
     package let path: String
-    /// The kind of the socket: `control socket`.
+    /// The kind of socket, such as `control socket`.
     private let kind: String
-    /// The name of the setting with the path.
+    /// The name of the setting that contains the path.
     private let setting: String
     /// Additional advice for a path that is too long.
     private let furtherAdvice: String
@@ -61,7 +61,7 @@ package struct SocketLocation: Sendable, Hashable {
 
     /// Checks that the path and the path of the draft next to it fit into a socket address.
     package func checkLength() throws(SocketRefusal) {
-        // The length of the last component varies, but not in the draft's path.
+        // A short last component makes the socket's path shorter than the draft's path.
         let longest = max(path.utf8.count, (folder + "/.XXXXXX/s").utf8.count)
         guard longest <= UnixAddress.maximumPath else {
             throw SocketRefusal(
@@ -72,8 +72,8 @@ package struct SocketLocation: Sendable, Hashable {
         }
     }
 
-    /// Checks that a file at the path may be replaced. Only a socket without a listening process
-    /// may be.
+    /// Checks that any file at the path may be replaced. Only a socket without a listening process
+    /// may be replaced.
     func checkFile() throws(SocketRefusal) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

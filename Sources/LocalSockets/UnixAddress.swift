@@ -53,7 +53,7 @@ package struct UnixAddress: Sendable {
         }
         let descriptor = open()
         guard descriptor >= 0 else { return descriptor }
-        // Child processes must not inherit it.
+        // Child processes must not inherit the descriptor.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         guard address.withPointer({ bind(descriptor, $0, $1) }) == 0, systemListen(descriptor, SOMAXCONN) == 0 else {
             let code = errno

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 
-/// `cache-dump`: shows the content of a store to people and programs.
+/// The `cache-dump` command. It shows a store's content to people and programs.
 @main
 struct CacheDump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

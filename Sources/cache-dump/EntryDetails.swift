@@ -9,7 +9,7 @@ struct EntryDetails: Encodable {
     private let head: StoredResponseHead?
     private let tags: [String]
     private let preview: (text: String, isWhole: Bool)?
-    /// The reason why the preview is missing.
+    /// The reason that the preview is missing.
     private let bodyProblem: String?
 
     init(_ entry: StoreEntry, in store: CacheManager, at now: Timestamp) async throws {

@@ -3,15 +3,16 @@ import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
 
-/// An entry as JSON: the keys of `list --format json`. All keys are always present, with null for a
-/// missing value.
+/// An entry as JSON: the keys of `list --format json`. All keys are always present; a missing value
+/// is null.
 struct EntryReport: Encodable {
     let entry: StoreEntry
     let state: EntryState
     /// Milliseconds: a response's current age (RFC 9111 §4.2.3), or the time since an object was
     /// stored.
     let age: Int64
-    /// Milliseconds until the entry becomes stale, negative afterwards; `nil` if it never does.
+    /// The time until the entry becomes stale, in milliseconds; negative once it is stale. `nil` if
+    /// it never becomes stale.
     let timeToLive: Int64?
 
     enum CodingKeys: String, CodingKey {
@@ -36,8 +37,8 @@ struct EntryReport: Encodable {
         return objectKey ?? "(damaged key)"
     }
 
-    /// The key of an object. Its owner chooses the key, so a key that is a URL is redacted like a
-    /// URL.
+    /// The key of an object. The application chooses the key, so a key that looks like a URL is
+    /// redacted like a URL.
     private var objectKey: String? {
         guard case .object(let key) = entry.key else { return nil }
         return key.contains("://") ? Redaction.uriText(key) : key
@@ -73,7 +74,7 @@ func seconds(_ milliseconds: Int64) -> Double {
 }
 
 extension CacheManager {
-    /// Returns an entry with the data from its head.
+    /// Returns a report on an entry, including the data from its head.
     func report(_ entry: StoreEntry, at now: Timestamp) async throws -> EntryReport {
         let head = entry.kind == .response ? try await response(of: entry)?.head : nil
         return EntryReport(entry, head: head, at: now)

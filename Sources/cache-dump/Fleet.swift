@@ -9,7 +9,7 @@ struct Fleet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows how far a store has read the purge log that it shares with other nodes.",
         discussion: """
-            Reads only the store; the server need not be running. Shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
+            Reads only the store; the server need not be running. Shows how far the store has read the log, the epochs that it has read, when the log last confirmed purges of the journal, \
             the invalidation before which responses are validated ('lowWaterMark'), and the purges that are not in the log yet ('unsent') or not confirmed yet ('unsettled'). At most \
             \(FleetJournal.limit) of each are listed. Values of secret parameters are redacted.
 
@@ -103,7 +103,7 @@ private struct FleetReport: Encodable {
         }
     }
 
-    /// Returns when an epoch began. The first 44 bits of its number contain the time.
+    /// Returns the time when an epoch began, which is in the first 44 bits of its number.
     private static func beginning(_ epoch: UInt64) -> Timestamp {
         Timestamp(milliseconds: Int64(clamping: epoch >> 20))
     }

@@ -3,7 +3,8 @@ import HTTPCacheSemantics
 
 /// Formats values for people.
 enum Formatting {
-    /// Formats bytes with at most four digits: `512 B`, `2.5 kB`, `64 MB`.
+    /// Formats a number of bytes with at most four characters and a unit: `512 B`, `2.5 kB`, `64
+    /// MB`.
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1_000 else { return "\(bytes) B" }
         var value = Double(bytes)
@@ -17,7 +18,7 @@ enum Formatting {
     }
 
     /// Formats a duration in its two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`. Durations
-    /// below a second are in milliseconds.
+    /// shorter than a second are in milliseconds.
     static func duration(milliseconds: Int64) -> String {
         guard milliseconds >= 0 else {
             return "-" + duration(milliseconds: milliseconds == .min ? .max : -milliseconds)
@@ -50,8 +51,8 @@ enum Formatting {
     static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control: true
-        // These reverse the following text. The two joiners are harmless, and many scripts need
-        // them.
+        // These characters can reverse the following text. The two joiners are harmless, and many
+        // scripts need them.
         case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
         default: false
         }

@@ -86,8 +86,8 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// The table that `list` prints: every column except the last has a fixed width, so that a store of
-/// any size can be listed while it is read.
+/// The table that `list` prints. Every column except the last has a fixed width, so that rows can
+/// be printed while the store is being read.
 private enum Table {
     static let head = row("ID", "STATE", "AGE", "SIZE", "STATUS", "METHOD", "URL OR KEY")
 
@@ -130,7 +130,7 @@ private enum Table {
 }
 
 extension StoreEntry.Partition {
-    /// The word for the owner, for use in a sentence.
+    /// The owner in words, for use in a sentence.
     var word: String {
         switch self {
         case .common: "everyone"

@@ -8,15 +8,15 @@ struct Recover: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies all undamaged entries of a store to a new store.",
         discussion: """
-            STORE is a store's folder, or a database file in it. It is read page by page, so damage in one place \
-            hides nothing elsewhere. It is not changed; no process may write to it meanwhile. An entry is \
-            copied if its head and its whole body match their checksums. If the folder has several databases (damaged ones that \
-            were set aside), the live one comes first, then the newest. Entries of the others are copied as invalidated, \
-            usable if the origin is unreachable; so are all entries if the invalidations are not known.
+            STORE is a store's folder, or a database file in it. The database is read page by page, so damage in one place \
+            does not hide data elsewhere. The store is not changed; no process may write to it during the recovery. An entry is \
+            copied if its head and its whole body match their checksums. If the folder has several databases (damaged databases that \
+            were set aside), the live database is read first, then the others, newest first. Entries of the others are copied as invalidated, \
+            usable if the origin is unreachable. If the invalidations are unknown, all entries are copied this way.
 
             JSON: one object per entry that was lost in part, with the keys entry, id, url (null if the key cannot \
             be read), detail; then one with the keys folder, sources (name and entries of each database), responses, \
-            objects, bytes, lostEntries, lostBodies (of entries that cannot be read at all), lostTags, unreadablePages \
+            objects, bytes, lostEntries, lostBodies (bodies whose entries cannot be read), lostTags, unreadablePages \
             (that may have held entries), credentialSecret (whether responses to requests with credentials can still be \
             found), invalidations (whether they are known), complete.
 
@@ -107,7 +107,7 @@ private struct RecoveryReport: Encodable {
         let hidden = recovery.lossCount - recovery.losses.count
         if hidden > 0 { lines.append("and \(hidden) more") }
         if recovery.lostBodies > 0 {
-            lines.append("lost       \(recovery.lostBodies) entries whose bodies alone can be read")
+            lines.append("lost       \(recovery.lostBodies) entries of which only the body can be read")
         }
         if recovery.lostTags > 0 { lines.append("lost       \(recovery.lostTags) tags of entries") }
         if recovery.unreadablePages > 0 {
@@ -120,7 +120,7 @@ private struct RecoveryReport: Encodable {
         }
         if !recovery.hasInvalidations {
             lines.append(
-                "uncertain  invalidations: everything is copied as invalidated, usable if the origin is unreachable"
+                "uncertain  invalidations: all entries are copied as invalidated, usable if the origin is unreachable"
             )
         }
         for source in recovery.sources { lines.append("read       \(source.name), \(source.entries) entries") }

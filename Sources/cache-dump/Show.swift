@@ -7,7 +7,7 @@ import OfflineStore
 /// `cache-dump show STORE KEY-OR-URL`.
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows an entry: its data, its fields, and the start of its body.",
+        abstract: "Shows an entry's metadata, header fields, and the start of its body.",
         discussion: """
             KEY is a URL, an object's key, or an ID from 'cache-dump list' (four digits or more). A URL may \
             have several entries: variants, methods, principals. All are shown; '--entry' selects one.

@@ -4,7 +4,7 @@ import OfflineStore
 /// `cache-dump stats STORE`.
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows statistics of a store.",
+        abstract: "Shows a store's statistics.",
         discussion: """
             JSON: one object, with the keys folder, database, schemaVersion, sqliteVersion, responses, objects, \
             expired, usableStale, invalidated, damaged, pinned (numbers of entries), storedBytes (bodies, heads and keys), \
@@ -84,7 +84,7 @@ struct StatisticsReport: Encodable {
             ("database", "\(statistics.databaseName), \(Formatting.size(statistics.databaseBytes))"),
             (
                 "",
-                "\(Formatting.size(statistics.freeBytes)) of it unused, \(Formatting.size(statistics.logBytes)) in its log"
+                "\(Formatting.size(statistics.freeBytes)) of it unused, \(Formatting.size(statistics.logBytes)) in its write-ahead log"
             ),
             ("schema", "version \(statistics.schemaVersion), SQLite \(statistics.sqliteVersion)"),
             ("unreferenced", "\(statistics.unreferencedBodies) bodies, unfinished or not swept yet"),

@@ -7,18 +7,18 @@ struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks a store for damage.",
         discussion: """
-            Only reads, even while another process writes to the store. The quick check covers the files, the \
+            Reads a store without changing it, even while another process writes to it. The quick check covers the files, the \
             store's metadata, and some entries; '--full' reads every entry, body and index.
 
-            A damaged entry does no harm: it is a miss, and the next response replaces it. 'cache-dump recover' \
+            A damaged entry is harmless: it is treated as a miss, and the next response replaces it. 'cache-dump recover' \
             copies the undamaged entries to a new store.
 
             JSON: one object per finding, with the keys finding (current, database, structure, unreadable, sequence, \
             known, row, key, head, body, duplicate, size, index, orphan or tag), entry, id, url (null where there is \
-            none), detail; then one with the keys folder, database, schemaVersion, full, \
-            structureExamined, entries, examinedEntries, examinedBytes, findings (how many), whole, setAside.
+            none), detail; then one object with the keys folder, database, schemaVersion, full, \
+            structureExamined, entries, examinedEntries, examinedBytes, findings (their number), whole, setAside.
 
-            The exit status is 0 if no damage was found, 1 if there is some.
+            The exit status is 0 if no damage was found, 1 if damage was found.
 
             EXAMPLES
               cache-dump verify feed.store

@@ -13,8 +13,8 @@ struct Check: AsyncParsableCommand {
             of 'origins', and the secrets of 'fleet'. Sends nothing over the network.
 
             An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, and the responses that its \
-            routes cannot serve offline because of a directive that no rule lifts: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the stored responses \
-            are counted as well; the store is opened read-only.
+            routes cannot serve offline because of a directive that no rule lifts: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the command also counts \
+            the stored responses; the store is opened read-only.
 
             A line that begins with 'warning:' does not change the exit status. Warnings are: a certificate that expires within 14 days, an RSA key, a key that all users may read, an \
             origin whose certificate is not verified, and a rule that lifts a directive so that responses to requests with credentials are shared.
@@ -105,7 +105,7 @@ struct Check: AsyncParsableCommand {
         )
     }
 
-    /// - Returns: findings that do not prevent clients from connecting.
+    /// - Returns: the findings that do not prevent clients from connecting.
     /// - Throws: `ConfigurationError` with the findings that do.
     private func examineCertificates(
         _ gateway: GatewayConfiguration,
@@ -127,8 +127,8 @@ struct Check: AsyncParsableCommand {
         return findings(false)
     }
 
-    /// - Returns: findings that affect no request to an origin: expiration dates and disabled
-    ///   protection.
+    /// - Returns: the findings that do not prevent requests to an origin: expiration dates and
+    ///   disabled protection.
     /// - Throws: `ConfigurationError` with the findings that do.
     private func examineOrigins(_ configuration: Configuration) throws -> [ConfigurationError.Finding] {
         var (errors, warnings): ([ConfigurationError.Finding], [ConfigurationError.Finding]) = ([], [])
@@ -178,7 +178,7 @@ struct Check: AsyncParsableCommand {
         do {
             try text.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
         } catch is StandardStream.Closed {
-            // The reader closed the pipe and needs no more.
+            // The reader closed the pipe and needs no more output.
         }
     }
 }

@@ -12,8 +12,8 @@ enum ConfigurationFile {
         try reporting { try Configuration(contentsOf: path) }
     }
 
-    /// Reads a file for a command that sends no request. It does not look up field values, so the
-    /// command runs without those secrets.
+    /// Reads a file for a command that sends no request. The values of fields are not looked up, so
+    /// the command runs without those secrets.
     static func readWithoutValues(_ path: String) throws -> Configuration {
         try reporting { try Configuration(withoutValuesOf: path) }
     }

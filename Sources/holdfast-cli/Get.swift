@@ -10,7 +10,7 @@ struct Get: AsyncParsableCommand {
         discussion: """
             The body goes to standard output as it arrives. Each emission prints a line on standard error (stderr) with its source, status, age and Cache-Status.
 
-            From a configuration file, the command uses the store, the mode, the rules, the timeouts and the settings of origins. It ignores the routes, which are for the gateway. '--store' and \
+            From a configuration file, the command uses the store, the mode, the rules, 'timeouts.soft' and 'timeouts.hard'. It ignores 'routes', 'origins' and all other timeouts, which are for the gateway. '--store' and \
             '--offline' override the file. If the file is invalid, its findings go to standard error, one per line, and the exit status is 1.
 
             The exit status is 0 if a whole body was delivered, 1 if not, 64 if the command line is invalid.
@@ -32,7 +32,7 @@ struct Get: AsyncParsableCommand {
         case storedOnly = "stored-only"
         case networkOnly = "network-only"
 
-        /// The preferences of the requests, in order; `start-with` makes two requests.
+        /// The preferences of the requests, in order. `start-with` makes two requests.
         var preferences: [CacheRequest.Preference] {
             switch self {
             case .standard: [.standard]
@@ -103,8 +103,8 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    /// Runs `body` with a client. Offline, the store is opened read-only, so it also works while a
-    /// service writes to it, and a mistyped path creates no store.
+    /// Runs `body` with a client. Offline, the store is opened read-only, so the command works even
+    /// while a service writes to the store, and a mistyped path does not create a store.
     private func withClient(
         _ file: Configuration,
         at store: String,
@@ -169,7 +169,7 @@ struct Get: AsyncParsableCommand {
                 delivered = response.stored?.bodyID
                 hasDelivered = true
             } catch is StandardStream.Closed {
-                // The reader closed the pipe, so no message is needed. But the body was not
+                // The reader closed the pipe, so no message is needed. However, the body was not
                 // delivered.
                 throw ExitCode.failure
             } catch let error as ExchangeError where strategy == .startWith && preference == .storedOnly && error.isMiss
@@ -191,7 +191,7 @@ extension ExchangeError {
 }
 
 extension CacheResponse {
-    /// A line for people and scripts.
+    /// The emission as a line for people and scripts.
     var emissionLine: String {
         "emission source=\(source.rawValue) status=\(head.status.code) age=\(age / 1000)s stale=\(isStale)"
             + " cache-status=\"\(outcome.cacheStatus())\""

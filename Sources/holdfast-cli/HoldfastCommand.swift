@@ -7,8 +7,8 @@ struct HoldfastCommand: AsyncParsableCommand {
     /// The version in reports and in the Debian package; scripts/deb reads this line. Nothing has
     /// been released yet.
     static let version = "unreleased"
-    /// The commit. A build does not know it: a plugin would have to run Git on every build, and the
-    /// sources may not come from a repository. To build from a commit, you can set it here.
+    /// The commit. A build cannot determine it: a plugin would have to run Git on every build, and
+    /// the sources may not be in a repository. To build from a commit, you can set it here.
     static let revision = "unknown"
 
     static let configuration = CommandConfiguration(
@@ -26,7 +26,7 @@ struct HoldfastCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Commands that had another name before the first release, with their new names.
+    /// The old names of commands that were renamed before the first release, with their new names.
     private static let formerNames = ["shared": "fleet"]
 
     static func main() async {

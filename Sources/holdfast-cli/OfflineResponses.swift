@@ -5,16 +5,16 @@ import HTTPTypes
 import Holdfast
 import HoldfastGateway
 
-/// The responses that are not served offline: a directive forbids stale use and no rule overrides
-/// it, so a gateway returns 504. RFC 9111 §4.2.4
+/// The responses that are not served offline, because a directive forbids stale use and no rule
+/// overrides the directive. A gateway returns 504 for them. RFC 9111 §4.2.4
 struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
         /// How messages refer to the route.
         var route: String
         var origin: String
-        /// The directives because of which stale responses are refused, unless a rule in
-        /// ``lifting`` matches.
+        /// The directives for which stale responses are refused, unless a rule in ``lifting``
+        /// matches.
         var forbidding: [String]
         /// The rules that may override directives for some of the route's targets.
         var lifting: [Lifting]
@@ -47,8 +47,8 @@ struct OfflineResponses {
     private let gateway: [GatewayRoute]
     private let rules: RuleSet
 
-    /// A response with `no-store` is stored only if a rule lifts it, and `invalidated` is no
-    /// directive.
+    /// A response with `no-store` is stored only if a rule overrides the directive, and
+    /// `invalidated` is not a directive.
     private static let directives = StaleProhibition.allCases.compactMap { prohibition in
         prohibition.liftedBy.map { ($0, prohibition.rawValue) }
     }.filter { $0.0 != .noStore && $0.0 != .invalidated }
@@ -79,8 +79,8 @@ struct OfflineResponses {
         }
     }
 
-    /// Returns whether a pattern may match requests to a route's origin. Returns `false` only if it
-    /// specifies another origin.
+    /// Returns whether a pattern may match requests to a route's origin. Returns `false` only if
+    /// the pattern specifies another origin.
     private static func mayBe(_ pattern: URLPattern, about route: GatewayRoute) -> Bool {
         let text = pattern.text
         guard !route.preservesHost, let begin = text.range(of: "://")?.upperBound else { return true }
@@ -126,7 +126,8 @@ struct OfflineResponses {
                 authority: components.target.authority,
                 path: components.target.requestTarget
             )
-            // A response that a rule stores for one principal is treated as in a private cache.
+            // If a rule stores a response for a single principal, it is treated as in a private
+            // cache.
             var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
             policy.overriding = rules.rules(for: request)
             let refused: String? =
@@ -144,12 +145,12 @@ struct OfflineResponses {
     /// Returns the route that most likely fetched the stored response for a target.
     private func route(of target: TargetURI) -> Int? {
         let routes = gateway.indices.filter { gateway[$0].mayLead(to: target) }
-        // If the client's host replaces the authority, only a request without a host has the
-        // origin's.
+        // If the client's host replaces the authority, only requests without a host have the
+        // origin's authority.
         return routes.first { !gateway[$0].preservesHost || gateway[$0].origin.host != target.host } ?? routes.first
     }
 
-    /// Lines for people.
+    /// The result as lines for people.
     var lines: [String] {
         guard !routes.isEmpty || others != nil else { return [] }
         var lines = [

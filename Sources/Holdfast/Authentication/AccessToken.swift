@@ -3,7 +3,7 @@ public import HTTPCacheSemantics
 /// A token that authenticates a request. Its value does not appear in descriptions, logs or
 /// mirrors.
 public struct AccessToken: Sendable, Hashable {
-    /// The value that is sent.
+    /// The text that requests carry.
     public var value: String
     /// When the origin stops accepting the token; `nil` if unknown. The token is replaced before
     /// that time.

@@ -8,17 +8,18 @@ extension Authenticator {
         /// The origins that receive tokens. Each is a URL, whose scheme, host and port are used, or
         /// a host name, which means `https` on its default port.
         ///
-        /// If the list is empty, the origin of the client's ``ServerEnvironment/baseURL`` receives
-        /// tokens; without an environment, the origins of all of the client's endpoints do. So list
-        /// the origins if the client's endpoints have different origins.
+        /// If the list is empty, tokens go to the origin of the client's
+        /// ``ServerEnvironment/baseURL``. If there is no environment either, they go to the origins
+        /// of all of the client's endpoints. List the origins if the client's endpoints have
+        /// different origins.
         public var origins: [String]
         /// The field that carries the token. `Authorization` by default.
         public var field: HTTPField.Name
         /// The text before the token. `Bearer ` by default. RFC 6750 §2.1
         public var prefix: String
         /// The time before its expiry at which a token is replaced. A token with a short lifetime
-        /// is replaced after three quarters of its lifetime, if that is later. One minute by
-        /// default.
+        /// is replaced when three quarters of its lifetime have passed, if that is later. One
+        /// minute by default.
         public var leeway: Duration
         /// The time limit for the source. 30 seconds by default.
         public var timeout: Duration
@@ -28,7 +29,7 @@ extension Authenticator {
         /// The maximum pause. One minute by default.
         public var maximumPause: Duration
 
-        /// Creates a configuration: see the properties.
+        /// Creates a configuration. See the properties for the defaults.
         public init(
             origins: [String] = [],
             field: HTTPField.Name = .authorization,

@@ -15,26 +15,27 @@ import Synchronization
 /// )
 /// ```
 ///
-/// - **One call for all**: no matter how many concurrent requests need a token, the source is
-///   called once. A cancelled caller ends only its own wait.
+/// - **One call for all requests**: if several concurrent requests need a token, the source is
+///   called once. Cancelling a caller ends only that caller's wait.
 /// - **Early renewal**: a token is replaced before it expires, while it is still in use. After a
-///   401 it is replaced once, and the request is retried. A request that was rejected with an older
-///   token than the current token is retried without calling the source.
-/// - **No request storms**: a source that failed is not called again until a pause is over, and the
-///   pauses get longer. During the pause, all requests that need a token fail with the source's
-///   error. No request waits for the source longer than ``Configuration/timeout``.
-/// - **Stored responses survive**: they belong to the ``principal`` and not to a token. Reading the
-///   store never waits for a token, so stored responses are served even with an expired token or no
-///   token. If the source is unreachable, stored responses are used just as for an unreachable
-///   origin: see ``SingleValueStrategy``.
-/// - **Only for your origins**: a token is sent only to ``Configuration/origins``, and never
-///   appears in a log, error or description. A request that already has the field is not changed.
+///   401, it is replaced once, and the request is retried. A request that was rejected with an
+///   older token is retried with the current token, without calling the source.
+/// - **No request storms**: after a failure, the source is not called again until a pause has
+///   passed. Consecutive failures make the pauses longer. During a pause, all requests that need a
+///   token fail with the source's error. No request waits for the source longer than
+///   ``Configuration/timeout``.
+/// - **Stored responses survive**: they belong to the ``principal``, not to a token. Reading the
+///   store never waits for a token, so stored responses are served even if the token is expired or
+///   missing. If the source is unreachable, stored responses are used as if the origin were
+///   unreachable: see ``SingleValueStrategy``.
+/// - **Only your origins**: a token is sent only to ``Configuration/origins``, and never appears in
+///   a log, error or description. A request that already has the field is not changed.
 ///
 /// It throws ``HoldfastError`` with code `loginRequired` if the source can provide no more tokens,
 /// `originUnreachable` if the source was unreachable, and `authenticationFailed` otherwise.
 public final class Authenticator: PreparingPlugin, RecoveringPlugin {
-    /// A token and whose it is, read together: a request that waited while the user changed must
-    /// not carry the token of one and the name of the other.
+    /// A token and its principal. They are read together, so that a request that waits while the
+    /// user changes never combines one user's token with another user's name.
     private struct Session: Sendable {
         var token: AccessToken
         var principal: String?
@@ -47,13 +48,13 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     private struct State {
         var tokens: TokenState
         var principal: String?
-        /// The principal of the session, or of the last one.
+        /// The current principal or, after a sign-out, the previous one.
         var lastPrincipal: String
-        /// The stores of the clients that use it.
+        /// The stores of the clients that use this authenticator.
         var stores: [WeakStore] = []
         var waiters: [Int: CheckedContinuation<Session, any Error>] = [:]
         var nextWaiter = 0
-        /// The current call to the source, and the timer that ends it.
+        /// The current call to the source, and the timer that ends the call.
         var running: [Task<Void, Never>] = []
     }
 
@@ -83,8 +84,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     ///   - sleeper: the clock for the timeout and pauses.
     ///   - jitter: returns a number from 0 to 1 for each pause, so that many processes do not call
     ///     the source at the same time.
-    ///   - onLoginRequired: called whenever the source can provide no more tokens. See
-    ///     ``signIn(_:as:)``.
+    ///   - onLoginRequired: called when the source can provide no more tokens. See
+    ///   ``signIn(_:as:)``.
     /// - Throws: ``HoldfastError`` with code `invalidURL` if an origin is invalid.
     public init(
         _ source: any TokenSource,
@@ -115,8 +116,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// The principal of authenticated requests; `nil` after ``signOut()``.
     public var principal: String? { state.withLock { $0.principal } }
 
-    /// Sets the token and the principal. Call this when the user has logged in. From now on, all
-    /// requests use this token, including waiting requests.
+    /// Sets the token and the principal. Call this when the user has logged in. All requests use
+    /// this token from then on, including requests that are already waiting.
     public func signIn(_ token: AccessToken, as principal: String) {
         settle { state, now in
             state.principal = principal
@@ -126,9 +127,9 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// Call it when the user has logged out. Requests fail with code `loginRequired` until
-    /// ``signIn(_:as:)``. Stored responses stay, and are not visible without their principal; see
-    /// ``signOut(erasing:)``.
+    /// Ends the session. Call this when the user has logged out. Requests fail with code
+    /// `loginRequired` until ``signIn(_:as:)``. Stored responses stay, but cannot be read without
+    /// their principal; see ``signOut(erasing:)``.
     public func signOut() {
         settle { state, now in
             state.principal = nil
@@ -137,23 +138,23 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// Ends the session, then removes all responses that are stored for its principal, offline
-    /// copies too.
+    /// Ends the session, then removes all responses that are stored for its principal, including
+    /// offline copies.
     ///
-    /// The order matters: from the end of the session on, no new request has a token, and a
-    /// response to a request that was made before is not stored. So nothing of the principal is
-    /// stored when this returns. It removes from the stores of all clients that have this
-    /// authenticator as a plugin; neither a store nor a name can be forgotten or mistaken. For the
-    /// limits of the removal see `CacheManager.removeResponses(of:)`. Objects are yours: remove
-    /// them by their keys.
+    /// Because the session ends first, no new request has a token, and responses to earlier
+    /// requests are no longer stored. When this returns, no response of the principal is stored.
+    /// Responses are removed from the stores of all clients that have this authenticator as a
+    /// plugin, so you do not have to list stores or principals. For the limits of the removal, see
+    /// `CacheManager.removeResponses(of:)`. Objects that you stored yourself stay: remove them by
+    /// their keys.
     ///
     /// ```swift
     /// try await authenticator.signOut(erasing: true)
     /// try await client.store.removeObjects(withPrefix: "user-4711/")
     /// ```
     ///
-    /// If it throws, the session has ended all the same. Call it again to repeat the removal: while
-    /// no user is signed in, it removes the responses of the last principal.
+    /// The session ends even if this throws. Call it again to repeat the removal: while no user is
+    /// signed in, it removes the responses of the last principal.
     ///
     /// - Parameter isErasing: with `false`, the same as ``signOut()``.
     /// - Throws: ``HoldfastError`` with code `noClient` if no open client has this authenticator as
@@ -171,7 +172,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         if let failure { throw failure }
     }
 
-    /// Notes that requests with its principal may be stored there.
+    /// Adds a store that may hold responses for this authenticator's principal.
     func note(_ store: CacheManager) {
         state.withLock { state in
             state.stores.removeAll { $0.store == nil }
@@ -179,13 +180,14 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// Returns a token that is valid as far as known, for requests outside of the client.
+    /// Returns a token for requests outside the client. The token is valid as far as the
+    /// authenticator knows.
     ///
     /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is cancelled.
     public func token() async throws -> AccessToken { try await session().token }
 
     private func session() async throws -> Session {
-        // The usual case: there is a token.
+        // The usual case: a token is available.
         let current: Session? = state.withLock { state in
             guard case .go(let token, false) = state.tokens.decide(at: now()) else { return nil }
             return Session(token: token, principal: state.principal)
@@ -254,8 +256,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 
     private func now() -> TokenState.Instant { TokenState.Instant(date: clock.now(), uptime: uptime()) }
 
-    /// Calls the source, unless a call is in progress. The call runs in its own task, because the
-    /// token is for all callers.
+    /// Calls the source, unless a call is in progress. The call has its own task, because all
+    /// callers share the token.
     private func callSource(_ state: inout State) {
         guard let generation = state.tokens.beginFetch() else { return }
         let old = state.tokens.known
@@ -279,8 +281,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         state.running = [fetch, timer]
     }
 
-    /// Handles the end of a call to the source: a token, a failure or the timeout. Later results
-    /// are ignored.
+    /// Handles the end of a call to the source: a token, a failure or a timeout. Ignores any later
+    /// result of the same call.
     private func finish(_ result: Result<AccessToken, any Error>, _ generation: Int) {
         var loginError: HoldfastError?
         settle { state, now in
@@ -306,14 +308,14 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         settled = state.withLock { state in
             let now = now()
             guard change(&state, now) else { return nil }
-            // A call in progress is obsolete.
+            // Any call in progress is obsolete.
             for task in state.running { task.cancel() }
             state.running = []
             let result: Result<Session, any Error>
             switch (state.tokens.decide(at: now), state.tokens.failure) {
             case (.go(let token, _), _): result = .success(Session(token: token, principal: state.principal))
-            // Without a pause the next request calls the source again, but the waiting callers
-            // receive the error.
+            // Without a pause, the next request calls the source again. The callers that are
+            // waiting now receive the error.
             case (.fail(let error), _), (.wait, let error?): result = .failure(error)
             case (.wait, nil):
                 if !state.waiters.isEmpty { callSource(&state) }

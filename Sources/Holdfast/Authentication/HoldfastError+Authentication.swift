@@ -20,8 +20,8 @@ extension HoldfastError {
         )
     }
 
-    /// Converts a token source's failure to an error of the waiting requests. The source's own text
-    /// stays in the cause, because it may contain anything.
+    /// Converts a token source's failure to the error that waiting requests receive. The source's
+    /// own text stays in the cause, because the text may contain anything.
     init(ofSource error: any Error) {
         switch error {
         case is LoginRequired: self = .loginRequired(error)
@@ -48,8 +48,8 @@ extension HoldfastError {
         }
     }
 
-    /// Whether the call fails with this authentication error regardless of stored responses,
-    /// because the source or the origin rejected the credentials.
+    /// Whether the call fails with this error even if a stored response exists, because the source
+    /// or the origin rejected the credentials.
     var isAuthenticationRejection: Bool { code == .loginRequired || code == .authenticationFailed }
 }
 

@@ -16,21 +16,21 @@
 /// }
 /// ```
 ///
-/// It may send requests through the client that it authenticates. These requests are not
+/// A source may send requests through the client that it authenticates. These requests are not
 /// authenticated.
 public protocol TokenSource: Sendable {
-    /// Returns a valid token. There is only one call at a time, which serves all waiting requests.
+    /// Returns a valid token. There is only one call at a time; its token serves all waiting
+    /// requests.
     ///
     /// - Parameter old: the token that is expiring or was rejected; `nil` if there was none.
     /// - Throws: ``LoginRequired`` if no token can be obtained without the user. After any other
-    ///   error, the source is called again later. ``HoldfastError``, `ExchangeError` and
-    ///   `TransportError` indicate whether the network is unreachable, in which case stored
-    ///   responses may be used. The source's errors become causes of errors that the caller sees,
-    ///   so they should not contain tokens.
+    ///   error, the source is called again later. If a ``HoldfastError``, `ExchangeError` or
+    ///   `TransportError` reports an unreachable network, stored responses may be used. Callers see
+    ///   the source's error as the cause of their own error, so it should not contain tokens.
     func token(replacing old: AccessToken?) async throws -> AccessToken
 }
 
-/// An error that means that a ``TokenSource`` cannot provide a token until the user logs in.
+/// The error of a ``TokenSource`` that cannot provide a token until the user logs in.
 public struct LoginRequired: Error, Sendable, Hashable {
     /// The reason in the application's words. It must not contain a token.
     public var reason: String
@@ -46,7 +46,7 @@ struct ClosureTokenSource: TokenSource {
 }
 
 extension Authenticator {
-    /// Creates an authenticator for one principal with a closure as its source: see the other
+    /// Creates an authenticator for one principal, with a closure as its source. See the other
     /// initializer.
     ///
     /// - Parameter refresh: see ``TokenSource/token(replacing:)``.

@@ -38,16 +38,15 @@ struct TokenState: Sendable {
     private var isFetching = false
     private var replacedAt: Timestamp?
     private var receivedAt: Duration?
-    /// Whether the origin rejected the token, so that it must not be sent again.
+    /// Whether the origin rejected the token. A rejected token must not be sent again.
     private var isRejected = false
-    /// The error for all requests until the pause is over. It is final if a login is required.
+    /// The error for all requests during the pause. It is final if a login is required.
     private(set) var failure: HoldfastError?
     private var pauseEnd = Duration.zero
     private var failures = 0
     /// The number of consecutive tokens that were rejected right after they were received.
     private var rejections = 0
-    /// Previous token values, newest last. Requests in flight may still be rejected because of
-    /// them.
+    /// Previous token values, newest last. Requests that were sent with them may still be rejected.
     private var earlier: [String] = []
 
     private static let rememberedTokens = 8
@@ -55,7 +54,7 @@ struct TokenState: Sendable {
     init(_ token: AccessToken?, _ limits: Limits, at now: Instant) {
         self.limits = limits
         set(token, at: now)
-        // Its age is unknown. If it is rejected, it is replaced immediately.
+        // The token's age is unknown. If the token is rejected, it is replaced immediately.
         receivedAt = nil
     }
 
@@ -65,7 +64,7 @@ struct TokenState: Sendable {
         set(token, at: now)
     }
 
-    /// Discards the token. There is no token until the application provides another.
+    /// Discards the token. There is no token until the application provides one.
     mutating func signOut(_ error: HoldfastError, at now: Instant) {
         reset()
         set(nil, at: now)
@@ -73,7 +72,7 @@ struct TokenState: Sendable {
         failure = error
     }
 
-    /// The token, valid or not, for use within the process.
+    /// The token, valid or not. Only for use within the process.
     var known: AccessToken? { token }
 
     /// Returns whether a request can be sent without waiting.
@@ -122,17 +121,16 @@ struct TokenState: Sendable {
     /// The pause after the next failure.
     var nextPause: Duration { pause(after: failures) }
 
-    /// Handles the origin's rejection of this token. Returns whether the request should be retried
+    /// Handles the origin's rejection of a token. Returns whether the request should be retried
     /// with another token.
     ///
-    /// A rejected token is replaced once. Tokens that are rejected right after they are received
-    /// are replaced less and less often, because the origin must then have another reason to reject
-    /// them.
+    /// A rejected token is replaced once. If the origin rejects tokens immediately after they are
+    /// received, it must have another reason. Such tokens are replaced less and less often.
     mutating func reject(_ value: String, at now: Instant) -> Bool {
         guard let token, token.value == value else { return token != nil && earlier.contains(value) }
         guard !isRejected else { return true }
-        // A replacement is being fetched, and the replacement may be the reason that the origin
-        // rejects this token. Waiting for it needs no additional call.
+        // A replacement is being fetched, and that may be why the origin rejects this token.
+        // Waiting for the replacement needs no additional call.
         if isFetching {
             isRejected = true
             return true

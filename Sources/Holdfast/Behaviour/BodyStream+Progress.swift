@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 import NIOCore
 
 extension BodyStream {
-    /// The largest piece that is sent at once while progress is reported.
+    /// The maximum number of bytes in a piece while progress is reported.
     private static let reportedSize = 64 << 10
 
-    /// Returns the same content in pieces of at most 64 KiB. Each is reported when the transport
+    /// Returns the same content in pieces of at most 64 KiB. Reports each piece when the transport
     /// takes it.
     func reportingUpload(_ handler: @escaping TransferProgress.Handler) -> BodyStream {
         let body = self
@@ -35,9 +35,9 @@ extension BodyStream {
         }
     }
 
-    /// Returns the same content. Each piece is reported when it is read.
+    /// Returns the same content. Reports each piece when it is read.
     ///
-    /// - Parameter offset: bytes that had come before.
+    /// - Parameter offset: the number of bytes that were received before this content.
     func reportingDownload(after offset: Int64 = 0, total: StatedLength?, _ handler: @escaping TransferProgress.Handler)
         -> BodyStream
     {
@@ -57,7 +57,7 @@ extension BodyStream {
 }
 
 extension CacheResponse {
-    /// Returns the body. Its progress is reported if it comes from the network.
+    /// Returns the body. If it comes from the network, reports its progress.
     func reportingDownload(_ handler: TransferProgress.Handler?) -> BodyStream {
         guard let handler, source == .network, !isValidated else { return body }
         return body.reportingDownload(total: body.length, handler)

@@ -1,9 +1,9 @@
 import HTTPCache
 
 extension CachingClient {
-    /// Sends a call's request again after the content of its response broke off, if the call's
-    /// ``RetryPolicy`` permits it. A value is made of the whole content, so nothing of the first
-    /// response was delivered.
+    /// Retries a call's request after the content of its response broke off, if the call's
+    /// ``RetryPolicy`` allows it. Decoding needs the complete content, so the caller has received
+    /// nothing yet.
     ///
     /// - Returns: `nil` if the failure is final.
     func retry<Value: Sendable>(
@@ -13,7 +13,7 @@ extension CachingClient {
         afterBreakOf response: CacheResponse,
         _ error: any Error
     ) async throws -> Delivery<Value>? {
-        // Content of the store is damaged, not broken off.
+        // Stored content does not break off: if it ends early, the entry is damaged.
         guard response.source == .network, response.stored == nil, let context = prepared.context,
             let retries = context.retries,
             case .retry(let delay) = context.retry.decision(

@@ -1,11 +1,11 @@
 import HTTPCache
 
 extension CachingClient {
-    /// Returns the engine's response. If the engine had no permit for the request, nothing was
-    /// sent, and the request is tried again after a wait, by the call's policy.
+    /// Returns the engine's response. If the engine has no permit for the request, nothing is sent.
+    /// The call's policy then determines whether and when the request is tried again.
     ///
-    /// The wait is not with the retries of sent requests, because a waiting request must not hold a
-    /// permit itself.
+    /// The wait is not in ``RetryingTransport``, which retries requests that were sent, because a
+    /// waiting request must not hold a permit.
     @concurrent
     func respondWhenAdmitted(to request: CacheRequest) async throws -> CacheResponse {
         let policy = (request.context as? CallContext)?.retry ?? .never
@@ -25,6 +25,6 @@ extension CachingClient {
 
 extension ExchangeError {
     /// Whether the engine rejected the request because no permit became free in time. An error with
-    /// a cause comes from the transport, which has already tried again.
+    /// a cause comes from the transport, which has already retried.
     fileprivate var wasNotAdmitted: Bool { code == .overloaded && cause == nil }
 }

@@ -1,4 +1,4 @@
-/// Calls in sequence: each is made of the value of the one before it. The chain starts on demand.
+/// Calls in sequence: each call is made from the previous call's value. The chain runs on demand.
 ///
 /// ```swift
 /// let avatar = GitHub.user("octocat").cache.map(User.self)
@@ -6,7 +6,7 @@
 /// let image = try await avatar.on(client).fetch().value
 /// ```
 ///
-/// A later call without a client of its own runs on the first one's.
+/// A later call without its own client runs on the first call's client.
 public struct CallChain<Value: Sendable>: Sendable {
     private let client: CachingClient?
     private let runOnce: @Sendable (CachingClient?) async throws -> Emission<Value>
@@ -43,7 +43,7 @@ public struct CallChain<Value: Sendable>: Sendable {
     /// Returns the chain with a client to run on, instead of ``CachingClient/current``.
     public func on(_ client: CachingClient) -> CallChain { CallChain(self, on: client) }
 
-    /// Returns the chain with a further call, made of this chain's value.
+    /// Returns the chain extended by a call that is made from the chain's value.
     public func then<Other: Sendable>(
         _ next: @escaping @Sendable (Value) async throws -> Call<Other>
     ) -> CallChain<Other> {
@@ -63,14 +63,14 @@ public struct CallChain<Value: Sendable>: Sendable {
 }
 
 extension Call {
-    /// Returns a chain with a further call, made of this one's value.
+    /// Returns a chain of this call and a call that is made from its value.
     public func then<Other: Sendable>(
         _ next: @escaping @Sendable (Value) async throws -> Call<Other>
     ) -> CallChain<Other> {
         CallChain(self, next)
     }
 
-    /// Returns the call on its own client, or on another if it has none.
+    /// Returns the call on its own client, or on `client` if it has none.
     fileprivate func running(on client: CachingClient?) -> Call {
         guard self.client == nil, let client else { return self }
         return on(client)

@@ -1,8 +1,8 @@
-/// Runs `body` for each element, a limited number at a time.
+/// Runs `body` for each element, with a limited number of concurrent runs.
 ///
-/// - Parameter limit: less than 1 is treated as 1, because with 0 no element would ever be run.
+/// - Parameter limit: less than 1 is treated as 1, because with 0 no element would ever run.
 /// - Returns: the outcomes in the elements' order.
-/// - Throws: the error of the first failure; the others are cancelled.
+/// - Throws: the first error; the other runs are cancelled.
 func concurrently<Element: Sendable, Outcome: Sendable>(
     _ elements: [Element],
     atMost limit: Int,
@@ -12,7 +12,7 @@ func concurrently<Element: Sendable, Outcome: Sendable>(
     return try await withThrowingTaskGroup(of: (index: Int, outcome: Outcome).self) { group in
         var outcomes = [Outcome?](repeating: nil, count: elements.count)
         for (index, element) in elements.enumerated() {
-            // When all places are taken, one has to end before the next begins.
+            // At the limit, one run must end before the next begins.
             if index >= limit, let done = try await group.next() { outcomes[done.index] = done.outcome }
             group.addTask { (index, try await body(element)) }
         }

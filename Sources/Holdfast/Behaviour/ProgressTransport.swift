@@ -1,6 +1,6 @@
 import HTTPCache
 
-/// Reports the progress of what is sent.
+/// Reports the upload progress of requests.
 struct ProgressTransport: Transport {
     let base: any Transport
 

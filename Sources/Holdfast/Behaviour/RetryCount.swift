@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often one call's request was sent again, for whatever reason.
+/// The number of retries of one call's request, for any reason.
 final class RetryCount: Sendable {
     private let retries = Atomic(0)
 

@@ -2,21 +2,22 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// How to treat a request that failed or was rejected.
+/// Whether and when to retry a request that failed or was rejected.
 enum RetryDecision: Sendable, Hashable {
-    /// The result is final: it is good, another try would not improve it, or the limit is reached.
+    /// Do not retry: the result is a success, a retry would not improve it, or the limit is
+    /// reached.
     case keep
-    /// Send the request again after this time.
+    /// Retry after this delay.
     case retry(after: Duration)
 }
 
 extension RetryPolicy {
-    /// Decides about a request that has a response.
+    /// Decides whether to retry a request that received a response.
     ///
     /// - Parameters:
-    ///   - retries: how often it was sent again before.
+    ///   - retries: the number of earlier retries.
     ///   - jitter: from 0 to 1.
-    ///   - now: when the response came.
+    ///   - now: the time when the response arrived.
     func decision(
         after head: HTTPResponse,
         retries: Int,
@@ -27,20 +28,20 @@ extension RetryPolicy {
         let backOff = backOff(retries, jitter: jitter)
         guard let asked = head.headerFields.retryAfter(now: now) else { return .retry(after: backOff) }
         // The origin knows better when it will be available. If that is too late, the client does
-        // not wait.
+        // not wait at all.
         return asked <= maximumDelay ? .retry(after: max(asked, backOff)) : .keep
     }
 
-    /// Decides about a request without a response, or whose response broke off.
+    /// Decides whether to retry a request that received no response, or whose response broke off.
     ///
-    /// - Parameter isIdempotent: whether it may be sent twice. A request that was not sent at all
-    ///   is tried again in any case.
+    /// - Parameter isIdempotent: whether the request may be sent twice. A request that was never
+    ///   sent is retried even if it is not idempotent.
     func decision(after error: any Error, isIdempotent: Bool = true, retries: Int, jitter: Double) -> RetryDecision {
         guard retries < limit, error.isOverload || (isIdempotent && error.isTransient) else { return .keep }
         return .retry(after: backOff(retries, jitter: jitter))
     }
 
-    /// From half of the delay to all of it. The delay doubles each time, up to the maximum.
+    /// Returns 50% to 100% of the delay. The delay doubles with each retry, up to the maximum.
     func backOff(_ retries: Int, jitter: Double) -> Duration {
         var whole = min(delay, maximumDelay)
         for _ in 0..<max(0, retries) where whole < maximumDelay { whole = min(whole * 2, maximumDelay) }
@@ -58,18 +59,18 @@ extension Error {
 }
 
 extension TransportError.Code {
-    /// Whether another try may succeed. An invalid certificate, or a response that is not HTTP,
-    /// will be the same in a second.
+    /// Whether a retry may succeed. An invalid certificate, or a response that is not HTTP, will be
+    /// the same a second later.
     fileprivate var isTransient: Bool {
         [.nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed].contains(self)
     }
 
-    /// Whether nothing was sent because this process had no connection for it.
+    /// Whether nothing was sent because this process had no connection available.
     fileprivate var isOverload: Bool { self == .overloaded || self == .outOfDescriptors }
 }
 
 extension HTTPFields {
-    /// How long the origin asks to wait; `nil` if the field is missing or malformed.
+    /// The delay that the origin asks for; `nil` if the field is missing or malformed.
     fileprivate func retryAfter(now: Timestamp) -> Duration? {
         self[values: .retryAfter].first.flatMap { RetryAfter.wait($0, at: now) }
     }

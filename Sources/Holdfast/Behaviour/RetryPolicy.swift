@@ -1,25 +1,25 @@
-/// How often, and after which delays, a failed request is sent again.
+/// How often, and after which delays, a failed request is retried.
 ///
-/// Only requests that change nothing, or are marked idempotent, are sent again (RFC 9110 §9.2.2). A
-/// request that was not sent at all, because too many others were under way
-/// (``HoldfastError/Code/overloaded``), is tried again in any case.
+/// Only requests that change nothing, or that are marked idempotent, are retried (RFC 9110 §9.2.2).
+/// A request that was never sent, because too many other requests were in flight
+/// (``HoldfastError/Code/overloaded``), is retried even if it is not idempotent.
 ///
-/// A response whose content breaks off is a failure too. A value is made of the whole content, so
-/// its caller sees nothing of the first response, except that reported progress starts over. A
-/// download resumes from its part. ``CachingClient/respond(to:)`` delivers content as it arrives
-/// and retries nothing: the stream throws, and its caller knows what it has used.
+/// A response whose content breaks off is a failure, too. Decoding needs the complete content, so
+/// the caller has received nothing yet, although reported progress starts over. A download resumes
+/// from its part. ``CachingClient/respond(to:)`` delivers content as it arrives and never retries:
+/// the stream throws, because only its reader knows how much content it has used.
 ///
-/// The limit counts all retries of a call. The transport's own repetition, after a kept connection
-/// closed before any byte of a response, is not counted: see `HTTPClientTransport`.
+/// The limit counts all retries of a call. It does not count a transport's own retry after a pooled
+/// connection closed before the first byte of a response: see `HTTPClientTransport`.
 public struct RetryPolicy: Sendable, Hashable {
-    /// How often a request is sent again at most.
+    /// The maximum number of retries.
     public var limit: Int
-    /// The delay before the first retry; it doubles each time.
+    /// The delay before the first retry. It doubles with each retry.
     public var delay: Duration
-    /// The longest delay, `Retry-After` included. If the origin asks for more, its response is
-    /// final.
+    /// The maximum delay, including `Retry-After`. If the origin asks for a longer delay, its
+    /// response is final.
     public var maximumDelay: Duration
-    /// Statuses after which a request is sent again.
+    /// The statuses after which a request is retried.
     public var statuses: Set<Int>
 
     /// Creates a policy.
@@ -41,6 +41,6 @@ public struct RetryPolicy: Sendable, Hashable {
         self.statuses = statuses
     }
 
-    /// Sends each request once.
+    /// Never retries.
     public static let never = RetryPolicy(limit: 0)
 }

@@ -3,17 +3,17 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Logging
 
-/// Sends a failed request again, if its call allows it. The engine sees one exchange: its timeout,
-/// its caller's timeout and a cancellation end the waiting at once.
+/// Retries a failed request, if its call allows it. The engine sees a single exchange: its timeout,
+/// the caller's timeout, and cancellation all end a wait immediately.
 ///
-/// It hands content over as it arrives. If content breaks off, its reader sends the request again:
+/// Content is passed on as it arrives. If content breaks off, its reader retries the request:
 /// ``CachingClient/retry(_:_:_:afterBreakOf:_:)``, ``Download``.
 struct RetryingTransport: Transport {
     let base: any Transport
     let clock: any WallClock
     let sleeper: any Clock<Duration>
     /// Returns a number from 0 to 1 for each delay, so that clients that were rejected together do
-    /// not return together.
+    /// not retry together.
     var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
     let logger: Logger
 
@@ -58,11 +58,11 @@ struct RetryingTransport: Transport {
         }
     }
 
-    /// Waits. Meanwhile it reads the rest of a rejected response, if that is short, so that its
-    /// connection can be reused. Otherwise the connection is closed.
+    /// Waits for a delay. Meanwhile, reads the rest of a rejected response if it is short, so that
+    /// its connection can be reused. Otherwise, closes the connection.
     private func pause(_ delay: Duration, givingUp rejected: BodyStream?) async throws {
         guard let rejected else { return try await sleeper.sleep(for: delay) }
-        // Unread content is released at the end of this scope, which cancels the reading.
+        // Unread content is released at the end of this scope, which cancels the read.
         async let _: Void = Self.readShort(rejected)
         try await sleeper.sleep(for: delay)
     }

@@ -2,11 +2,11 @@ public import HTTPTypes
 
 /// Requests without an endpoint type: a URL, and the type that its response decodes to.
 ///
-/// The URL is absolute, or a path below the client's environment. An invalid URL is an error of the
-/// request, with code `invalidURL` or `urlMissing`. Pass user input in `query`, which encodes it.
-/// ``AdHocRequest`` has all other settings of an endpoint.
+/// The URL is absolute, or a path relative to the client's environment. If it is invalid, the
+/// request fails with code `invalidURL` or `urlMissing`. Pass user input in `query`, which is
+/// encoded. ``AdHocRequest`` has all other settings of an endpoint.
 extension CachingClient {
-    /// Fetches one value by RFC 9111: a fresh stored value at once, otherwise the network's.
+    /// Fetches one value according to RFC 9111: a fresh stored value, otherwise the network's.
     ///
     /// ```swift
     /// let feed = try await client.get("https://api.example.com/feed", as: Feed.self).value
@@ -40,8 +40,8 @@ extension CachingClient {
         startWith(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure)
     }
 
-    /// Passes the stored value to a closure of its own, and the network's to the request's; see
-    /// ``onCache(_:ifNetworkFails:_:)``.
+    /// Passes the stored value to a separate closure, and the network's value to the request's own;
+    /// see ``onCache(_:ifNetworkFails:_:)``.
     ///
     /// - Parameter onStored: called at most once, before the network's value.
     public func onCache<Value: Decodable & Sendable>(
@@ -55,13 +55,14 @@ extension CachingClient {
         onCache(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure, onStored)
     }
 
-    /// Sends a value as JSON by POST. It is a mutation: sent once, and never served from the store.
+    /// Sends a value as JSON in a POST request. It is a mutation: sent once, and never served from
+    /// the store.
     ///
     /// ```swift
     /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)
     /// ```
     ///
-    /// - Parameter type: the type that the response decodes to. By default its content is ignored.
+    /// - Parameter type: the type that the response decodes to. By default, its content is ignored.
     /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     @discardableResult
     public func post<Value: Decodable & Sendable>(
@@ -73,7 +74,7 @@ extension CachingClient {
         try await fetch(AdHocRequest<Value>(url, method: .post, task: .encodable(content), headers: headers))
     }
 
-    /// Sends a value as JSON by PUT; see ``post(_:_:as:headers:)``.
+    /// Sends a value as JSON in a PUT request; see ``post(_:_:as:headers:)``.
     @discardableResult
     public func put<Value: Decodable & Sendable>(
         _ url: String,
@@ -84,7 +85,7 @@ extension CachingClient {
         try await fetch(AdHocRequest<Value>(url, method: .put, task: .encodable(content), headers: headers))
     }
 
-    /// Sends a value as JSON by PATCH; see ``post(_:_:as:headers:)``.
+    /// Sends a value as JSON in a PATCH request; see ``post(_:_:as:headers:)``.
     @discardableResult
     public func patch<Value: Decodable & Sendable>(
         _ url: String,
@@ -95,7 +96,7 @@ extension CachingClient {
         try await fetch(AdHocRequest<Value>(url, method: .patch, task: .encodable(content), headers: headers))
     }
 
-    /// Sends DELETE, without content; see ``post(_:_:as:headers:)``.
+    /// Sends a DELETE request without content; see ``post(_:_:as:headers:)``.
     @discardableResult
     public func delete<Value: Decodable & Sendable>(
         _ url: String,

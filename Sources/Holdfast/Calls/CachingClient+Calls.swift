@@ -11,16 +11,16 @@ extension CachingClient {
         return try await read(call, prepared, request)
     }
 
-    /// Whether a call may read from disk and decode on its caller's thread. Its task must keep
-    /// neither an actor nor a custom executor (an event loop, for example) waiting. It must have no
-    /// time limit either, because the limit could not be kept.
+    /// Whether a call may read from disk and decode on its caller's thread. The call's task must
+    /// not keep an actor or a custom executor (such as an event loop) waiting. It must not have a
+    /// time limit either, because the limit could not be enforced.
     func mayRead(for call: Call<some Sendable>, isolation: isolated (any Actor)? = #isolation) -> Bool {
         isolation == nil && !call.isLimited && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
     }
 
-    /// Returns a value from the store on the caller's thread, so that no other thread is woken. The
-    /// value was made earlier from a response in memory or, if the call may read from disk, is made
-    /// now.
+    /// Returns a value from the store on the caller's thread, without waking another thread. The
+    /// value was decoded earlier from a response in memory or, if the call may read from disk, is
+    /// decoded now.
     private func serveStoredAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ reading: ContentReading,
@@ -29,8 +29,8 @@ extension CachingClient {
     ) -> Delivery<Value>? {
         let recall = reading.mayRecall ? call.recall : nil
         guard mayRead || recall != nil else { return nil }
-        // If this fails, the slow path repeats it, reports errors and tries other sources. It also
-        // follows redirects.
+        // If this fails, the slow path tries again, reports errors and tries other sources. The
+        // slow path also follows redirects.
         return try? engine.attempt(on: request, mayRead: mayRead) { response in
             guard !reading.isFollowed(response.head, to: request) else { return nil }
             if let recall, let known = reading.recallValue(response, recall) { return known }
@@ -39,7 +39,7 @@ extension CachingClient {
     }
 
     /// Prepares a call that may be served on its caller's thread: no plugin prepares it, and its
-    /// strategy accepts a stored response. Returns `nil` also if the request is invalid.
+    /// strategy accepts a stored response. Returns `nil` for other calls and for invalid requests.
     private func prepareIfServableAtOnce(
         _ call: Call<some Sendable>,
         _ strategy: SingleValueStrategy,
@@ -51,7 +51,7 @@ extension CachingClient {
         return try? prepareAtOnce(call, for: .network)
     }
 
-    /// Returns the value by the call's strategy, if no waiting is needed.
+    /// Returns the value that the call's strategy selects, if it is available without waiting.
     private func serveAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -83,27 +83,27 @@ extension CachingClient {
             case .closed, .cancelled: throw error
             case .status, .authenticationFailed, .outdated: return nil
             default:
-                // Treated as a miss for this type, and logged. The stored bytes stay for types that
-                // can read them.
+                // Treat the response as a miss for this type, and log the error. The stored bytes
+                // stay for types that can read them.
                 logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
                 return nil
             }
         }
     }
 
-    /// Returns a value by a strategy. It falls back to the store even if the network's response
-    /// broke off in its body.
+    /// Returns a value by a strategy. Falls back to the store even if the network's response broke
+    /// off in its body.
     func deliver<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) async throws -> Delivery<Value>
     {
         try Task.checkCancellation()
         var call = call
-        // Set here, because the call may be prepared twice but is one call.
+        // Set the number here: the call may be prepared twice, but is one call.
         call.number = call.number ?? nextNumber()
         let mayRead = mayRead(for: call)
         var prepared = prepareIfServableAtOnce(call, strategy, mayRead: mayRead)
         if let prepared, let known = serveAtOnce(call, prepared, strategy, mayRead: mayRead) { return known }
-        // From here on, the caller's actor is busy only while the request is sent, and is not
-        // resumed before there is a value.
+        // From here on, the caller's actor is busy only while the request is being sent. It resumes
+        // when the value is ready.
         let executor = executor(for: call)
         call.executor = executor
         prepared?.request.executionContext = .own(executor)
@@ -120,14 +120,15 @@ extension CachingClient {
         }
     }
 
-    /// A call begins on its caller's thread if all work before its first wait is short and the
-    /// library's own, and if its own task enters the executor first.
+    /// Returns the call's executor. A call starts on its caller's thread if all work before its
+    /// first wait is short and belongs to the library, and if its own task enters the executor
+    /// first.
     private func executor(for call: Call<some Sendable>) -> CallExecutor {
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
         return CallExecutor(startsHere: isShort && !call.isLimited && EnvironmentSwitch.callExecutor.isOn)
     }
 
-    /// - Parameter prepared: the prepared call, if there is one already.
+    /// - Parameter prepared: the prepared call, if it already exists.
     @concurrent
     private func deliverUnlimited<Value: Sendable>(
         _ call: Call<Value>,
@@ -146,7 +147,7 @@ extension CachingClient {
             try Task.checkCancellation()
             let error = HoldfastError(preparing: error, for: call.endpoint)
             if let stored = try await fallBack(call, after: error, strategy.preference) { return stored }
-            // The time limit applies only if a response is stored.
+            // The strategy's time limit applies only if a response is stored.
             guard error.code == .timeout, strategy.softTimeout != nil else { throw error }
             return try await deliver(call, try await prepare(call, for: .network), strategy.preference)
         }
@@ -163,7 +164,7 @@ extension CachingClient {
     }
 
     /// Returns the stored value if the network will not be contacted. Plugins may have to wait
-    /// before they can prepare a request, and a stored value must not wait for that.
+    /// before they can prepare a request, and a stored value must not wait for them.
     private func serveStoredBeforePreparing<Value: Sendable>(
         _ call: Call<Value>,
         _ preference: CacheRequest.Preference
@@ -173,19 +174,19 @@ extension CachingClient {
         let prepared = try await prepare(call, for: .lookup)
         let preference = prepared.reading.info.mode == .preferStored ? .storedFirst : preference
         guard preference != .networkFirst else { return nil }
-        // The request's own directives may demand more than freshness. RFC 9111 §5.2.1
+        // The request's own directives may require more than freshness. RFC 9111 §5.2.1
         let isPlain = !prepared.request.head.headerFields.contains {
             ["cache-control", "pragma"].contains($0.name.canonicalName)
         }
         guard preference != .standard || isPlain, let stored = try await stored(call, prepared) else { return nil }
-        // A rule lifts a directive only if the origin is unreachable. Only the engine knows whether
-        // it is.
+        // A rule lifts a directive only while the origin is unreachable. Only the engine knows
+        // whether the origin is reachable.
         if stored.emission.outcome.isLifted, prepared.reading.info.mode != .offline { return nil }
         guard stored.emission.isStale else { return stored }
         switch preference {
         case .standard: return stored.isReusable(call, at: clock.now()) ? stored : nil
         case .staleWhileRevalidate:
-            // As soon as the request can be made, the engine does the same as without plugins.
+            // Once the request can be made, the engine does the same as without plugins.
             Task {
                 guard let prepared = try? await prepare(call, for: .network) else { return }
                 let (request, _) = makeCheckedRequest(prepared, call, .staleWhileRevalidate)
@@ -196,8 +197,8 @@ extension CachingClient {
         }
     }
 
-    /// Returns the stored value if a request could not be made, as for an unreachable origin.
-    /// Returns `nil` if authentication was rejected, because that is a response.
+    /// Returns the stored value if a request could not be made, as if the origin were unreachable.
+    /// Returns `nil` if authentication was rejected, because a rejection is an answer.
     private func fallBack<Value: Sendable>(
         _ call: Call<Value>,
         after error: HoldfastError,
@@ -208,7 +209,7 @@ extension CachingClient {
         do {
             stored = try await self.stored(call, try await prepare(call, for: .lookup))
         } catch {
-            // The first failure is the one to report.
+            // Report the first failure.
             try Task.checkCancellation()
         }
         switch error.code {
@@ -219,8 +220,8 @@ extension CachingClient {
         return stored
     }
 
-    /// Returns the network's value. If it equals the stored value, that value is returned, marked
-    /// unchanged, and not decoded again.
+    /// Returns the network's value. If it equals the stored value, returns the stored value, marked
+    /// unchanged, without decoding it again.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         var call = call
         let executor = executor(for: call)
@@ -257,9 +258,9 @@ extension CachingClient {
         }
     }
 
-    /// - Parameter mayReuse: whether another call's response may be used, if the call chose reuse
-    ///   itself. A caller that requests the network only must get the network. A stream that
-    ///   requests it after a stored value may reuse.
+    /// - Parameter mayReuse: whether another call's response may be used, if the call's own options
+    ///   allow reuse. A caller that requests only the network must get the network. A stream that
+    ///   requests the network after a stored value may reuse.
     func deliver<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -273,8 +274,9 @@ extension CachingClient {
             do {
                 response = try await respondOrReuse(to: request, call, prepared)
             } catch let error as HoldfastError {
-                // The engine throws other errors, so this one states that a plugin could not make
-                // the request anew, or that a redirect did not lead to a response.
+                // The engine throws errors of other types. This error therefore states that a
+                // plugin could not remake the request, or that a redirect did not lead to a
+                // response.
                 guard let stored = try await fallBack(call, after: error, preference) else { throw error }
                 return stored
             }
@@ -283,9 +285,9 @@ extension CachingClient {
         }
     }
 
-    /// Returns a call's request with a check of the response before it is stored.
+    /// Returns a call's request with a check that runs before its response is stored.
     ///
-    /// - Returns: also the place where the check leaves the value that it made of the response.
+    /// - Returns: the request, and the place where the check leaves the value that it decoded.
     func makeCheckedRequest<Value: Sendable>(
         _ prepared: PreparedCall,
         _ call: Call<Value>,
@@ -303,7 +305,7 @@ extension CachingClient {
         return (request, judgement)
     }
 
-    /// Converts errors to those of the request layer.
+    /// Converts the engine's errors to ``HoldfastError``.
     func convertErrors<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
@@ -314,10 +316,10 @@ extension CachingClient {
     }
 
     /// Returns the engine's response, after redirects. If the origin rejected the request and a
-    /// plugin recovers from that, returns the response to the request made anew.
+    /// plugin recovers from the rejection, returns the response to the remade request.
     ///
-    /// - Parameter adjust: repeats, on the request made anew, the changes that were made to the
-    ///   first one after it had been prepared.
+    /// - Parameter adjust: repeats, on the remade request, the changes that were made to the first
+    ///   request after it was prepared.
     @concurrent
     func respond<Value: Sendable>(
         to request: CacheRequest,
@@ -349,8 +351,8 @@ extension CachingClient {
         return response
     }
 
-    /// Reads a response. If it cannot be read, reads one from the other source. The success of a
-    /// mutation takes effect before its caller sees it.
+    /// Reads a response. If it cannot be read, reads a response from the other source. The
+    /// invalidations of a successful mutation take effect before its caller sees the result.
     private func read<Value: Sendable>(
         _ response: CacheResponse,
         _ call: Call<Value>,
@@ -365,8 +367,8 @@ extension CachingClient {
             return delivery
         } catch {
             forget(prepared.request, after: call)
-            // The mutation took effect, even if its response cannot be read and no caller waits for
-            // it.
+            // The mutation took effect, even if its response cannot be read or its caller has been
+            // cancelled.
             if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
                 (error as? HoldfastError)?.reportsNoEffect != true
             {
@@ -390,8 +392,8 @@ extension CachingClient {
         }
     }
 
-    /// Returns the response to a persisted GraphQL query after registering it, if the server did
-    /// not know its hash. Returns `nil` if the error was another one.
+    /// Registers a persisted GraphQL query if the server did not know its hash, and returns the
+    /// response. Returns `nil` for any other error.
     private func registerQuery<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -414,8 +416,8 @@ extension CachingClient {
         return try await prepared.reading.read(try await follow(request, call, prepared), call.interpret, judgement)
     }
 
-    /// Tries the second source after the first one's body failed: the store for the network, the
-    /// network for the store.
+    /// Tries the other source after the first source's body failed: the store if the network
+    /// failed, the network if the store failed.
     private func retry<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -431,20 +433,21 @@ extension CachingClient {
             case .status, .authenticationFailed, .outdated, .bodyTooLarge: return nil
             case .truncated, .transportFailed:
                 // The entry is damaged. A 304 would confirm unreadable content, so the client
-                // fetches the whole response, which is then stored.
+                // fetches and stores the whole response.
                 logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
                 var again = prepared
                 again.request.ignoresStored = true
                 return try await deliver(call, again, .networkOnly)
             default:
-                // A miss for this type. If the origin confirmed the content, it has no other.
+                // A miss for this type. If the origin confirmed the content, the origin has no
+                // other.
                 guard response.source == .store else { return nil }
                 logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
                 return try await deliver(call, prepared, .networkOnly)
             }
         }
         if response.outcome.detail == .recent, prepared.reading.info.mode != .offline {
-            // It came for another call, and is a miss for this one.
+            // The response was fetched for another call, and is a miss for this one.
             return try await deliver(call, prepared, .networkOnly)
         }
         guard error.code == .truncated || error.isContentFailure, preference != .networkOnly,
@@ -461,7 +464,7 @@ extension CachingClient {
 }
 
 extension Call {
-    /// The call's subject in errors.
+    /// The name of the call in errors.
     var name: String { "\(Swift.type(of: endpoint))" }
 
     /// Whether the call has a time limit.
@@ -469,11 +472,11 @@ extension Call {
 }
 
 extension Delivery {
-    /// Whether the response came so recently that the call does not fetch again. An invalidated
-    /// response is always fetched again, as the engine does.
+    /// Whether the response is recent enough that the call does not fetch again. An invalidated
+    /// response is always fetched again, as in the engine.
     func isReusable(_ call: Call<Value>, at now: Timestamp) -> Bool {
         guard let window = call.options.reuseWithin, let receivedAt, !isInvalidated else { return false }
-        // After the clock was set back, a response must not stay recent forever.
+        // If the clock is set back, a response must not stay recent forever.
         return window >= .zero && Duration.milliseconds(now.milliseconds(since: receivedAt).magnitude) <= window
     }
 }
@@ -482,8 +485,8 @@ extension CacheOutcome {
     /// Whether a rule lifted a directive that forbids this use of an unconfirmed stored response.
     fileprivate var isLifted: Bool { detail?.description.hasPrefix("despite") == true }
 
-    /// Records that the origin is unreachable. If the origin's resource has changed since, that
-    /// detail takes precedence.
+    /// Records that the origin is unreachable. If the detail states that the resource has been
+    /// invalidated, that detail stays.
     fileprivate mutating func noteUnreachable() {
         if detail != .invalidated { detail = .unreachable }
     }

@@ -1,15 +1,15 @@
 extension CachingClient {
-    /// Runs a call in a task of its own, which ``close()`` ends.
+    /// Runs a call in its own task, which ``close()`` ends.
     ///
-    /// The caller's task cannot be ended, because it is the caller's. Whatever the call waits for
-    /// (a permit, a plugin, the pause before a retry, the network, the rest of a body) is in this
-    /// task, and ends with it.
+    /// The caller's task cannot be ended, because it belongs to the caller. The call does all its
+    /// waiting in its own task (for a permit, a plugin, the delay before a retry, the network, or
+    /// the rest of a body), so each wait ends with that task.
     ///
     /// - Parameters:
-    ///   - target: the call's subject, for the error.
+    ///   - target: the name of the call in the error.
     ///   - executor: where the task runs.
-    /// - Throws: what `body` throws; ``HoldfastError`` with code `closed` if the client was closed
-    ///   meanwhile.
+    /// - Throws: the error of `body`; ``HoldfastError`` with code `closed` if the client is closed
+    ///   while the call runs.
     func untilClosed<Result: Sendable>(
         _ target: @autoclosure () -> String,
         on executor: CallExecutor? = nil,
@@ -32,7 +32,8 @@ extension CachingClient {
 }
 
 extension CachingClient {
-    /// Prepares a call to look into the store. A plugin that waits ends with the client.
+    /// Prepares a call for a store lookup. If a plugin has to wait, closing the client ends the
+    /// wait.
     func prepareLookup<Value: Sendable>(_ call: Call<Value>) async throws -> PreparedCall {
         if plugins.and(call.options.plugins).preparing.isEmpty { return try await prepare(call, for: .lookup) }
         return try await untilClosed(call.name) { try await self.prepare(call, for: .lookup) }
@@ -40,7 +41,7 @@ extension CachingClient {
 }
 
 extension HoldfastError {
-    /// A call that did not end before its client was closed.
+    /// Creates the error of a call that did not end before its client was closed.
     fileprivate init(closing target: String, cause: any Error) {
         self.init(
             code: .closed,
@@ -51,8 +52,8 @@ extension HoldfastError {
 }
 
 extension Error {
-    /// Whether the end of the client can be the reason. A response that came, or a limit that was
-    /// reached, is a reason of its own.
+    /// Whether closing the client may have caused the error. A response that arrived, or a limit
+    /// that was reached, has its own error.
     fileprivate var mayComeFromClosing: Bool {
         guard let error = self as? HoldfastError else { return self is CancellationError }
         let codes: [HoldfastError.Code] = [

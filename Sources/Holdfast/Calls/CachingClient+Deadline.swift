@@ -1,7 +1,7 @@
 extension CachingClient {
-    /// Runs `body` with a time limit, and cancels it when the limit has passed.
+    /// Runs `body` with a time limit. Cancels it when the limit has passed.
     ///
-    /// - Throws: ``HoldfastError`` with code `timeout`, or what `body` throws.
+    /// - Throws: ``HoldfastError`` with code `timeout`, or the error of `body`.
     func within<Value: Sendable, Result: Sendable>(
         _ limit: Duration?,
         of call: Call<Value>,

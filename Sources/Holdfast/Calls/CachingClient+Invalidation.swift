@@ -3,11 +3,11 @@ import HTTPCacheSemantics
 import OfflineStore
 
 extension CachingClient {
-    /// Makes out of date everything that a success of the endpoint invalidates. Durable when it
-    /// returns.
+    /// Invalidates everything that the endpoint invalidates on success. The invalidations are
+    /// durable when this returns.
     ///
-    /// If the store fails, the call still succeeds, and the failure is logged. A caller that is
-    /// cancelled does not stop the invalidation.
+    /// If the store fails, the call still succeeds, and the failure is logged. Cancelling the
+    /// caller does not stop the invalidations.
     func invalidate(after call: Call<some Sendable>) async {
         let concerned = call.endpoint.invalidates
         guard !concerned.isEmpty else { return }

@@ -6,9 +6,9 @@ extension CachingClient {
     /// Returns the value that a plugin supplies for a missing response.
     ///
     /// - Parameters:
-    ///   - error: why the call failed.
-    ///   - maySubstitute: with `false`, plugins may replace the error but supply no value.
-    /// - Throws: `error`, or the error that a plugin put in its place.
+    ///   - error: the reason that the call failed.
+    ///   - maySubstitute: with `false`, plugins may replace the error but may not supply a value.
+    /// - Throws: `error`, or the error with which a plugin replaced it.
     @concurrent
     func substitute<Value: Sendable>(
         for error: any Error,
@@ -38,13 +38,13 @@ extension CachingClient {
     }
 }
 
-/// Ends the search for a substitute: a plugin supplied content that cannot be read.
+/// Ends the search for a substitute, because a plugin supplied unreadable content.
 private struct SubstituteUnreadable: Error {
     var reason: HoldfastError
 }
 
 extension ContentReading {
-    /// Reads a plugin's content like a response, and marks the emission as a substitute.
+    /// Reads a plugin's content as if it were a response, and marks the emission as a substitute.
     fileprivate func read<Value: Sendable>(
         substitute content: ResponseContent,
         for failure: HoldfastError,
@@ -74,7 +74,8 @@ extension ContentReading {
 }
 
 extension HoldfastError {
-    /// This failure, with a plugin's error in its place or as its cause.
+    /// Returns a plugin's ``HoldfastError`` instead of this failure, or this failure with any other
+    /// error as its cause.
     fileprivate func replaced(by error: any Error) -> HoldfastError {
         if let error = error as? HoldfastError { return error }
         var changed = self

@@ -1,15 +1,15 @@
 extension Call {
-    /// Returns the emissions of this call. The request starts when they are iterated or subscribed
-    /// to.
+    /// Returns the emissions of this call. The request starts when the stream is iterated or
+    /// subscribed to.
     ///
-    /// With ``cache``, emits the stored value first, then the network's. Without it, emits only the
-    /// network's.
+    /// With ``cache``, the stream emits the stored value first, then the network's value. Without
+    /// it, the stream emits only the network's value.
     public func request() -> EmissionStream<Value> {
         EmissionStream(running: self)
     }
 
-    /// Starts the request and passes each emission to one callback, as a `Result`: any number of
-    /// successes, then the end, which is one failure or `onCompleted`.
+    /// Starts the request and passes each emission to one callback as a `Result`: any number of
+    /// successes, then either one failure or `onCompleted`.
     ///
     /// ```swift
     /// let call = GitHub.user("octocat").cache.on(client)
@@ -34,36 +34,37 @@ extension Call {
         )
     }
 
-    /// Passes the stored value to a closure of its own, and the network's to the request's. See
-    /// ``OnCache``.
+    /// Passes the stored value to a separate closure, and the network's value to the request's own.
+    /// See ``OnCache``.
     ///
-    /// - Parameter onStored: called at most once, before the network's value, after the request has
-    ///   been started.
+    /// - Parameter onStored: called at most once, after the request has started and before the
+    ///   network's value.
     public func onCache(_ onStored: @escaping @Sendable (Emission<Value>) -> Void) -> OnCache<Value> {
         OnCache(call: cache, onStored: onStored)
     }
 
-    /// Fetches one value, by a strategy that always has one.
+    /// Fetches one value, with a strategy that always produces one.
     ///
-    /// The strategy decides how the store is used, with or without ``cache``:
-    /// `GetFeed().on(client).fetch()` is `client.fetch(GetFeed())`.
+    /// The strategy determines how the store is used, with or without ``cache``:
+    /// `GetFeed().on(client).fetch()` is the same as `client.fetch(GetFeed())`.
     ///
-    /// - Parameter strategy: the endpoint's by default.
+    /// - Parameter strategy: the endpoint's own by default.
     /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         try await resolvedClient().deliver(cache, strategy ?? endpoint.strategy).emission
     }
 
-    /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if nothing
-    /// is stored, if its stale use is forbidden, or if it cannot be read as this type.
+    /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if no
+    /// value is stored, if stale use is forbidden, or if the value cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request.
     public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
         let client = try resolvedClient()
         return try await client.stored(cache, try await client.prepareLookup(cache))?.emission
     }
 
-    /// Emits the stored value first, then the network's: ``cache`` and ``request()`` as a strategy.
+    /// Emits the stored value first, then the network's value. The same as ``cache`` with
+    /// ``request()``.
     public func fetch(_ strategy: CacheAndNetworkStrategy) -> EmissionStream<Value> {
         cache.request()
     }
@@ -73,7 +74,7 @@ extension Call {
             throw HoldfastError(
                 code: .noClient,
                 message:
-                    "The call for '\(Swift.type(of: endpoint))' has no client. Pass one with 'on(_:)', or set 'CachingClient.$current' around it."
+                    "The call for '\(Swift.type(of: endpoint))' has no client. Pass a client with 'on(_:)', or set one with 'CachingClient.$current.withValue'."
             )
         }
         return client

@@ -6,57 +6,57 @@ extension Call {
         return call
     }
 
-    /// Returns the call with the store: it emits the stored value first, then the network's, and
-    /// stores the network's response.
+    /// A copy of the call that uses the store: it emits the stored value first, then the network's,
+    /// and stores the network's response.
     public var cache: Call {
         var call = self
         call.usesStore = true
         return call
     }
 
-    /// Returns the call with changed options: `call.with { $0.timeout = .seconds(5) }`.
+    /// Returns the call with changed options, as in `call.with { $0.timeout = .seconds(5) }`.
     public func with(_ change: (inout CallOptions) -> Void) -> Call {
         var call = self
         change(&call.options)
         return call
     }
 
-    /// Returns the call with the statuses that are a success. Any other status is an error, and its
-    /// response does not replace a stored success.
+    /// Returns the call with a different set of success statuses. Any other status is an error, and
+    /// its response does not replace a stored success.
     public func accepting(_ statuses: AcceptedStatuses) -> Call { with { $0.acceptedStatuses = statuses } }
 
     /// Returns the call with a validation of the whole, decompressed content. The validation runs
-    /// before the network's response is stored; a response that fails it is not stored.
+    /// before the network's response is stored. A response that fails is not stored.
     ///
-    /// Validations run in order, before the value is made.
-    /// - Parameter check: throws if the content is invalid. Its error ends the call. An error that
-    ///   is no ``HoldfastError`` is wrapped in one with code `dataFormat`.
+    /// Validations run in order, before the content is decoded.
+    /// - Parameter check: throws if the content is invalid. Its error ends the call. Any error
+    ///   other than ``HoldfastError`` is wrapped in one with code `dataFormat`.
     public func validate(_ check: @escaping @Sendable (ResponseContent) throws -> Void) -> Call {
         with { $0.checks.append(check) }
     }
 
-    /// Returns the call with a decoder in place of the client's.
+    /// Returns the call with a decoder that replaces the client's.
     public func decoding(with decoder: any ResponseDecoder) -> Call { with { $0.decoder = decoder } }
 
-    /// Returns the call with the content decoded as another type, replacing earlier steps.
+    /// Returns the call with its content decoded as another type. Replaces earlier steps.
     ///
-    /// - Parameter path: the path of the value in the content, in place of the endpoint's.
+    /// - Parameter path: the path of the value in the content, instead of the endpoint's path.
     public func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath? = nil) -> Call<Model> {
         var call = interpreting(type, recall: { $0.value(type, madeBy: $1) }) { try $0.value(type) }
         if let path { call.options.valuePath = path }
         return call
     }
 
-    /// Returns the call with the value, from store or network, transformed.
+    /// Returns the call with a transformation of its value, whether from the store or the network.
     public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> Call<Other> {
         let interpret = interpret
         return interpreting(decoded) { try transform(try interpret($0)) }
     }
 
-    /// Returns the call with the value transformed, or rejected as malformed.
+    /// Returns the call with a transformation of its value that may reject the value as malformed.
     ///
-    /// If the transformation returns `nil`, the call fails with code `dataFormat`. The error keeps
-    /// the content.
+    /// If the transformation returns `nil`, the call fails with code `dataFormat`. The error
+    /// contains the content.
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other?
     ) -> Call<Other> {
@@ -76,10 +76,10 @@ extension Call {
 }
 
 extension Call where Value: EnvelopedContent, Value.Model: Sendable {
-    /// Returns the call with the envelope's model, if the envelope reports success. The model is
-    /// `nil` if it is null: `call.map(RootModel<Detail>.self).validate()`.
+    /// Returns the call with the envelope's model as its value, if the envelope reports success. A
+    /// null model is `nil`. Example: `call.map(RootModel<Detail>.self).validate()`.
     ///
-    /// A failed envelope is an error with code `envelope`.
+    /// If the envelope reports a failure, the call fails with code `envelope`.
     public func validate() -> Call<Value.Model?> {
         let interpret = interpret
         return interpreting(decoded) { reader in

@@ -1,18 +1,20 @@
 import HTTPCache
 
-/// A request that is described but not started: an endpoint, and the steps that turn its response
-/// into a value.
+/// A request that has not started: an endpoint, and the steps that turn its response into a value.
 ///
 /// ```swift
 /// let user = GitHub.user("octocat").cache.map(User.self).accepting([200])
 /// for try await emission in user.on(client).request() { print(emission.source, emission.value) }
 /// ```
 ///
-/// A call is a value: each step returns another call, and each step is optional. Without ``cache``,
-/// ``request()`` neither reads nor writes the store; ``fetch(_:)-(SingleValueStrategy?)`` uses it
-/// by its strategy in any case. Without ``map(_:at:)``, the value has the endpoint's type
-/// (`Data` by default). Without ``validate(_:)`` and ``accepting(_:)``, the endpoint's statuses
-/// apply. Steps and validations apply to the stored value and the network's alike.
+/// A call is a value: each step returns another call, and each step is optional. Without:
+///
+/// - ``cache``: ``request()`` neither reads nor writes the store. The strategy of
+///   ``fetch(_:)-(SingleValueStrategy?)`` determines its use of the store in any case.
+/// - ``map(_:at:)``: the value has the endpoint's type (`Data` by default).
+/// - ``validate(_:)`` and ``accepting(_:)``: the endpoint's statuses apply.
+///
+/// Steps and validations apply to both the stored value and the network's.
 public struct Call<Value: Sendable>: Sendable {
     typealias Interpret = @Sendable (ContentReader) throws -> Value
     typealias Recall = @Sendable (DerivedValues, DecodingIdentity) -> Value?
@@ -21,19 +23,19 @@ public struct Call<Value: Sendable>: Sendable {
     var client: CachingClient?
     /// Whether the stored value is emitted first and the network's response is stored.
     var usesStore = false
-    /// The number of the call within its client; `nil` before it is started.
+    /// The call's number within its client; `nil` until the call starts.
     var number: UInt64?
-    /// How long the client waits for the network if a response is stored.
+    /// The time to wait for the network if a response is stored.
     var softTimeout: Duration?
-    /// The executor of the call, from its first wait on.
+    /// The executor of the call, starting with its first wait.
     var executor: CallExecutor?
     /// See ``CallOptions``.
     public var options = CallOptions()
-    /// The type that the content is decoded as, before any further step.
+    /// The type that the content is decoded as, before later steps transform the value.
     let decoded: any (Decodable & Sendable).Type
     let interpret: Interpret
-    /// Finds the value that was made earlier of a stored response. Only for values that are nothing
-    /// but the decoded content.
+    /// Finds the value that was decoded earlier from a stored response. Only for calls whose value
+    /// is the decoded content, without further steps.
     let recall: Recall?
 
     init(
@@ -54,7 +56,7 @@ public struct Call<Value: Sendable>: Sendable {
         self.interpret = interpret
     }
 
-    /// The same call with another last step.
+    /// Returns the same call with another last step.
     ///
     /// - Parameter type: the type that the content is decoded as before that step.
     func interpreting<Other: Sendable>(
@@ -75,7 +77,7 @@ public struct Call<Value: Sendable>: Sendable {
 }
 
 extension Call where Value: Decodable {
-    /// A call whose value is the content decoded as `type`.
+    /// Creates a call whose value is the content decoded as `type`.
     init(_ endpoint: any Endpoint, as type: Value.Type, client: CachingClient? = nil, usesStore: Bool = false) {
         self.init(
             endpoint: endpoint,
@@ -89,10 +91,10 @@ extension Call where Value: Decodable {
 }
 
 extension Endpoint {
-    /// This endpoint as a call without ``Call/cache``: the beginning of a chain of steps.
+    /// This endpoint as a call without ``Call/cache``: the start of a chain of steps.
     public var call: Call<Response> { Call(self, as: Response.self) }
 
-    /// This endpoint as a call that emits the stored value first:
+    /// This endpoint as a call that emits the stored value first, as in
     /// `GitHub.user("x").cache.request()`.
     public var cache: Call<Response> { call.cache }
 
@@ -104,9 +106,9 @@ extension Endpoint {
         call.map(type, at: path)
     }
 
-    /// Passes the stored value to a closure of its own, and the network's to the request's.
+    /// Passes the stored value to a separate closure, and the network's value to the request's own.
     ///
-    /// - Parameter path: the path of the value in the content, in place of the endpoint's.
+    /// - Parameter path: the path of the value in the content, instead of the endpoint's path.
     public func onCache<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath? = nil,
@@ -115,23 +117,23 @@ extension Endpoint {
         call.map(type, at: path).onCache(onStored)
     }
 
-    /// Returns the network's emission, without the store. The request starts when it is iterated or
-    /// subscribed to.
+    /// Returns a stream of the network's emission. It does not use the store. The request starts
+    /// when the stream is iterated or subscribed to.
     public func request() -> EmissionStream<Response> { call.request() }
 }
 
 extension CachingClient {
-    /// Returns a call of this client that uses the store: the beginning of a chain of steps.
+    /// Returns a call of this client that uses the store: the start of a chain of steps.
     public func call<E: Endpoint>(_ endpoint: E) -> Call<E.Response> {
         call(endpoint, as: E.Response.self)
     }
 
-    /// Returns a call of this client with a type that it names.
+    /// Returns a call of this client with an explicit type.
     public func call<Value: Decodable & Sendable>(_ endpoint: some Endpoint, as type: Value.Type) -> Call<Value> {
         Call(endpoint, as: type, client: self, usesStore: true)
     }
 
-    /// The client of the current task, for calls without a client of their own.
+    /// The client of the current task. Calls without their own client use it.
     ///
     /// ```swift
     /// try await CachingClient.$current.withValue(client) {

@@ -1,14 +1,14 @@
 import HTTPCache
 
-/// Data that travels with a request through the engine to the request layer's own transports.
+/// Data that accompanies a request through the engine to the request layer's own transports.
 struct CallContext: Sendable {
     var info: CallInfo
     var observers: [any ObservingPlugin]
-    /// When the request is tried again; `never` for content that cannot be sent twice.
+    /// When the request is retried; `never` for content that cannot be sent twice.
     var retry: RetryPolicy
-    /// Counts the retries; `nil` if the policy permits none.
+    /// Counts the retries; `nil` if the policy allows none.
     var retries: RetryCount?
-    /// Whether the request may be sent twice. Otherwise it is tried again only if nothing was sent.
+    /// Whether the request may be sent twice. If not, it is retried only if nothing was sent.
     var isIdempotent: Bool
     /// Receives the progress of the transfer.
     var onProgress: TransferProgress.Handler?

@@ -3,35 +3,36 @@ import HTTPCache
 import Synchronization
 
 /// The executor of one call. While there is work, it runs all tasks of the call on one thread of
-/// the pool. So a switch from one task to another wakes no other thread.
+/// the pool, so that a switch from one task to another wakes no other thread.
 ///
-/// A call has the caller's task, its own task and the task of its fetch, and all but one of them
-/// wait for the next. Until all wait for the network for the first time, their work takes a few
-/// microseconds: less than it costs to wake a thread. A call executor may therefore begin on the
-/// thread that makes the call. It leaves that thread when all tasks wait, or as soon as one of them
-/// is about to wait for a disk (``readyToBlock()``).
+/// A call has three tasks: the caller's task, its own task and the task of its fetch. All but one
+/// of them are waiting for the next. Until all of them wait for the network for the first time,
+/// their work takes a few microseconds, which is less than waking a thread. A call executor may
+/// therefore begin on the thread that makes the call. It leaves that thread when all tasks wait, or
+/// when a task is about to wait for a disk (``readyToBlock()``).
 final class CallExecutor: ExecutionContext.BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// A thread runs the jobs, or is about to.
+        /// Whether a thread runs the jobs, or is about to.
         var isRunning = false
-        /// How many more jobs may run on the caller's thread.
+        /// The number of jobs that may still run on the caller's thread.
         var jobsHere: Int
-        /// The executor runs on the caller's thread now.
+        /// Whether the executor is running on the caller's thread.
         var isHere = false
-        /// Tasks that resume as soon as the caller's thread has been left.
+        /// Tasks that resume as soon as the executor has left the caller's thread.
         var leaving: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state: Mutex<State>
 
     /// - Parameter startsHere: whether the executor begins on the caller's thread. Only for calls
-    ///   that run no foreign code of unknown length before they wait. The first job of such an
-    ///   executor must be a task that leaves another executor for it, and is therefore suspended. A
-    ///   job that runs within a running task (a child task that it creates, for example) would
-    ///   corrupt the runtime's exclusivity records, which both tasks would share.
+    ///   that run no foreign code of unknown duration before they wait. The first job of such an
+    ///   executor must be a task that left another executor and is therefore suspended. A job that
+    ///   runs inside a running task (such as a child task that it creates) would corrupt the
+    ///   runtime's exclusivity records, because both tasks would share them.
     init(startsHere: Bool) {
-        // The caller's task, the call's own (see `CachingClient.untilClosed`), and its fetch's.
+        // The caller's task, the call's own task (see `CachingClient.untilClosed`), and its
+        // fetch's.
         state = Mutex(State(jobsHere: startsHere ? 3 : 0))
     }
 
@@ -62,7 +63,7 @@ final class CallExecutor: ExecutionContext.BlockingExecutor {
 
     private func runHere(then priority: JobPriority) {
         // The runtime does not retain the executor. The call does, but may end on another thread
-        // while this one is still here.
+        // while this thread is still running the executor.
         let held = Unmanaged.passRetained(self)
         defer { held.release() }
         let executor = asUnownedTaskExecutor()

@@ -1,20 +1,20 @@
 import HTTPCache
 
-/// One run of a call that may emit several values: from the store, from the network, and then each
-/// value that is stored later.
+/// One run of a call that may emit several values: the stored value, the network's value, and then
+/// each value that is stored later.
 ///
-/// Its iterator pulls: each value is made on demand. It is not `Sendable`, because it belongs to
-/// one iterator.
+/// Its iterator pulls: each value is produced on demand. The class is not `Sendable`, because a run
+/// belongs to one iterator.
 final class CallRun<Value: Sendable> {
     private enum Stage {
         case beginning
-        /// The network's value is being fetched, after the stored one, if any.
+        /// The network's value is being fetched. `after` is the stored value, if there is one.
         case network(Running, after: Delivery<Value>?)
         case following(AsyncStream<StoreChange>.AsyncIterator, last: Delivery<Value>)
         case ended
     }
 
-    /// The fetch that runs ahead. It ends with the run.
+    /// The fetch that runs ahead of its consumer. It ends with the run.
     private final class Running: Sendable {
         let task: Task<Delivery<Value>, any Error>
         /// If callbacks consume the run, cancelling the subscription cancels the fetch without
@@ -37,7 +37,7 @@ final class CallRun<Value: Sendable> {
     private var watched: WatchedTargets?
     private var changes: AsyncStream<StoreChange>?
     private var client: CachingClient?
-    /// Whether the value seen last is valid. Then an invalidation applies to it, and is handled
+    /// Whether the last value seen is valid. If so, an invalidation applies to it, and is handled
     /// once.
     private var isValid = true
     /// The version that was stored when the origin was last contacted.
@@ -50,7 +50,7 @@ final class CallRun<Value: Sendable> {
 
     init(_ call: Call<Value>) {
         self.call = call
-        // Read here, because this code still runs with the caller's task-local values.
+        // Read the client here, while the caller's task-local values are still available.
         client = call.client ?? CachingClient.current
     }
 
@@ -73,13 +73,13 @@ final class CallRun<Value: Sendable> {
             do {
                 return try await follow(&iterator, last)
             } catch let error as HoldfastError where error.code == .closed {
-                // A change from before the end was reported after it.
+                // The change happened before the end, but was reported after it.
                 return nil
             }
         }
     }
 
-    /// Emits the stored value, if there is one to emit; otherwise the network's.
+    /// Emits the stored value if there is one to emit, otherwise the network's value.
     private func begin() async throws -> Emission<Value>? {
         let client = try call.on(optional: client).resolvedClient()
         self.client = client
@@ -112,15 +112,15 @@ final class CallRun<Value: Sendable> {
         }
         isValid = stored?.isInvalidated != true
         storedAtLastFetch = stored?.version
-        // The mode limits the strategy: declared offline, the network has not failed. A value that
-        // came just now is not fetched again.
+        // The mode limits the strategy: in `offline` mode, a missing network is not a failure. A
+        // value that was received recently is not fetched again.
         if let emitted, prepared.keepsNetworkOut || emitted.isReusable(call, at: client.clock.now()) {
             stage = followingStage(after: emitted)
             isAtStoredValue = true
             return emitted.emission
         }
         // The origin is contacted while the caller uses the stored value. The caller receives the
-        // response after that.
+        // response afterward.
         let running = Running(Task { try await client.network(call, after: stored) })
         guard let emitted else { return try await network(running, after: nil) }
         stage = .network(running, after: emitted)
@@ -137,7 +137,7 @@ final class CallRun<Value: Sendable> {
                 task.cancel()
             }
             watched?.watch(fresh.redirects)
-            // A stored value that was not emitted cannot be compared with.
+            // Without an emitted value, there is nothing to compare with.
             if stored == nil { fresh.emission.isUnchanged = false }
             isValid = true
             superseded = fresh.version == storedAtLastFetch ? nil : storedAtLastFetch
@@ -157,8 +157,8 @@ final class CallRun<Value: Sendable> {
                 return try await next()
             }
             guard let client else { throw error }
-            // The caller already has the origin's own value, although an old one. A substitute does
-            // not replace it.
+            // The caller already has a value from the origin, although an old one. A substitute
+            // does not replace it.
             let substitute = try await client.substitute(for: error, in: call, maySubstitute: stored == nil)
             stage = followingStage(after: substitute)
             return substitute.emission
@@ -169,8 +169,8 @@ final class CallRun<Value: Sendable> {
         changes.map { .following($0.makeAsyncIterator(), last: last) } ?? .ended
     }
 
-    /// Returns the next stored value that differs in content or state from the last one emitted.
-    /// Ends when the task is cancelled, or when client or store is closed.
+    /// Returns the next stored value that differs in content or state from the last emission. Ends
+    /// when the task is cancelled, or when the client or the store is closed.
     private func follow(
         _ iterator: inout AsyncStream<StoreChange>.AsyncIterator,
         _ last: Delivery<Value>
@@ -200,8 +200,8 @@ final class CallRun<Value: Sendable> {
         return nil
     }
 
-    /// Returns the stored value if its content differs from the last emission, if it was
-    /// invalidated since, or if it was stale then and is confirmed now.
+    /// Returns the stored value if its content differs from the last emission, if it has been
+    /// invalidated since, or if it was stale and is now confirmed.
     private func valueIfChanged(_ stored: Delivery<Value>, after last: Delivery<Value>) -> Delivery<Value>? {
         if stored.isInvalidated, call.options.staleValues == .skipped { return nil }
         guard stored.hasSameContent(as: last) else { return stored }

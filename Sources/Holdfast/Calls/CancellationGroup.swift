@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Work that is cancelled together: the requests of a subscription, or everything that waits when a
-/// client is closed.
+/// A group of tasks that are cancelled together, such as the requests of a subscription, or all
+/// waits of a client that is closed.
 final class CancellationGroup: Sendable {
     private struct State {
         var isCancelled = false
@@ -14,10 +14,10 @@ final class CancellationGroup: Sendable {
     /// Whether ``cancel()`` was called.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Adds work until ``Member/end()``. If the group was cancelled before, the work is cancelled
-    /// at once.
+    /// Adds a task, until ``Member/end()``. If the group is already cancelled, cancels the task
+    /// immediately.
     ///
-    /// - Parameter cancel: called at most once.
+    /// - Parameter cancel: cancels the task; called at most once.
     func add(_ cancel: @escaping @Sendable () -> Void) -> Member? {
         let number: Int? = state.withLock { state in
             if state.isCancelled { return nil }
@@ -29,7 +29,7 @@ final class CancellationGroup: Sendable {
         return number.map { Member(group: self, number: $0) }
     }
 
-    /// Cancels all work, and all that is added later.
+    /// Cancels all tasks, including any that are added later.
     func cancel() {
         let members = state.withLock { state in
             state.isCancelled = true
@@ -39,14 +39,14 @@ final class CancellationGroup: Sendable {
         for cancel in members { cancel() }
     }
 
-    /// Work in a group.
+    /// A task in a group.
     struct Member: Sendable {
         fileprivate let group: CancellationGroup
         fileprivate let number: Int
 
-        /// Removes the work, which has ended.
+        /// Removes the task, because it has ended.
         func end() {
-            // Released outside the lock, because that may run foreign code.
+            // Release it outside the lock, because this may run foreign code.
             let removed = group.state.withLock { $0.members.removeValue(forKey: number) }
             withExtendedLifetime(removed) {}
         }

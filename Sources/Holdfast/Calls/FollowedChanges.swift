@@ -1,10 +1,10 @@
 import HTTPCache
 import Synchronization
 
-/// The store's changes that a client's streams wait for. They end with the client.
+/// The store changes that a client's streams wait for. Closing the client ends them.
 ///
-/// The store may belong to another client too, and keep reporting changes. A stream that waits for
-/// a closed client would wait forever.
+/// The store may also belong to another client and continue to report changes. Without this class,
+/// a stream would wait forever after its client is closed.
 final class FollowedChanges: Sendable {
     private struct State {
         var isClosed = false
@@ -14,11 +14,11 @@ final class FollowedChanges: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns the same changes, until ``close()``.
+    /// Returns a stream of the same changes that ends on ``close()``.
     func follow(_ changes: AsyncStream<StoreChange>) -> AsyncStream<StoreChange> {
         let (followed, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
-            // Streams only need to know that something changed, and whether something was
+            // Streams need to know only that something changed, and whether something was
             // invalidated.
             bufferingPolicy: .bufferingNewest(1)
         )
@@ -46,7 +46,7 @@ final class FollowedChanges: Sendable {
         return followed
     }
 
-    /// Ends all of them. Later ones end at once.
+    /// Ends all streams. Streams that are added later end immediately.
     func close() {
         let ended = state.withLock { state in
             state.isClosed = true

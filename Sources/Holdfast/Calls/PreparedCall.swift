@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
 
-/// A call that is ready to run: the request for the engine, and how its response is read.
+/// A call that is ready to run: the request for the engine, and the way to read its response.
 struct PreparedCall: Sendable {
     var request: CacheRequest
     var reading: ContentReading
@@ -16,10 +16,10 @@ struct PreparedCall: Sendable {
 }
 
 extension CachingClient {
-    /// Makes the request of a call, and lets the plugins change it.
+    /// Makes a call's request, and lets the plugins change it.
     ///
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or
-    ///   `encodingFailed`, or for an error of a plugin; `CancellationError`.
+    ///   `encodingFailed`, or with the code for a plugin's error; `CancellationError`.
     func prepare<Value: Sendable>(
         _ call: Call<Value>,
         for purpose: CallInfo.Purpose,
@@ -34,12 +34,12 @@ extension CachingClient {
         }
     }
 
-    /// The same for a call that no plugin prepares.
+    /// Prepares a call that no plugin prepares.
     func prepareAtOnce<Value: Sendable>(_ call: Call<Value>, for purpose: CallInfo.Purpose) throws -> PreparedCall {
         try finish(call, try begin(call, for: purpose, 0, secrets: configuration.defaults.secrets), plugins)
     }
 
-    /// How to read content that replaces the response of a failed call.
+    /// Returns the way to read content that replaces a failed call's response.
     func reading(ofFailed call: Call<some Sendable>, _ plugins: PluginList) throws -> ContentReading {
         let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
         return try finish(call, try begin(call, for: .network, 0, secrets: secrets), plugins).reading
@@ -53,7 +53,7 @@ extension CachingClient {
         _ attempt: Int,
         secrets: Secrets
     ) throws -> Unfinished {
-        // Before anything names the principal.
+        // Read the number before anything names the principal.
         let fencingNumber = store.invalidationSequence
         var request = try request(
             for: call.endpoint,
@@ -68,7 +68,7 @@ extension CachingClient {
             environment: configuration.environment,
             secrets: secrets.union(call.endpoint.secrets),
             mode: mode,
-            // While the mode is offline nothing is sent, so plugins need not prepare for that.
+            // In `offline` mode nothing is sent, so plugins need not prepare for the network.
             purpose: mode == .offline ? .lookup : purpose,
             attempt: attempt
         )
@@ -99,11 +99,11 @@ extension CachingClient {
         var (request, info) = unfinished
         let target = request.target
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
-        // Compression changes only fields.
+        // Requesting compression changes only fields, so the target stays the same.
         request.target = target
         // A mutation is neither served from the store nor collapsed with another request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
-        // Without this, the method decides.
+        // By default, the method determines this.
         if endpoint.isIdempotent != request.head.method.isIdempotent { request.isIdempotent = endpoint.isIdempotent }
         request.reuseWithin = options.reuseWithin
         if let executor = call.executor { request.executionContext = .own(executor) }
@@ -128,7 +128,8 @@ extension CachingClient {
         return PreparedCall(request: request, reading: reading)
     }
 
-    /// When a call's request is tried again. Never if its content cannot be sent twice.
+    /// Returns the policy for retrying a call's request: `never` if its content cannot be sent
+    /// twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
         guard call.mayRepeat(body) else { return .never }
         return call.options.retry ?? call.endpoint.retry.asOptional ?? configuration.retry
@@ -161,7 +162,7 @@ extension CachingClient {
             checks: endpoint.isGraphQL ? [GraphQLErrors.check] + options.checks : options.checks,
             processors: processors,
             info: info,
-            // A decoder of one call is not recognised later, and plugins may act differently each
+            // A call's own decoder cannot be recognized later, and plugins may act differently each
             // time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
             target: MessageTarget(head, hiding: info.secrets),
@@ -171,8 +172,8 @@ extension CachingClient {
 }
 
 extension CacheRequest {
-    /// Requests compressed content, unless the request has its own `Accept-Encoding`. A range of
-    /// coded content is useless on its own, and HEAD has no content.
+    /// Requests compressed content, unless the request is a HEAD, has a `Range`, or has its own
+    /// `Accept-Encoding`. A range of compressed content cannot be decoded on its own.
     fileprivate mutating func acceptCompression() {
         guard head.method != .head, !head.headerFields.contains(.acceptEncoding), !head.headerFields.contains(.range)
         else { return }
@@ -189,7 +190,7 @@ extension Endpoint {
 }
 
 extension HTTPTask {
-    /// Whether content that is read while it is sent can be read again: files can be opened again.
+    /// Whether content that is read while it is being sent can be read again, as files can.
     var isReadAgain: Bool {
         switch self {
         case .file, .multipart: true
@@ -199,7 +200,7 @@ extension HTTPTask {
 }
 
 extension RequestBody {
-    /// Whether the content is in memory, and so can be sent again.
+    /// Whether the content is in memory, so that it can be sent again.
     var isInMemory: Bool {
         if case .buffer = self { true } else { false }
     }

@@ -1,5 +1,5 @@
 extension CachingClient {
-    /// Fetches one value, by a strategy that always has one.
+    /// Fetches one value, with a strategy that always produces one.
     ///
     /// - Parameter strategy: the endpoint's own by default.
     /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
@@ -10,7 +10,7 @@ extension CachingClient {
         try await call(endpoint).fetch(strategy)
     }
 
-    /// Fetches one value of a type that the call names, by a strategy that always has one.
+    /// Fetches one value as an explicit type, with a strategy that always produces one.
     ///
     /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch<Value: Decodable & Sendable>(
@@ -21,10 +21,10 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(strategy)
     }
 
-    /// Returns the stored value, however stale. Returns `nil` if nothing is stored, if its stale
-    /// use is forbidden, or if it cannot be read as this type.
+    /// Returns the stored value, however stale. Returns `nil` if no value is stored, if stale use
+    /// is forbidden, or if the value cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: StoredOnlyStrategy
@@ -32,8 +32,7 @@ extension CachingClient {
         try await call(endpoint).fetch(strategy)
     }
 
-    /// Returns the stored value as a type that the call names; see
-    /// ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
+    /// Returns the stored value as an explicit type; see ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -42,8 +41,8 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(strategy)
     }
 
-    /// Emits the stored value first, then the network's: ``startWith(_:ifNetworkFails:)`` as a
-    /// strategy.
+    /// Emits the stored value first, then the network's value. The same as
+    /// ``startWith(_:ifNetworkFails:)``.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: CacheAndNetworkStrategy
@@ -56,16 +55,16 @@ extension CachingClient {
     /// Emits the stored value first, then the network's value, on one stream.
     ///
     /// A stale stored value is emitted and marked, unless a directive such as `must-revalidate`
-    /// forbids it. The client always contacts the origin too, with the stored validators. A
-    /// response that confirms or repeats the stored content is emitted and marked unchanged. If the
-    /// mode prevents network use (`offline`, `preferStored`), the stream completes after the stored
-    /// value. ``Call`` offers more options.
+    /// forbids it. The client also contacts the origin, with the stored validators. A response that
+    /// confirms or repeats the stored content is emitted and marked unchanged. If the mode prevents
+    /// network use (`offline`, `preferStored`), the stream completes after the stored value.
+    /// ``Call`` offers more options.
     ///
-    /// To name an endpoint by its case alone, name its type first:
+    /// To write only an endpoint's case, name its type first:
     /// `client.of(MovieAPI.self).startWith(.newMovies(page: 1))`. See ``of(_:)``.
     ///
-    /// - Parameter failure: how the stream ends if the network fails after a stored value. Without
-    ///   a stored value it always throws.
+    /// - Parameter failure: how the stream ends if the network fails after a stored value. If there
+    ///   was no stored value, it always throws.
     public func startWith<E: Endpoint>(
         _ endpoint: E,
         ifNetworkFails failure: NetworkFailure = .throwing
@@ -73,7 +72,7 @@ extension CachingClient {
         startWith(endpoint, as: E.Response.self, ifNetworkFails: failure)
     }
 
-    /// Like ``startWith(_:ifNetworkFails:)``, with a type that the call names.
+    /// Does the same as ``startWith(_:ifNetworkFails:)``, with an explicit type.
     public func startWith<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -82,11 +81,11 @@ extension CachingClient {
         call(endpoint, as: type).with { $0.networkFailure = failure }.request()
     }
 
-    /// Passes the stored value to a closure of its own, and the network's value to the request's
-    /// closure. See ``startWith(_:ifNetworkFails:)`` for the values that are emitted.
+    /// Passes the stored value to a separate closure, and the network's value to the request's own.
+    /// The same values are emitted as by ``startWith(_:ifNetworkFails:)``.
     ///
-    /// - Parameter onStored: called at most once, before the network's value, after the request has
-    ///   been started.
+    /// - Parameter onStored: called at most once, after the request has started and before the
+    ///   network's value.
     public func onCache<E: Endpoint>(
         _ endpoint: E,
         ifNetworkFails failure: NetworkFailure = .throwing,
@@ -95,7 +94,7 @@ extension CachingClient {
         onCache(endpoint, as: E.Response.self, ifNetworkFails: failure, onStored)
     }
 
-    /// Like ``onCache(_:ifNetworkFails:_:)``, with a type that the call names.
+    /// Does the same as ``onCache(_:ifNetworkFails:_:)``, with an explicit type.
     public func onCache<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,

@@ -5,7 +5,7 @@ public import Logging
 import OfflineStore
 
 extension CachingClient {
-    /// Opens a client with its own store and transport, as a configuration describes them.
+    /// Opens a client with its own store and transport, from a configuration's settings.
     /// ``close()`` closes both.
     ///
     /// ```swift
@@ -13,12 +13,12 @@ extension CachingClient {
     /// ```
     ///
     /// The client uses the configuration's store, mode and rules, and all settings for timeouts,
-    /// limits and origins. With `fleet` it shares its purges with the other nodes of a fleet.
-    /// `listen`, `routes` and the limits of clients are for a gateway.
+    /// limits and origins. With `fleet`, the client shares its purges with the other nodes of a
+    /// fleet. `listen`, `routes` and the limits for clients apply only to a gateway.
     ///
     /// - Parameters:
     ///   - file: the content of a configuration file, or the same settings made in Swift. It must
-    ///     name the store's folder.
+    ///   name the store's folder.
     ///   - defaults: defaults for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
@@ -57,7 +57,7 @@ extension CachingClient {
 }
 
 extension CachingClient.Configuration {
-    /// Takes mode, rules and options for a client from a configuration file.
+    /// Creates a client configuration with the mode, rules and options of a configuration file.
     public init(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),

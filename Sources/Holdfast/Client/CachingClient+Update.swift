@@ -11,8 +11,8 @@ import OfflineStore
 #endif
 
 extension CachingClient {
-    /// Changes the stored value of an endpoint, and returns a way to undo the change. Use it to
-    /// show the effect of a mutation before the origin has confirmed it.
+    /// Changes an endpoint's stored value, and returns a way to undo the change. Use it to show a
+    /// mutation's effect before the origin has confirmed the mutation.
     ///
     /// ```swift
     /// let update = try await client.update(GetMovie(id: id)) { $0.isLiked = true }
@@ -24,34 +24,34 @@ extension CachingClient {
     /// }
     /// ```
     ///
-    /// Streams that follow the store emit the changed value (``CallOptions/followsStore``);
-    /// ``stored(_:)``, `startWith` and offline reads find it. The changed value is stale from the
+    /// Streams that follow the store emit the changed value (``CallOptions/followsStore``), and
+    /// ``stored(_:)``, `startWith` and offline reads return it. The changed value is stale from the
     /// start and has no validators. The next request to the origin therefore fetches the whole
-    /// response, which replaces it. So a 304 never confirms the changed value, and it is never
-    /// mistaken for the origin's.
+    /// response, which replaces the changed value. A 304 cannot confirm the changed value, and it
+    /// is never mistaken for a value from the origin.
     ///
-    /// * **Changed** is the variant that the request selects, under the key where it is stored. A
+    /// * **Changed**: the variant that the request selects, under the key where it is stored. A
     ///   shared response is changed for all users of this store.
-    /// * **Unchanged** are the status, the fields, the tags, a mark of invalidation, and the
-    ///   content around the value (its envelope, or everything outside its path), byte for byte.
-    ///   Compressed content is stored uncompressed. Plugins that process content do not take part.
-    /// * **Concurrent changes** are not lost: if another update or a response comes first, `change`
-    ///   runs again on the value that is stored then. A response that was requested before the
-    ///   update reaches its caller and is not stored.
+    /// * **Unchanged**: the status, the fields, the tags, a mark of invalidation, and, byte for
+    ///   byte, the content around the value (its envelope, or everything outside its path).
+    ///   Compressed content is stored uncompressed. Plugins that process content are not involved.
+    /// * **Concurrent changes** are not lost: if another update or a response is stored first,
+    ///   `change` runs again on the new value. A response that was requested before the update
+    ///   reaches its caller, but is not stored.
     ///
-    /// The content may have up to 4 MiB.
+    /// The content may be at most 4 MiB long.
     ///
     /// - Parameters:
-    ///   - encoder: writes a format that the client's decoder reads. The default writes JSON with
-    ///     ISO 8601 dates.
-    ///   - change: changes the value. It runs on the caller's actor, and more than once if others
-    ///     change the value at the same time. A change to an equal value stores nothing.
+    ///   - encoder: writes a format that the client's decoder reads. The default encoder writes
+    ///   JSON with ISO 8601 dates.
+    ///   - change: changes the value. It runs on the caller's actor, and runs again if the stored
+    ///   value changes at the same time. If the result equals the stored value, nothing is written.
     /// - Returns: the stored value, and a way to undo the change. If no stored response can be used
-    ///   as this type, nothing is changed and the value is `nil`.
-    /// - Throws: any error of `change`; ``HoldfastError`` if the endpoint makes no valid request,
-    ///   or with code `encodingFailed` if the decoder could not read the written value;
-    ///   `StoreError` if the store cannot be written; `CancellationError`. Then nothing was
-    ///   changed.
+    ///   as this type, the value is `nil` and nothing is changed.
+    /// - Throws: any error of `change`; ``HoldfastError`` if the endpoint does not make a valid
+    ///   request, or with code `encodingFailed` if the decoder could not read the written value;
+    ///   `StoreError` if the store cannot be written; `CancellationError`. If it throws, nothing
+    ///   has changed.
     @discardableResult
     public func update<E: Endpoint>(
         _ endpoint: E,
@@ -61,7 +61,7 @@ extension CachingClient {
         try await update(endpoint, as: E.Response.self, encoder: encoder, change)
     }
 
-    /// Changes the stored value as a type that the call names; see ``update(_:encoder:_:)``.
+    /// Changes the stored value as an explicit type; see ``update(_:encoder:_:)``.
     @discardableResult
     public func update<Value: Codable & Sendable>(
         _ endpoint: some Endpoint,
@@ -80,8 +80,8 @@ extension CachingClient {
         }
     }
 
-    /// The stored content that a request selects; `nil` if it cannot be used as a value of this
-    /// type.
+    /// Returns the stored content that a request selects; `nil` if it cannot be used as a value of
+    /// this type.
     @concurrent
     private func readForUpdate<Value: Decodable & Sendable>(
         _ call: Call<Value>,
@@ -124,7 +124,7 @@ extension CachingClient {
         }
     }
 
-    /// - Returns: `nil` if something else is stored by now.
+    /// - Returns: `nil` if another response has been stored in the meantime.
     @concurrent
     private func write<Value: Codable & Sendable>(
         _ value: Value,
@@ -154,8 +154,8 @@ extension CachingClient {
 }
 
 extension CachingClient {
-    /// Makes the response under the request's other key stale. Among stored responses, a fresh one
-    /// is chosen before a changed one, even if it is older.
+    /// Makes the response under the request's other key stale. Otherwise the engine would choose
+    /// that response while it is fresh, even if it is older than the changed response.
     fileprivate func invalidateOthers(than stored: StoredResponse, _ request: CacheRequest) async throws {
         for key in lookupKeys(of: request) where key != stored.key {
             if try await isStored(key) { try await invalidate(key, keepingForOffline: true) }
@@ -163,12 +163,12 @@ extension CachingClient {
     }
 }
 
-/// Stored content that is about to be changed.
+/// Stored content that is about to change.
 private struct UpdatableContent<Value: Sendable>: Sendable {
     /// The call's request, or the one that its redirects lead to.
     let request: CacheRequest
     let stored: StoredResponse
-    /// The content as it is stored.
+    /// The content as stored.
     let body: ByteBuffer
     /// The content, decompressed.
     let data: Data
@@ -176,8 +176,8 @@ private struct UpdatableContent<Value: Sendable>: Sendable {
 }
 
 extension ResponseReplacement {
-    /// The head for content that the origin did not send: stale, and without the fields that
-    /// describe the origin's content.
+    /// Returns the head for content that the origin did not send. It is stale, and has none of the
+    /// fields that describe the origin's content.
     fileprivate func updated(length: Int, at now: Timestamp) -> ResponseReplacement {
         var head = head
         let hasLength = head.fields.contains(.contentLength)

@@ -13,8 +13,8 @@ import Synchronization
     import Foundation
 #endif
 
-/// Fetches values from endpoints and keeps their responses, so the same code still works while the
-/// network is down.
+/// Fetches values from endpoints and stores their responses, so that the same code still works when
+/// the network is down.
 ///
 /// ```swift
 /// let client = try await CachingClient.open(store: "feed.store")
@@ -24,57 +24,57 @@ import Synchronization
 /// try await client.close()
 /// ```
 ///
-/// A client is a private cache (RFC 9111 §1) of one user or one service. Requests of several users
+/// A client is a private cache (RFC 9111 §1) of one user or one service. Several users' requests
 /// may go through one client: the store keeps responses to requests with credentials, or with a
-/// principal, apart.
+/// principal, separate.
 public final class CachingClient: Sendable {
     /// The settings of a client. Every limit has a default.
     public struct Configuration: Sendable {
         /// See ``RequestDefaults``.
         public var defaults: RequestDefaults
-        /// The base URL of endpoints that have none of their own. None by default.
+        /// The base URL for endpoints without their own. None by default.
         public var environment: ServerEnvironment?
-        /// How the API wraps its content. Not at all by default; an endpoint may override it.
+        /// How the API wraps its content. No wrapping by default. An endpoint may override it.
         public var envelope: Envelope?
-        /// When requests are sent again. Only requests that change nothing, or are marked
-        /// idempotent, ever are. Never by default.
+        /// When requests are retried. Only requests that change nothing, or that are marked
+        /// idempotent, are ever retried. No retries by default.
         public var retry: RetryPolicy
         /// See ``Plugin``.
         public var plugins: [any Plugin]
         /// How much of the network may be used. `automatic` by default.
         public var mode: OfflineMode
-        /// Rules that override ``options``, and the fields of responses, for single requests and
+        /// Rules that override ``options`` for individual requests, and fields for individual
         /// responses. None by default.
         public var rules: RuleSet
-        /// Which responses are kept for reads without the network, unless an endpoint or a rule
-        /// overrides it. By default, those that HTTP allows.
+        /// Which responses are kept for offline reads, unless an endpoint or a rule overrides it.
+        /// By default, those that HTTP allows.
         public var offlineReads: OfflineReads
-        /// Timeouts, limits, breaker and guard, unless a rule overrides them.
+        /// Timeouts, limits, the circuit breaker and the guard, unless a rule overrides them.
         public var options: EngineOptions
-        /// Prevents stored content from being replaced by content that looks wrong: by a page of
-        /// HTML, or by an empty body. It applies to content that is taken as bytes (`Data`,
-        /// ``Content``, ``NoContent``, `String`), because no decoding can detect the error there.
-        /// The stored response is then served (`detail=guarded`). With `nil`, such content is
-        /// accepted.
+        /// Prevents content that looks wrong, such as an HTML page or an empty body, from replacing
+        /// stored content. It applies to content that is used as bytes (`Data`, ``Content``,
+        /// ``NoContent``, `String`), because decoding cannot detect the error there. The stored
+        /// response is then served (`detail=guarded`). With `nil`, such content is accepted.
         ///
         /// A guard in ``options`` or in a rule takes precedence, and applies to all content.
         public var goodDataGuard: GoodDataGuard?
-        /// Decodes content into all types but `Data`, `String` and ``NoContent``. By default JSON
-        /// with ISO 8601 dates.
+        /// Decodes content into all types except `Data`, `String` and ``NoContent``. By default,
+        /// JSON with ISO 8601 dates.
         public var decoder: any ResponseDecoder
-        /// Bytes of a response that are read into memory for decoding. A larger response makes the
-        /// request fail. 64 MiB by default.
+        /// The maximum number of bytes of a response to read into memory for decoding. A request
+        /// with a larger response fails. 64 MiB by default.
         public var maximumBodyBytes: Int
         /// Whether the client requests compressed content (`Accept-Encoding: gzip, deflate`) if the
-        /// endpoint does not set what it accepts. The content is stored as it came, and
-        /// decompressed for the reader, up to ``maximumBodyBytes``. Compressed content that was not
-        /// requested is decompressed too. `true` by default.
+        /// endpoint does not state what it accepts. The content is stored as received, and
+        /// decompressed when it is read, up to ``maximumBodyBytes``. Compressed content that was
+        /// not requested is decompressed, too. `true` by default.
         public var acceptsCompression: Bool
-        /// Bytes of responses that the client keeps in memory for ``CallOptions/reuseWithin``,
-        /// because the store does not keep them.
+        /// The maximum number of bytes of responses that the client keeps in memory for
+        /// ``CallOptions/reuseWithin``, because the store does not keep them.
         ///
-        /// 8 MiB by default, in at most 1,024 responses, none larger than an eighth of the limit.
-        /// The oldest go first. With 0 none is kept, and each call makes its own request.
+        /// 8 MiB by default. At most 1,024 responses are kept, and none that is larger than one
+        /// eighth of the limit. The oldest responses are removed first. With 0, no response is
+        /// kept, and each call makes its own request.
         public var reuseMemoryBytes: Int
 
         /// Creates a configuration; see the properties for the defaults.
@@ -110,7 +110,7 @@ public final class CachingClient: Sendable {
             self.reuseMemoryBytes = reuseMemoryBytes
         }
 
-        /// Rejects a page of HTML or an empty body that would replace something else.
+        /// Rejects an HTML page or an empty body that would replace other content.
         public static var defaultGoodDataGuard: GoodDataGuard {
             var guarding = GoodDataGuard()
             guarding.refusesOtherMediaType = false
@@ -118,7 +118,7 @@ public final class CachingClient: Sendable {
             return guarding
         }
 
-        /// JSON with ISO 8601 dates.
+        /// Decodes JSON with ISO 8601 dates.
         public static var defaultDecoder: any ResponseDecoder {
             let decoder = JSONDecoder()
             decoder.dateDecodingStrategy = .iso8601
@@ -126,7 +126,7 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// The store: use it to keep objects of your own, for maintenance, and to read its entries.
+    /// The store. Use it to keep your own objects, for maintenance, and to read its entries.
     public let store: CacheManager
     let engine: CacheEngine
     let configuration: Configuration
@@ -135,7 +135,7 @@ public final class CachingClient: Sendable {
     let plugins: PluginList
     let identities = DecodingIdentities()
     let followed = FollowedChanges()
-    /// The calls under way.
+    /// The calls in progress.
     let calls = CancellationGroup()
     let recent: RecentExchanges
     private let overrides = RuleOverrides()
@@ -145,7 +145,7 @@ public final class CachingClient: Sendable {
     let sleeper: any Clock<Duration>
     private let lastNumber = Atomic<UInt64>(0)
 
-    /// Creates a client on a store and a transport that the caller made, and closes after the
+    /// Creates a client with a store and a transport that the caller owns. Close them after the
     /// client.
     ///
     /// - Parameters:
@@ -197,7 +197,7 @@ public final class CachingClient: Sendable {
         self.engine = CacheEngine(
             store: responses,
             transport: CallTransport(base: transport) { base in
-                // Plugins observe each attempt; the engine sees one exchange.
+                // Plugins observe each attempt; the engine sees a single exchange.
                 RetryingTransport(
                     base: ObservingTransport(base: ProgressTransport(base: base), clock: sleeper),
                     clock: clock,
@@ -208,11 +208,11 @@ public final class CachingClient: Sendable {
             fleet: member?.fleetResponses,
             contact: member?.contact,
             policy: CachePolicy(kind: .private),
-            // A closed store has no secret any more, and no entry that could be found under one.
+            // A closed store has no secret, and no entry that could be found with one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
             mode: configuration.mode,
             options: configuration.options,
-            // Without rules, requests need no matching at all.
+            // Without rules, requests skip the matching.
             rules: rules.isEmpty ? nil : rules,
             clock: clock,
             sleeper: sleeper,
@@ -248,7 +248,7 @@ public final class CachingClient: Sendable {
         )
     }
 
-    /// - Parameter fleet: a file whose `fleet` says what is shared.
+    /// - Parameter fleet: a configuration whose `fleet` setting states what is shared.
     static func open(
         store folder: String,
         configuration: Configuration,
@@ -277,7 +277,7 @@ public final class CachingClient: Sendable {
             try await store.close()
             throw error
         }
-        // It ends with the client, and outlives the task that opens it.
+        // The task ends with the client, and outlives the task that opens the client.
         let sharing = member.map { member in Task { await member.run() } }
         let transport = HTTPClientTransport(configuration: transportConfiguration, logger: logger)
         return CachingClient(
@@ -300,13 +300,13 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// Ends all calls under way, and all streams that follow the store. Closes store and transport
-    /// if
-    /// ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made
-    /// them.
+    /// Ends all calls in progress, and all streams that follow the store. Closes the store and the
+    /// transport if
+    /// ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)``
+    /// created them.
     ///
-    /// A call under way throws ``HoldfastError`` with code `closed`, whatever it waits for. A
-    /// stream that follows the store completes.
+    /// A call in progress throws ``HoldfastError`` with code `closed`, no matter what it is waiting
+    /// for. A stream that follows the store completes.
     public func close() async throws {
         followed.close()
         calls.cancel()
@@ -315,23 +315,24 @@ public final class CachingClient: Sendable {
         try await onClose()
     }
 
-    /// The number of fetches under way, including those that no caller waits for.
+    /// The number of fetches in flight, including fetches that no caller is waiting for.
     package var inFlightFetchCount: Int { engine.inFlightFetchCount }
 
-    /// How much of the network may be used. A change applies from the next request on.
+    /// How much of the network may be used. A change applies to the next request.
     public var mode: OfflineMode {
         get { engine.mode }
         set { engine.mode = newValue }
     }
 
-    /// Responds to a request without decoding: returns the raw response, streamed.
+    /// Responds to a request without decoding. Returns the raw response as a stream.
     ///
     /// - Throws: `ExchangeError`, or `CancellationError`.
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
         try await engine.respond(to: request)
     }
 
-    /// The request that an endpoint makes with this client's defaults, before plugins change it.
+    /// Returns the request that an endpoint makes with this client's defaults, before plugins
+    /// change it.
     ///
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
     ///   `encodingFailed` or `invalidRule`.
@@ -340,8 +341,8 @@ public final class CachingClient: Sendable {
     }
 
     /// - Parameters:
-    ///   - softTimeout: how long the client waits for the network if a response is stored.
-    ///   - offlineReads: the call's own choice; `nil` uses the endpoint's.
+    ///   - softTimeout: the time to wait for the network if a response is stored.
+    ///   - offlineReads: the call's own setting; `nil` uses the endpoint's.
     func request(
         for endpoint: any Endpoint,
         softTimeout: Duration?,
@@ -357,7 +358,7 @@ public final class CachingClient: Sendable {
         if endpointRule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
             var rule = endpointRule ?? RuleSettings()
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
-            // A rule that bypasses the store has nothing to state about reads from it.
+            // A rule that bypasses the store cannot allow reads from the store.
             if rule.bypass != true {
                 rule.stale.ignore =
                     offlineReads?.liftedDirectives ?? rule.stale.ignore ?? endpointReads?.liftedDirectives
@@ -367,7 +368,7 @@ public final class CachingClient: Sendable {
         return request
     }
 
-    /// Tells authenticators where responses of their principals are stored.
+    /// Tells authenticators which store holds responses of their principals.
     func noteStore(of plugins: [any Plugin]) {
         for case let authenticator as Authenticator in plugins { authenticator.note(store) }
     }
@@ -379,7 +380,7 @@ public final class CachingClient: Sendable {
 }
 
 extension CacheRequest {
-    /// Marks further parameters and fields as secrets.
+    /// Adds parameters and fields to the secrets.
     mutating func name(_ secrets: Secrets) {
         secretParameters.formUnion(secrets.parameters)
         secretFields.formUnion(secrets.fields)

@@ -1,14 +1,14 @@
 import Logging
 import Synchronization
 
-/// Checks each type of endpoint once for properties that are ignored.
+/// Checks each endpoint type once for properties that are ignored.
 final class CheckedEndpoints: Sendable {
     private struct State {
         var types: Set<ObjectIdentifier> = []
         var found: [IgnoredProperty] = []
     }
 
-    /// The maximum number of types that are checked. Further types are not checked.
+    /// The maximum number of types to check. Additional types are not checked.
     static let limit = 512
 
     private let state = Mutex(State())
@@ -16,7 +16,7 @@ final class CheckedEndpoints: Sendable {
     /// The ignored properties that were found.
     var found: [IgnoredProperty] { state.withLock { $0.found } }
 
-    /// Returns the ignored properties of an endpoint if its type was not checked before.
+    /// Returns an endpoint's ignored properties if its type has not been checked before.
     func check(_ endpoint: any Endpoint) -> [IgnoredProperty] {
         let type: any Endpoint.Type = Swift.type(of: endpoint)
         if type == AnyEndpoint.self, let wrapped = endpoint as? AnyEndpoint { return check(wrapped.base) }
@@ -31,10 +31,10 @@ final class CheckedEndpoints: Sendable {
 }
 
 extension CachingClient {
-    /// The properties of endpoints that were found to be ignored.
+    /// The ignored properties of the endpoints that have been used.
     package var ignoredProperties: [IgnoredProperty] { checked.found }
 
-    /// Logs, once for each type, the properties of an endpoint that are ignored.
+    /// Logs an endpoint's ignored properties, once for each type.
     func noteIgnoredProperties(of endpoint: any Endpoint) {
         for ignored in checked.check(endpoint) {
             logger.warning(

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// Decodes content into values. `JSONDecoder` is one.
+/// A decoder of content, such as `JSONDecoder`.
 public protocol ResponseDecoder: Sendable {
     /// - Throws: the decoder's own error. The request layer adds the name of the content and keeps
     ///   the bytes.

@@ -1,6 +1,6 @@
 extension CachingClient {
-    /// Returns this client for the endpoints of one type, so that one dot lists them with their
-    /// parameters.
+    /// Returns this client limited to one endpoint type, so that you can write an endpoint as a dot
+    /// and its case.
     ///
     /// ```swift
     /// let movies = client.of(MovieAPI.self)
@@ -11,21 +11,21 @@ extension CachingClient {
 
 /// A client for the endpoints of one type; see ``CachingClient/of(_:)``.
 ///
-/// It has the client's functions and adds none. If the endpoints return bytes, ``as(_:)`` names the
-/// type to decode: `movies.as([Movie].self).fetch(.newMovies(page: 1))`.
+/// It has only the client's own functions. If the endpoints return bytes, ``as(_:)`` sets the type
+/// to decode: `movies.as([Movie].self).fetch(.newMovies(page: 1))`.
 public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
-    /// The client itself.
+    /// The underlying client.
     public let client: CachingClient
 
-    /// The same endpoints, decoded as another type.
+    /// Returns the same client for the same endpoints, decoded as another type.
     public func `as`<Other: Decodable & Sendable>(_ type: Other.Type) -> ScopedClient<E, Other> {
         ScopedClient<E, Other>(client: client)
     }
 
-    /// Creates a call that uses the store: the beginning of a chain of steps.
+    /// Creates a call that uses the store: the start of a chain of steps.
     public func call(_ endpoint: E) -> Call<Value> { client.call(endpoint, as: Value.self) }
 
-    /// Fetches one value, by a strategy that always has one; by default the endpoint's own.
+    /// Fetches one value, with a strategy that always produces one; by default, the endpoint's own.
     ///
     /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch(_ endpoint: E, _ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
@@ -41,8 +41,8 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
         client.startWith(endpoint, as: Value.self, ifNetworkFails: failure)
     }
 
-    /// Passes the stored value to a closure of its own, and the network's to the request's; see
-    /// ``CachingClient/onCache(_:ifNetworkFails:_:)``.
+    /// Passes the stored value to a separate closure, and the network's value to the request's own;
+    /// see ``CachingClient/onCache(_:ifNetworkFails:_:)``.
     public func onCache(
         _ endpoint: E,
         ifNetworkFails failure: NetworkFailure = .throwing,
@@ -53,7 +53,7 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
 
     /// Returns the stored value, however stale; see ``CachingClient/stored(_:)``.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request.
     public func stored(_ endpoint: E) async throws -> Emission<Value>? {
         try await client.stored(endpoint, as: Value.self)
     }

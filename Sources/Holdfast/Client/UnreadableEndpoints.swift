@@ -3,17 +3,17 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// Logs once for each type of endpoint why its values cannot be read from the store, and what to do
-/// about it.
+/// Logs, once for each endpoint type, why its values cannot be read from the store and how to fix
+/// this.
 ///
-/// Without that, a closure for stored values is never called, and the developer sees no reason.
+/// Without the log, a closure for stored values is never called, and the developer sees no reason.
 final class UnreadableEndpoints: Sendable {
     /// Why a value cannot be read from the store.
     enum Reason: Hashable, Sendable {
         /// The network's response was not stored.
         case notStored(StorageRefusal)
         /// The response is stored, but this directive forbids its use unless the origin confirms
-        /// it.
+        /// the response.
         case forbidden(by: String)
     }
 
@@ -22,12 +22,13 @@ final class UnreadableEndpoints: Sendable {
         var reason: Reason
     }
 
-    /// The number of types and reasons that are remembered. Further ones are not logged.
+    /// The maximum number of endpoint types and reasons to remember. Additional ones are not
+    /// logged.
     static let limit = 512
 
     private let logged = Mutex<Set<Key>>([])
 
-    /// Whether this reason is reported for the first time.
+    /// Returns whether this reason is reported for the first time.
     func isFirst(_ reason: Reason, of endpoint: any Endpoint) -> Bool {
         let key = Key(endpoint: ObjectIdentifier(Self.type(of: endpoint)), reason: reason)
         return logged.withLock { logged in
@@ -36,15 +37,15 @@ final class UnreadableEndpoints: Sendable {
         }
     }
 
-    /// The endpoint type that the developer wrote.
+    /// Returns the endpoint type that the developer wrote.
     static func type(of endpoint: any Endpoint) -> any Endpoint.Type {
         Swift.type(of: (endpoint as? AnyEndpoint)?.base ?? endpoint)
     }
 }
 
 extension CachingClient {
-    /// Logs, the first time, that a success could not be stored, or a redirect on the way to one.
-    /// If its caller or a rule requested that, it logs nothing.
+    /// Logs, the first time, that a success, or a redirect that leads to one, could not be stored.
+    /// Logs nothing if the caller or a rule asked not to store it.
     func noteUnstored(_ response: CacheResponse, _ endpoint: any Endpoint, isFollowed: Bool = false) {
         guard let refusal = response.outcome.notStored, refusal != .bypass, !endpoint.isMutation,
             response.head.status.kind == .successful || isFollowed
@@ -52,7 +53,7 @@ extension CachingClient {
         note(.notStored(refusal), endpoint, "Response was not stored", refusal.rawValue, refusal.advice)
     }
 
-    /// Logs, the first time, that a directive prevents the use of a stored response.
+    /// Logs, the first time, that a directive prevented the use of a stored response.
     func noteForbidden(_ error: ExchangeError, _ endpoint: any Endpoint) {
         guard let directive = error.forbiddenBy, let lifting = StaleProhibition(rawValue: directive)?.liftedBy,
             OfflineReads.despiteDirectives.liftedDirectives.contains(lifting)
@@ -86,7 +87,7 @@ extension CachingClient {
 }
 
 extension StorageRefusal {
-    /// Advice for the developer of the endpoint.
+    /// The advice for the endpoint's developer.
     var advice: String {
         switch self {
         case .responseNoStore:

@@ -14,7 +14,7 @@ extension CacheManager.Configuration {
         if let isOn = store.keepsOfflineCopies {
             evictionOrder = isOn ? .keepingOfflineCopies : .leastRecentlyUsed
         }
-        // Sorted, so that the order is the same in every process.
+        // Sort the quotas, so that their order is the same in every process.
         quotas = store.tagQuotas.sorted { $0.key < $1.key }.map { .tag($0.key, bytes: $0.value) }
         quotas += store.originQuotas.sorted { $0.key < $1.key }.map { .origin($0.key, bytes: $0.value) }
         if let bytes = store.eachOriginQuota { quotas.append(.everyOrigin(bytes: bytes)) }

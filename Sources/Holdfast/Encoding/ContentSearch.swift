@@ -9,7 +9,7 @@ import NIOCore
 #endif
 
 /// Searches for bytes in content that arrives in chunks, including matches that span chunks. It
-/// buffers fewer bytes than it searches for.
+/// buffers fewer bytes than the length of the text that it searches for.
 struct ContentSearch {
     private let wanted: [UInt8]
     /// The end of the content so far, which may be the start of a match.

@@ -14,9 +14,9 @@ import NIOPosix
 /// A file to send. Its length is determined when the request is built, and its bytes are read in
 /// blocks of 256 KiB while it is sent.
 ///
-/// The request either sends exactly the announced content or breaks off before its last bytes. If
-/// the file's length or modification time has changed, the content is no longer the content that
-/// the caller meant to send.
+/// The request either sends exactly the announced content, or breaks off before the last bytes. It
+/// breaks off if the file's length or modification time has changed, because the content may no
+/// longer be what the caller meant to send.
 struct FileContent: Sendable, Hashable {
     static let chunkSize = 256 << 10
 

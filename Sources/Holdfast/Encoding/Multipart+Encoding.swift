@@ -25,8 +25,8 @@ extension Multipart {
         }
         let pieces = try parts.map(Piece.init)
         let boundary = try self.boundary.map { try checked($0, pieces) } ?? unusedBoundary(pieces)
-        // The search omits the line break before the delimiter, because a file may end with one. So
-        // it finds every text that could be read as a delimiter.
+        // The search omits the line break before the delimiter, because a file may end with a line
+        // break. It therefore finds every text that could be read as a delimiter.
         let delimiter = Array("--\(boundary)".utf8)
         var body: [BodyStream.Part] = []
         var text: [UInt8] = []
@@ -154,7 +154,7 @@ extension String {
 
 extension UInt8 {
     fileprivate var isLetterOrDigit: Bool { (self | 0x20) &- 0x61 < 26 || self &- 0x30 < 10 }
-    /// Whether this is a `bcharsnospace`. Spaces are excluded, because a boundary must not end with
-    /// one. RFC 2046 §5.1.1
+    /// Whether this is a `bcharsnospace` byte. Spaces are excluded, because a boundary must not end
+    /// with a space. RFC 2046 §5.1.1
     fileprivate var isBoundaryByte: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
 }

@@ -5,7 +5,7 @@
 #endif
 
 extension ParameterValue {
-    /// Creates the value that an `Encodable` value has in JSON.
+    /// Creates the JSON value that an `Encodable` value encodes to.
     ///
     /// Dates become ISO 8601 in UTC with whole seconds; use ``date(_:as:)`` for other formats. A
     /// `Decimal` with more digits than a `Double` can represent becomes a string of digits.

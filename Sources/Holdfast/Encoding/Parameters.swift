@@ -68,7 +68,7 @@ public struct Parameters: Sendable, Hashable {
         return merged
     }
 
-    /// Whether there are no parameters, not even parameters that could not be encoded.
+    /// Whether there are no parameters, including parameters that could not be encoded.
     var isEmpty: Bool { values.isEmpty && faults.isEmpty }
 
     /// Checks that all values could be encoded.

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// The statuses that an endpoint accepts as a success. Any other status is an error that includes
+/// The statuses that an endpoint accepts as a success. Any other status is an error, which includes
 /// the status and the content.
 public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
     private var ranges: [ClosedRange<Int>]
@@ -29,7 +29,7 @@ public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
         return both
     }
 
-    /// Whether all success statuses are accepted, so that no status must be rejected before the
+    /// Whether all 2xx statuses are accepted, so that no status must be rejected before the
     /// response is stored.
     var acceptsSuccess: Bool { ranges.contains { $0.lowerBound <= 200 && $0.upperBound >= 299 } }
 

@@ -57,7 +57,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public var redirects = RedirectPolicy.reads
 
     private var namedMethod: HTTPRequest.Method?
-    /// The given method. If there is none, POST if the task has content, and otherwise GET.
+    /// The explicit method. If there is none, POST if the task has content, otherwise GET.
     public var method: HTTPRequest.Method {
         get { namedMethod ?? task.impliedMethod }
         set { namedMethod = newValue }

@@ -96,7 +96,7 @@ extension Endpoint {
         }
         let path = path.urlPath
         try path.check(of: typeName)
-        // A complete URL is a base URL, and may also contain data.
+        // A complete URL is used as a base URL, and may also contain data.
         if text.mayHaveDotSegments { try URLPath(raw: text.afterAuthority).check(of: typeName) }
         if parameters.isEmpty, let target = plainTarget(below: text, path.text) { return target }
         let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is not a URL")
@@ -111,7 +111,7 @@ extension Endpoint {
     }
 
     /// Returns the target if the base URL and the path only need to be joined, because neither has
-    /// a query or a fragment. Also returns `nil` if they are invalid.
+    /// a query or a fragment. Returns `nil` in all other cases, including invalid URLs.
     private func plainTarget(below base: String, _ path: String) -> TargetURI? {
         let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
         // The URL has a host, so the path cannot be mistaken for a host.
@@ -158,7 +158,7 @@ extension String {
         return utf8[authority...].firstIndex { ends.contains($0) } ?? endIndex
     }
 
-    /// Returns this path and another path joined by exactly one slash.
+    /// Returns this path and another path, joined by exactly one slash.
     fileprivate func joinedPath(_ other: some StringProtocol) -> String {
         if other.isEmpty { return self }
         let slash = UInt8(ascii: "/")

@@ -102,16 +102,16 @@ public protocol Endpoint: Sendable {
 
     // MARK: The store
 
-    /// Whether the response is stored, and for how long. By default, the response's own fields
-    /// decide. `CacheRequest.Storage.expiring` also stores responses to POST, keyed by the
+    /// Whether and for how long the response is stored. By default, the response's own fields
+    /// determine this. `CacheRequest.Storage.expiring` also stores responses to POST, keyed by the
     /// request's content, unless the content is read from files while it is sent. Responses to
     /// other unsafe methods are never stored.
     var storage: CacheRequest.Storage { get }
     /// Settings that individually override the client's rules for this endpoint. None by default.
     var rule: EndpointRule { get }
-    /// Whether responses are kept for reads without the network even if directives forbid storing
-    /// or using them. By default, the client's setting applies. If ``rule`` sets `stale.ignore`,
-    /// the rule takes precedence.
+    /// Whether responses are kept for offline reads even if directives forbid storing or using
+    /// them. By default, the client's setting applies. If ``rule`` sets `stale.ignore`, the rule
+    /// takes precedence.
     var offlineReads: EndpointOfflineReads { get }
     /// Names that group stored responses, so that they can be invalidated together, either by a
     /// mutation (``StoreInvalidation/tag(_:)``) or manually. They are added to the tags from rules
@@ -159,7 +159,7 @@ public protocol Endpoint: Sendable {
     var timeout: EndpointTimeout { get }
     /// The policy for retries. The client's policy by default.
     var retry: EndpointRetry { get }
-    /// Which redirects are followed. By default those of requests that change nothing.
+    /// Which redirects are followed. By default, redirects of requests that change nothing.
     var redirects: RedirectPolicy { get }
     /// The response to this endpoint in tests. None by default.
     var sampleResponse: EndpointSampleResponse { get }
@@ -182,8 +182,8 @@ extension Endpoint {
     public func baseURL(in environment: ServerEnvironment?) -> String {
         baseURL.isEmpty ? environment?.baseURL ?? "" : baseURL
     }
-    /// POST if the task has content, and otherwise GET. If ``task`` depends on the method, the
-    /// endpoint must declare the method.
+    /// POST if the task has content, otherwise GET. If ``task`` depends on the method, the endpoint
+    /// must declare the method.
     public var method: HTTPRequest.Method { task.impliedMethod }
     /// No parameters and no content.
     public var task: HTTPTask { .plain }
@@ -230,7 +230,7 @@ extension Endpoint {
     public var timeout: Duration? { nil }
     /// The client's policy.
     public var retry: RetryPolicy? { nil }
-    /// Those of requests that change nothing.
+    /// Redirects of requests that change nothing.
     public var redirects: RedirectPolicy { .reads }
     /// No sample.
     public var sampleResponse: SampleResponse? { nil }

@@ -38,9 +38,9 @@ public enum HTTPTask: Sendable {
     case file(String, contentType: String? = nil, parameters: Parameters = [:])
     /// Fields and files as `multipart/form-data`, with parameters in the query.
     case multipart(Multipart, parameters: Parameters = [:])
-    /// Writes the response's content to a file, if the call is
-    /// ``CachingClient/download(_:to:onProgress:)``. Other calls ignore the destination. Parameters
-    /// go into the query.
+    /// Writes the response's content to a file if the call is
+    /// ``CachingClient/download(_:to:onProgress:)``. Other calls ignore the destination. The
+    /// parameters go into the query.
     case download(DownloadDestination, parameters: Parameters = [:])
     /// A GraphQL operation.
     case graphQL(GraphQLOperation)
@@ -76,7 +76,7 @@ public enum ParameterDestination: Sendable, Hashable {
 }
 
 extension HTTPTask {
-    /// Whether only a query must be encoded, regardless of the method.
+    /// Whether the task has at most a query to encode, regardless of the method.
     var isWithoutContent: Bool {
         switch self {
         case .plain, .download: true
@@ -97,8 +97,8 @@ extension HTTPTask {
         }
     }
 
-    /// The default method of an endpoint: POST if there is content, and otherwise GET, because RFC
-    /// 9110 §9.3.1 gives the content of a GET no meaning.
+    /// The default method of an endpoint: POST if there is content, otherwise GET, because the
+    /// content of a GET has no meaning (RFC 9110 §9.3.1).
     var impliedMethod: HTTPRequest.Method {
         switch self {
         case .plain, .download: .get

@@ -7,8 +7,8 @@ public import HoldfastConfiguration
 /// var principal: String? { session?.userID }
 /// ```
 ///
-/// Without it, a property of the plain type would compile but be ignored, because the requirement's
-/// default satisfies the protocol.
+/// Without this protocol, a property of the plain type would compile but be ignored, because the
+/// requirement's default satisfies ``Endpoint``.
 ///
 /// To read such a requirement of an unknown endpoint type, use ``asOptional``.
 public protocol OptionalConvertible<OptionalWrapped> {

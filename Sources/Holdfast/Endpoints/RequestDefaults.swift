@@ -7,9 +7,9 @@ public struct RequestDefaults: Sendable, Hashable {
     /// Default parameters for the query, such as an API key. An endpoint's own parameters of the
     /// same name replace them. They are part of the cache key.
     public var parameters: Parameters
-    /// The principal of the requests. A named principal keeps its stored responses when its tokens
-    /// rotate. Without a name, stored responses to requests with credentials belong to those exact
-    /// credentials.
+    /// The principal of the requests. If it is set, stored responses stay available when the
+    /// principal's tokens rotate. If it is `nil`, a stored response to a request with credentials
+    /// belongs to those exact credentials.
     public var principal: String?
 
     /// The secrets in ``fields``, in ``parameters`` and in the endpoints' fields and parameters.

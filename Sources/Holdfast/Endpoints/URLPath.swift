@@ -34,14 +34,15 @@ public struct URLPath: Sendable, Hashable, CustomStringConvertible {
     /// Whether a value in the path is empty.
     private let lacksValue: Bool
 
-    /// Creates a path from text that is used unchanged, so its author is responsible for it. A `?`
-    /// starts a query.
+    /// Creates a path from text that is used unchanged. The caller is responsible for its encoding.
+    /// A `?` starts a query.
     public init(raw text: String) {
         self.text = text
         lacksValue = false
     }
 
-    /// Creates a path from segments, each of which is a value. Without segments, the path is empty.
+    /// Creates a path from segments, each of which is a value. If there are none, the path is
+    /// empty.
     ///
     /// ```swift
     /// URLPath(segments: ["files"] + folders + [name])
@@ -113,7 +114,7 @@ extension URLPath: ExpressibleByStringInterpolation {
             appendInterpolation(value.uuidString)
         }
 
-        /// Appends text unchanged, so its author is responsible for it.
+        /// Appends text unchanged. The caller is responsible for its encoding.
         public mutating func appendInterpolation(raw text: String) {
             appendLiteral(text)
         }

@@ -5,9 +5,9 @@ package import HoldfastConfiguration
 import RedisTier
 import Synchronization
 
-/// Inspects the engine of a fleet without a store, for operators' commands.
+/// Inspects a fleet's server without a store, for operators' commands.
 ///
-/// It joins no log and is not a node of the fleet.
+/// It does not join the log, and is not a node of the fleet.
 package struct FleetInspection: Sendable {
     /// An error message for the operator.
     package struct Failure: Error, CustomStringConvertible {
@@ -24,7 +24,7 @@ package struct FleetInspection: Sendable {
     private let expected: RedisExaminer.Expectations
     private let sealer: LogSealer
 
-    /// The fleet's name on the engine.
+    /// The fleet's name on the server.
     package var namespace: FleetNamespace { parts.namespace }
     /// The node described by the configuration.
     package var node: NodeName { parts.node }
@@ -46,7 +46,8 @@ package struct FleetInspection: Sendable {
         self.expected = expected
     }
 
-    /// Examines the engine, and leaves no data on it. It never throws: a failure is a finding.
+    /// Examines the server, and leaves no data on it. It never throws: a failure is reported as a
+    /// finding.
     package func check() async -> [EngineFinding] {
         let sealer = sealer
         return await RedisExaminer(

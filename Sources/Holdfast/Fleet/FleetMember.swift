@@ -8,7 +8,7 @@ import Synchronization
 
 /// A store's membership in a fleet, assembled from the `fleet` section of its configuration.
 ///
-/// The engine need not be reachable at startup. In that case, sharing starts later.
+/// The fleet's server need not be reachable at startup. In that case, sharing starts later.
 package final class FleetMember: SharingOperations {
     private let log: RedisLog
     private let sharing: InvalidationSharing
@@ -17,8 +17,7 @@ package final class FleetMember: SharingOperations {
     /// The level to wait for if a purge does not specify one.
     package let acknowledgedLevel: PurgeLevel
 
-    /// The responses of other nodes, which the cache engine uses; `nil` if only invalidations are
-    /// shared.
+    /// The responses of other nodes, for the cache engine; `nil` if only invalidations are shared.
     package var fleetResponses: (any FleetResponses)? { responses }
     /// The results of peer lookups and offers; `nil` if only invalidations are shared.
     package var valueCounts: FleetValueCounts? { responses?.counts }
@@ -54,7 +53,7 @@ package final class FleetMember: SharingOperations {
         let (namespace, node) = (parts.namespace, parts.node)
         acknowledgedLevel = file.fleet.acknowledge
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
-        // A node receives purges within a second after its server is back.
+        // A node receives purges within a second after the server is reachable again.
         var policy = SupervisorPolicy()
         policy.longestPause = .milliseconds(500)
         let news = FailureNews(logger)
@@ -127,7 +126,7 @@ package final class FleetMember: SharingOperations {
         return settings
     }
 
-    /// Shares until the task is cancelled. Call it once.
+    /// Shares purges and responses until the task is cancelled. Call this once.
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.log.run() }
@@ -137,10 +136,10 @@ package final class FleetMember: SharingOperations {
         }
     }
 
-    /// Ends the membership cleanly. Call it before the store is closed.
+    /// Ends the membership cleanly. Call this before closing the store.
     package func end() async { await sharing.end() }
 
-    /// Waits until the purges requested here have reached a level.
+    /// Waits until the purges that were requested at this node have reached a level.
     package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
         await sharing.reach(level, within: limit)
     }
@@ -159,8 +158,8 @@ package final class FleetMember: SharingOperations {
     }
 }
 
-/// Logs the reasons that the server cannot be reached, each reason once. Attempts continue until
-/// one succeeds, and usually fail for the same reason.
+/// Logs why the server cannot be reached, once for each new reason. Attempts continue until one
+/// succeeds, and usually fail for the same reason.
 private final class FailureNews: Sendable {
     private let last = Mutex<String?>(nil)
     private let logger: Logger

@@ -11,7 +11,7 @@ import RedisTier
     import Foundation
 #endif
 
-/// The parts of a fleet membership, as configured.
+/// The parts of a fleet membership, from the configuration.
 struct FleetParts: Sendable {
     var namespace: FleetNamespace
     var node: NodeName
@@ -36,7 +36,7 @@ struct FleetParts: Sendable {
             throw Self.refusal(file, "fleet.namespace", "It is missing. Set the fleet's name on the server.")
         }
         guard let node = NodeName(file.fleet.node ?? Self.hostName) else {
-            throw Self.refusal(file, "fleet.node", "The host's name is not a valid node name. Set one here.")
+            throw Self.refusal(file, "fleet.node", "The host's name is not a valid node name. Set a node name here.")
         }
         (self.keys, self.namespace, self.node, password) = (keys, namespace, node, secrets.password)
         do {
@@ -75,8 +75,8 @@ struct FleetParts: Sendable {
         settings.tls = tls
         if let connectTime { settings.connectTimeout = connectTime }
         do {
-            // The connector has its own threads, because a connection attempt that is in progress
-            // when the program ends needs a running event loop.
+            // The connector has its own threads, because a connection attempt that is still in
+            // progress when the program ends needs a running event loop.
             return try RedisConnector(
                 address,
                 settings: settings,

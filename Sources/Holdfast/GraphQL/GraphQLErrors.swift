@@ -13,7 +13,7 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
     public var errors: [GraphQLError]
     /// The content of the whole response.
     public var content: Data
-    /// Whether the response has `data` that is not `null`. If it has, some fields have values;
+    /// Whether the response has `data` that is not `null`. If so, some fields have values, and the
     /// fields named in an error's path do not.
     public var hasData: Bool
 
@@ -26,7 +26,7 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// The number of errors, and the code and path of the first error. The description omits
+    /// The number of errors, and the code and path of the first error. The description omits the
     /// messages, because the server writes them and may repeat values: see ``errors``.
     public var description: String {
         let first = errors.first.map {
@@ -39,8 +39,8 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
     /// Decodes the response's data.
     ///
     /// - Returns: `nil` if `data` is `null` or missing.
-    /// - Throws: the decoder's error. Fields with errors are `null`, so the type needs optionals
-    ///   for them.
+    /// - Throws: the decoder's error. Fields with errors are `null`, so the type must declare them
+    ///   as optional.
     public func data<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) throws -> Value? {
         try decoder.decode(TypedContent<Value>.self, from: content).data
     }

@@ -9,8 +9,8 @@ import HTTPTypes
 extension GraphQLOperation {
     /// The media type of the content, `application/json`.
     static let contentType = "application/json"
-    /// The media types that are accepted by default: GraphQL's own type, and the type that older
-    /// servers send. GraphQL over HTTP §5
+    /// The media types that are accepted by default: the GraphQL media type, and the type that
+    /// older servers send. GraphQL over HTTP §5
     static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
 
     /// Whether the response may be stored and reused.

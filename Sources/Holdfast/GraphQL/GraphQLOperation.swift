@@ -11,13 +11,13 @@ import HTTPTypes
 /// )
 /// ```
 ///
-/// Queries change nothing. They are collapsed, retried, and stored under a key that includes their
-/// content if the endpoint's storage is `CacheRequest.Storage.expiring`. Every other operation is a
-/// mutation, regardless of the endpoint's storage. GraphQL over HTTP §6
+/// Queries change nothing. They are collapsed and retried. If the endpoint's storage is
+/// `CacheRequest.Storage.expiring`, they are stored under a key that includes their content. Every
+/// other operation is a mutation, regardless of the endpoint's storage. GraphQL over HTTP §6
 ///
-/// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). Because an
-/// API has one URL, these are all stored queries of the API. An endpoint can override this: see
-/// ``Endpoint/invalidatesTarget``.
+/// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). Because a
+/// GraphQL API has one URL, these are all stored queries of the API. An endpoint can override this:
+/// see ``Endpoint/invalidatesTarget``.
 public struct GraphQLOperation: Sendable, Hashable {
     /// The type of an operation. GraphQL §2.3
     public enum Kind: Sendable, Hashable {
@@ -29,18 +29,17 @@ public struct GraphQLOperation: Sendable, Hashable {
         case subscription
     }
 
-    /// The form in which the document is sent. The method determines the location: the content for
-    /// POST, or the query for GET, which is possible only for queries.
+    /// The form in which the document is sent. The method determines where it is sent: POST in the
+    /// content, GET in the query. Only queries can use GET.
     public enum Form: Sendable, Hashable {
         /// The document itself, sent by POST by default.
         case document
-        /// The SHA-256 digest instead of the document, for servers that already know the document
-        /// (Apollo's persisted queries, version 1). Queries are sent by GET by default, so that
-        /// caches on the path can store the responses.
+        /// The SHA-256 hash instead of the document, for servers that already know the document
+        /// (Apollo's persisted queries, version 1). Queries use GET by default, so that caches
+        /// between the client and the server can store the responses.
         case persisted
-        /// The document and its digest, to register the document with a server that did not know
-        /// the digest. Sent by POST. The response is not stored, because no later request has this
-        /// form.
+        /// The document and its hash, to register the document with a server that did not know the
+        /// hash. Sent by POST. The response is not stored, because no later request has this form.
         case registering
     }
 
@@ -72,7 +71,7 @@ public struct GraphQLOperation: Sendable, Hashable {
     /// Each access parses the document.
     public var kind: Kind? { GraphQLDocument.operation(in: query, named: operationName).map(Kind.init) }
 
-    /// The same operation, in the form to send to a server that responded with
+    /// The same operation, in the form for a server that responded with
     /// ``GraphQLErrors/isPersistedQueryUnknown``.
     public var registering: GraphQLOperation {
         var operation = self
@@ -80,8 +79,8 @@ public struct GraphQLOperation: Sendable, Hashable {
         return operation
     }
 
-    /// The SHA-256 digest of the document's bytes in hexadecimal, which is its name as a persisted
-    /// query.
+    /// The SHA-256 hash of the document's bytes in hexadecimal, which identifies the document as a
+    /// persisted query.
     public var documentHash: String { SHA256.hash(data: Array(query.utf8)).hexadecimal }
 
     /// The default method: GET for persisted queries, otherwise POST.

@@ -5,8 +5,8 @@ extension HoldfastError.Code {
 }
 
 extension HoldfastError {
-    /// The errors of a GraphQL response, along with any data that it has; `nil` for errors of other
-    /// kinds.
+    /// The errors of a GraphQL response, along with any data that it has; `nil` for other kinds of
+    /// errors.
     public var graphQLErrors: GraphQLErrors? { cause as? GraphQLErrors }
 
     /// Whether the response reports that a mutation had no effect: its envelope reports a failure,

@@ -1,7 +1,7 @@
 public import HTTPCache
 import Synchronization
 
-/// Facts about a call, for the plugins that take part in it.
+/// Facts about a call, for the plugins that are involved in it.
 public struct CallInfo: Sendable {
     /// The purpose of preparing a request.
     public enum Purpose: Sendable, Hashable {
@@ -20,23 +20,24 @@ public struct CallInfo: Sendable {
     public var environment: ServerEnvironment?
     /// The secrets of the client, the endpoint and the plugins.
     public var secrets: Secrets
-    /// The extent to which the network may be used: the client's mode, or a more restrictive mode
-    /// if a rule sets one.
+    /// How much of the network may be used: the client's mode, or a more restrictive mode if a rule
+    /// sets one.
     public var mode: OfflineMode
     /// The purpose of preparing the request.
     public var purpose: Purpose
-    /// The number of times that the request was prepared again because a plugin recovered it,
-    /// starting at 0.
+    /// The number of times that the request has been prepared again because a plugin recovered it.
+    /// It starts at 0.
     public var attempt: Int
-    /// The place of this preparation among all that plugins take part in; see ``lastPreparation``.
+    /// The sequence number of this preparation among all preparations that involve plugins; see
+    /// ``lastPreparation``.
     var preparation: UInt64 = 0
 
     private static let preparations = Atomic<UInt64>(0)
 
-    /// The latest ``preparation`` in this process. A plugin that forgets a user ignores the
-    /// responses to requests that were prepared before.
+    /// The latest ``preparation`` in this process. When a plugin forgets a user, it must also
+    /// ignore the responses to requests that were prepared earlier.
     static var lastPreparation: UInt64 { preparations.load(ordering: .relaxed) }
 
-    /// The next ``preparation``.
+    /// Returns the next ``preparation``.
     static func nextPreparation() -> UInt64 { preparations.add(1, ordering: .relaxed).newValue }
 }

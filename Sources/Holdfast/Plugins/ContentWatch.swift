@@ -2,8 +2,8 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Counts content as it passes through, and reports its end once, even if no caller reads it to the
-/// end.
+/// Counts content as it passes through, and reports its end exactly once, even if no caller reads
+/// all of it.
 final class ContentWatch: Sendable {
     private struct State {
         var beginning: [UInt8] = []
@@ -31,7 +31,7 @@ final class ContentWatch: Sendable {
 
     deinit { end(.abandoned) }
 
-    /// Returns the body, which is watched as long as it exists.
+    /// Returns the body, which is watched for as long as it exists.
     func watch(_ body: BodyStream) -> BodyStream {
         BodyStream(length: body.length) { [self] in
             var iterator = body.makeAsyncIterator()

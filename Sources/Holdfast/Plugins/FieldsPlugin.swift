@@ -10,10 +10,10 @@ public import HTTPTypes
 /// ]
 /// ```
 ///
-/// Fields named in `Vary` separate stored responses. So a field with a new value on every request,
-/// such as a request ID, should not be named there.
+/// Fields named in `Vary` separate stored responses. A field whose value changes with every
+/// request, such as a request ID, should not be named in `Vary`.
 public struct FieldsPlugin: PreparingPlugin {
-    /// The treatment of existing fields with the same name.
+    /// How to treat existing fields with the same name.
     public enum Placement: Sendable, Hashable {
         /// Existing fields stay, and the plugin's fields are not added. Fields of the endpoint and
         /// the client take precedence.
@@ -32,7 +32,7 @@ public struct FieldsPlugin: PreparingPlugin {
     /// Adds the same fields to every request.
     ///
     /// - Parameters:
-    ///   - placement: the treatment of existing fields with the same name. By default, they stay.
+    ///   - placement: how to treat existing fields with the same name. By default, they stay.
     ///   - secrets: the fields whose values must not appear in logs, errors or the store, and that
     ///     separate stored responses. You need not list fields such as `Authorization`.
     public init(_ fields: HTTPFields, _ placement: Placement = .whereMissing, secrets: Set<HTTPField.Name> = []) {
@@ -41,8 +41,8 @@ public struct FieldsPlugin: PreparingPlugin {
 
     /// Adds fields that are created for each request.
     ///
-    /// - Parameter fields: called for each lookup and each network request. It must be quick. If it
-    ///   throws an error, the call fails with that error.
+    /// - Parameter fields: called for each lookup and each network request. It must return quickly.
+    ///   If it throws, the call fails with its error.
     public init(
         _ placement: Placement = .whereMissing,
         secrets: Set<HTTPField.Name> = [],

@@ -10,16 +10,16 @@ import NIOCore
 /// let configuration = CachingClient.Configuration(plugins: [NetworkLogger(logger)])
 /// ```
 ///
-/// A request that the store serves is not sent and not logged. The method, target, status, duration
-/// and sizes are logged; fields and content only if ``Options`` enables them. `REDACTED` replaces
-/// all of these:
+/// A request that the store serves is neither sent nor logged. The method, target, status, duration
+/// and sizes are logged. Fields and content are logged only if ``Options`` enables them. `REDACTED`
+/// replaces all of these:
 /// - user information in URLs
 /// - fields such as `Authorization` and `Cookie`
 /// - parameters whose names suggest a secret
 /// - the ``Secrets`` of the client, the endpoint and the plugins
 /// - the request's secrets, if a response repeats them
 ///
-/// Content may hold secrets that no name reveals, so do not log it in production.
+/// Content may contain secrets that no name reveals, so do not log content in production.
 public struct NetworkLogger: ObservingPlugin {
     /// The format of log entries.
     public enum Form: Sendable, Hashable {
@@ -27,8 +27,8 @@ public struct NetworkLogger: ObservingPlugin {
         case metadata
         /// One readable line per event.
         case text
-        /// Requests as `curl` commands that send them again once you fill in the secrets. All other
-        /// events as ``text``.
+        /// Requests as `curl` commands, which you can run once you fill in the secrets. Other
+        /// events have the same form as ``text``.
         case curl
     }
 
@@ -40,13 +40,13 @@ public struct NetworkLogger: ObservingPlugin {
         public var level: Logger.Level
         /// Whether fields are logged.
         public var showsFields: Bool
-        /// The maximum number of content bytes logged for each request and response, before secrets
-        /// are replaced. 0 logs no content.
+        /// The maximum number of content bytes to log for each request and response, before secrets
+        /// are replaced. With 0, no content is logged.
         ///
         /// JSON, forms and text are logged. Multipart forms and compressed content are not.
         public var contentLimit: Int
 
-        /// Creates options: see the properties.
+        /// Creates options. See the properties for the defaults.
         public init(
             form: Form = .metadata,
             level: Logger.Level = .debug,
@@ -154,7 +154,7 @@ public struct NetworkLogger: ObservingPlugin {
     }
 }
 
-/// The facts about one event, in order.
+/// The facts about one event, in order of output.
 private struct Facts {
     private let start: String
     private var facts: [(name: String, value: Logger.MetadataValue)]
@@ -214,7 +214,8 @@ extension SentRequest {
 }
 
 extension Error {
-    /// The failure in words without secrets. Errors of unknown origin might contain secrets.
+    /// A description of the failure without secrets. Errors of unknown types might contain secrets,
+    /// so only their type is shown.
     fileprivate var fault: String {
         switch self {
         case let error as TransportError: "\(error.code): \(Redaction.uriText(error.message))"

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPTypes
 
-/// Calls a call's observing plugins for each request and response.
+/// Notifies a call's observing plugins of each request and response.
 struct ObservingTransport: Transport {
     let base: any Transport
     /// The clock that measures durations.
@@ -47,7 +47,7 @@ extension ReceivedContent {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Returns a function that measures the time from now on.
+    /// Returns a function that measures the time from this call on.
     func stopwatch() -> @Sendable () -> Swift.Duration {
         let start = now
         return { start.duration(to: now) }

@@ -4,8 +4,8 @@ public import HTTPTypes
 /// Takes part in every request of a client (``CachingClient/Configuration/plugins``) or of one call
 /// (``CallOptions/plugins``).
 ///
-/// A plugin declares its abilities through the protocols that it conforms to, so plugins that
-/// change something are distinct from plugins that only observe:
+/// A plugin declares its abilities by conforming to protocols, so plugins that change something are
+/// distinct from plugins that only observe:
 ///
 /// | Protocol | Hook | When |
 /// |---|---|---|
@@ -15,8 +15,8 @@ public import HTTPTypes
 /// | ``ProcessingPlugin`` | `process` changes the content | before validation and decoding |
 /// | ``SubstitutingPlugin`` | `substitute` supplies content or an error | after the call failed |
 ///
-/// Multiple plugins run in the order in which they are listed. A call's plugins run after the
-/// client's plugins.
+/// Plugins run in the order in which they are listed. A call's plugins run after the client's
+/// plugins.
 public protocol Plugin: Sendable {}
 
 /// Changes requests, for example by adding fields, a principal or a token.
@@ -24,11 +24,11 @@ public protocol PreparingPlugin: Plugin {
     /// Changes a request before it is looked up and sent. The cache key is derived from the changed
     /// request.
     ///
-    /// It runs once for each lookup and for each network request, except requests that follow a
-    /// redirect: those get the fields of the previous request, and other origins get no
+    /// This runs once for each lookup and for each network request, except for requests that follow
+    /// a redirect: they get the fields of the previous request, and other origins get no
     /// credentials. For ``CallInfo/Purpose/lookup``, it must not wait for the network, because
     /// stored responses must be available without the network.
-    /// - Throws: any error that prevents the request. With a ``HoldfastError`` with code
+    /// - Throws: any error that prevents the request. After a ``HoldfastError`` with code
     ///   `loginRequired` or `authenticationFailed`, the call fails. After any other error, the
     ///   stored value is still used if the strategy allows it.
     func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws
@@ -49,13 +49,13 @@ extension PreparingPlugin {
     public var isReady: Bool { false }
 }
 
-/// Observes network requests and their responses. It changes nothing, and does not see responses
+/// Observes network requests and their responses. It cannot change them, and does not see responses
 /// that the store serves.
 ///
-/// Its methods are called while a request is in flight, so they must be quick.
+/// Its methods are called while a request is in flight, so they must return quickly.
 public protocol ObservingPlugin: Plugin {
-    /// Called before a request is sent, in its final form, including validators. Called again if
-    /// the request is retried.
+    /// Called before a request is sent, with the request in its final form, including validators.
+    /// Called again if the request is retried.
     func willSend(_ request: SentRequest, for call: CallInfo)
     /// Called when the response's head arrives, or when the request fails.
     ///
@@ -68,7 +68,7 @@ public protocol ObservingPlugin: Plugin {
     )
     /// Called once for each response, when its content has ended, broken off or been abandoned.
     ///
-    /// The engine abandons content if it needs only the head, for example for a 304 that freshens a
+    /// The engine abandons content if it needs only the head. An example is a 304 that freshens a
     /// stored response.
     func didEnd(_ content: ReceivedContent, of response: HTTPResponse, to request: SentRequest, for call: CallInfo)
     /// The maximum number of bytes from the start of the content that ``didEnd(_:of:to:for:)``
@@ -100,7 +100,8 @@ extension ObservingPlugin {
 /// Changes responses before they are validated and decoded.
 public protocol ProcessingPlugin: Plugin {
     /// Rewrites the status, fields or content. The stored response does not change. The plugin
-    /// processes it on every read, and once more if it is validated before it is stored.
+    /// processes a response on every read, and once more if the response is validated before it is
+    /// stored.
     func process(_ content: inout ResponseContent, for call: CallInfo) throws
 }
 

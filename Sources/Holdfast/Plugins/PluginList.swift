@@ -1,4 +1,4 @@
-/// Plugins sorted by protocol, once instead of for every request.
+/// Plugins grouped by protocol. Grouping happens once instead of for every request.
 struct PluginList: Sendable {
     private(set) var preparing: [any PreparingPlugin]
     private(set) var observing: [any ObservingPlugin]
@@ -14,7 +14,7 @@ struct PluginList: Sendable {
         substituting = plugins.compactMap { $0 as? any SubstitutingPlugin }
     }
 
-    /// Whether no plugin takes part in a call that ends with a response.
+    /// Whether no plugin is involved in a call that receives a response.
     var isEmpty: Bool { preparing.isEmpty && observing.isEmpty && recovering.isEmpty && processing.isEmpty }
 
     /// Returns these plugins followed by a call's own plugins.

@@ -1,6 +1,6 @@
 /// The content of a response, as passed to observing plugins.
 public struct ReceivedContent: Sendable {
-    /// The way the content ended.
+    /// How the content ended.
     public enum Ending: Sendable {
         /// All content arrived.
         case complete
@@ -14,7 +14,7 @@ public struct ReceivedContent: Sendable {
     public var beginning: [UInt8]
     /// The number of bytes that arrived.
     public var bytes: Int64
-    /// The way the content ended.
+    /// How the content ended.
     public var ending: Ending
     /// The time since the request was sent.
     public var duration: Duration

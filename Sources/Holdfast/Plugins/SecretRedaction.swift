@@ -5,8 +5,8 @@ import HTTPTypes
 /// that ``Redaction`` recognizes by name, and the values named in the ``Secrets`` of the client and
 /// the endpoint.
 ///
-/// When in doubt, it redacts. Names are compared regardless of case and percent-encoding, and each
-/// part of a nested name (`auth[token]`) is also compared.
+/// When in doubt, it redacts. Names are compared without regard to case or percent-encoding, and
+/// each part of a nested name (`auth[token]`) is also compared.
 struct SecretRedaction: Sendable {
     private let parameterNames: Set<String>
     private let fieldNames: Set<HTTPField.Name>
@@ -41,7 +41,7 @@ struct SecretRedaction: Sendable {
         )
     }
 
-    /// Replaces the values of secret names in any text that may contain `name=value`, such as a
+    /// Replaces the values of secret names in text that may contain `name=value` pairs, such as a
     /// query, a form or a URI.
     func parameters(in text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
@@ -75,21 +75,21 @@ struct SecretRedaction: Sendable {
         {
             return true
         }
-        // The only list of names that suggest a secret is behind this function, which expects a
+        // The only list of names that suggest a secret is behind ``Redaction``, which expects a
         // query.
         let plain = String(decoding: decoded.filter { !"&;?#=%".utf8.contains($0) }, as: UTF8.self)
         return Redaction.query("\(plain)=x") != "\(plain)=x"
     }
 
-    /// Returns the secrets of a request, both as written and decoded, so that they can be found
-    /// where no name reveals them.
+    /// Returns the secrets of a request, both as written and decoded, so that they can also be
+    /// found where no name identifies them.
     ///
     /// Short secrets are omitted, because they would match everywhere.
     func values(in head: HTTPRequest) -> [[UInt8]] {
         var values: [[UInt8]] = []
         for (field, shown) in zip(head.headerFields, fields(head.headerFields)) where field.value != shown.value {
             values.append(Array(field.value.utf8))
-            // For example `Bearer token` or `name=cookie; …`.
+            // Examples: `Bearer token` and `name=cookie; …`.
             values += field.value.utf8.split { " ;=,\"".utf8.contains($0) }.map(Array.init)
         }
         for pair in (head.path ?? "").utf8.split(whereSeparator: { "&;?#".utf8.contains($0) }) {
@@ -104,7 +104,7 @@ struct SecretRedaction: Sendable {
 }
 
 extension [UInt8] {
-    /// Returns the bytes with these sequences replaced.
+    /// Returns the bytes with each of these sequences replaced.
     func hiding(_ values: [[UInt8]]) -> [UInt8] {
         values.reduce(self) { $0.replacing($1, with: Array(Redaction.placeholder.utf8)) }
     }

@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Content in the form that a log shows: limited in length, and without secrets that are known from
-/// names or from the request.
+/// Content as shown in a log: limited in length, and without secrets that can be recognized by
+/// their names or that occur in the request.
 enum ShownContent: Sendable, Hashable {
     /// Readable and complete.
     case text(String)
@@ -10,8 +10,8 @@ enum ShownContent: Sendable, Hashable {
     case beginning(String)
     /// Not readable, but complete.
     case bytes([UInt8])
-    /// Omitted, because it is too long, has a type in which secrets cannot be found, or was not
-    /// requested.
+    /// Omitted, because the content is too long, has a type in which secrets cannot be found, or
+    /// was not requested.
     case leftOut
 
     /// - Parameters:
@@ -44,8 +44,8 @@ enum ShownContent: Sendable, Hashable {
         }
         shown = shown.hiding(secrets)
         if !isWhole {
-            // The limit may have cut a secret in two, so remove an ending that may be the start of
-            // a secret.
+            // The limit may have split a secret, so remove an ending that may be the start of a
+            // secret.
             shown = shown.droppingBeginnings(of: secrets)
         }
         let text = String(validating: shown, as: UTF8.self)
@@ -54,7 +54,7 @@ enum ShownContent: Sendable, Hashable {
         case (let text?, false): self = .beginning(text)
         case (nil, true): self = .bytes(shown)
         case (nil, false):
-            // The limit may have cut a character in two.
+            // The limit may have split a character.
             let readable = (1...3).lazy.compactMap { String(validating: shown.dropLast($0), as: UTF8.self) }.first
             self = readable.map(Self.beginning) ?? .leftOut
         }

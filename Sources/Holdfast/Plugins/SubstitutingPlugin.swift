@@ -16,16 +16,18 @@ import HTTPCacheSemantics
 ///
 /// - **When**: after all retries, and only if no stored value may be used. If the origin is
 ///   unreachable and a stored value may be used, the stored value is served and no plugin is
-///   called. Each failed call calls the plugin once, even if thirty callers share one fetch.
+///   called. The plugin is called once for each failed call, even if thirty callers share one
+///   fetch.
 /// - **For which failures**: all failures without a complete response (`originUnreachable`,
 ///   `timeout`, `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, and so
 ///   on). For a response with a rejected status or undecodable content, use a ``ProcessingPlugin``.
-///   The plugin is not called for a request that could not be built (`urlMissing`, for example), a
+///   The plugin is not called for a request that could not be built (for example, `urlMissing`), a
 ///   closed client or a cancellation.
-/// - **How it is read**: like a response. The other plugins process the content, and validations,
-///   the envelope and decoding apply. It is never stored, and it invalidates nothing.
-/// - **How it is marked**: the emission's source is `substitute`, its outcome has the detail
-///   `CacheOutcome.Detail.substitute`, and it is stale.
+/// - **How the content is read**: like a response. The other plugins process the content, and
+///   validations, the envelope and decoding apply. The content is never stored, and causes no
+///   invalidation.
+/// - **How the content is marked**: the emission's source is `substitute`, its outcome has the
+///   detail `CacheOutcome.Detail.substitute`, and it is stale.
 /// - **After a stored value**: a stream does not replace an emitted stored value with a substitute.
 ///   The plugins are still called, because they may throw another error. They are not called if the
 ///   stream ends quietly (``NetworkFailure/endingQuietly``).
@@ -40,8 +42,8 @@ public protocol SubstitutingPlugin: Plugin {
     ///     replaced it with.
     ///   - call: facts about the call. ``CallInfo/purpose`` and ``CallInfo/attempt`` have no
     ///     meaning here.
-    /// - Returns: the content; `nil` passes the failure on to the next plugin or to the caller.
-    /// - Throws: the error that replaces the failure. An error that is not a ``HoldfastError``
+    /// - Returns: the content; `nil` passes the failure to the next plugin or to the caller.
+    /// - Throws: the error that replaces the failure. Any error other than a ``HoldfastError``
     ///   becomes the cause of an error with the failure's code and message.
     func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent?
 }

@@ -4,11 +4,11 @@ import HTTPTypes
 enum ContentCoding: Sendable, Hashable {
     /// RFC 1952; also known as `x-gzip`.
     case gzip
-    /// RFC 1950. Some servers omit the surrounding zlib format and send a raw RFC 1951 stream.
+    /// RFC 1950. Some servers omit the zlib wrapper and send a raw RFC 1951 stream.
     case deflate
 
-    /// The maximum number of codings on one content. Each coding can expand its input a
-    /// thousandfold.
+    /// The maximum number of codings for one response's content. Each coding can expand its input
+    /// by a factor of a thousand.
     static let maximumCount = 2
 
     /// The codings that a request accepts by default.

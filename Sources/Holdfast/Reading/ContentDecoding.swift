@@ -73,9 +73,9 @@ struct ContentDecoding: Sendable {
         guard result.isSuccess else { throw HoldfastError(failed: result, in: input) }
     }
 
-    /// Rejects content that is an envelope and reports a failure. Plain bytes may or may not be in
-    /// an envelope. They are accepted if they have no status, because they may be an image, for
-    /// example.
+    /// Rejects content that is an envelope and reports a failure. Plain bytes may or may not be an
+    /// envelope. If they have no status, they are accepted, because they may be something else,
+    /// such as an image.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope`.
     func rejectFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {

@@ -5,7 +5,7 @@ import NIOCore
 /// The settings for reading the content of one call's responses: the accepted statuses, the checks
 /// and the decoding.
 ///
-/// A class, because it is large and is passed around often.
+/// A class, because the settings are large and are passed around often.
 final class ContentReading: Sendable {
     let decoding: ContentDecoding
     let acceptedStatuses: AcceptedStatuses
@@ -13,8 +13,8 @@ final class ContentReading: Sendable {
     let checks: [@Sendable (ResponseContent) throws -> Void]
     let processors: [any ProcessingPlugin]
     let info: CallInfo
-    /// Identifies the decoding. A value derived from a stored response is reused only for the same
-    /// decoding. If it is `nil`, the value is not kept.
+    /// The identity of the decoding. A value derived from a stored response is reused only for the
+    /// same decoding. If the identity is `nil`, the value is not kept.
     let identity: DecodingIdentity?
     let target: MessageTarget
     /// Receives progress for content from the network.
@@ -44,8 +44,8 @@ final class ContentReading: Sendable {
 
     private static let errorBodyLimit = 1 << 20
 
-    /// Reads a response to the end and turns it into a value. It runs on the caller's thread,
-    /// outside all actors.
+    /// Reads a complete response and turns it into a value. Runs on the caller's thread, outside
+    /// all actors.
     ///
     /// - Parameter judgement: the result of the check, if the response was checked before it was
     ///   stored.
@@ -55,8 +55,8 @@ final class ContentReading: Sendable {
         _ interpret: Call<Value>.Interpret,
         _ judgement: Judgement<Value>? = nil
     ) async throws -> Delivery<Value> {
-        // Plugins may turn a rejected response into a success. Without plugins, the head alone
-        // decides, before the content arrives.
+        // Plugins may turn a rejected response into a success. Without plugins, the head determines
+        // the outcome before the content arrives.
         if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
             throw await rejection(of: response)
         }
@@ -93,7 +93,7 @@ final class ContentReading: Sendable {
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret
     ) throws -> Delivery<Value> {
-        // The value is decoded once, and kept as long as the stored response is in memory.
+        // The value is decoded once, and kept for as long as the stored response is in memory.
         let resident = response.residentContent
         let reader = ContentReader(
             head: response.head,
@@ -181,5 +181,5 @@ extension HTTPFields {
     }
 }
 
-/// It has no properties; only its identity matters.
+/// An object without properties; only its identity matters.
 final class DecodingIdentity: Sendable {}

@@ -54,7 +54,7 @@ struct ContentReplacement {
         }
     }
 
-    /// Checks that the content can be read again. Otherwise it would be lost for offline use.
+    /// Checks that the content can be decoded again. Otherwise it would be lost for offline use.
     private func check(_ data: Data, is type: (some Decodable).Type) throws {
         do {
             _ = try decoding.decode(type, from: data, status: .ok, target: MessageTarget(target))

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Recognizes equal decodings, so that values derived from a stored response can be reused.
 final class DecodingIdentities: Sendable {
-    /// The properties that distinguish decodings by the client's decoder.
+    /// The properties that distinguish decodings that use the client's decoder.
     private struct Settings: Hashable {
         var envelope: Envelope?
         var path: ValuePath

@@ -1,10 +1,10 @@
 /// The location in the content that the current decoding reads.
 ///
 /// A ``ResponseDecoder`` accepts only a type and bytes, so the types below get the location from a
-/// task-local value. Decoding is synchronous, so the value does not outlive it.
+/// task-local value. Decoding is synchronous, so the value does not outlive the decoding.
 struct DecodingLocation: Sendable {
     var envelope: Envelope?
-    /// The path to the value. If there is an envelope, it starts at the envelope's model.
+    /// The path to the value. If there is an envelope, the path starts at the envelope's model.
     var path = ValuePath()
     /// The envelope of the client or the endpoint. It is also set for content whose type is itself
     /// an envelope: that type uses its defaults for a missing code or message.
@@ -27,8 +27,8 @@ struct Located<Value: Decodable>: Decodable {
 /// A value inside an envelope's model.
 struct Unwrapped<Value: Decodable>: Decodable {
     let result: EnvelopeResult
-    /// The value, or the reason that there is none. `nil` if the envelope reports a failure, in
-    /// which case its value is not read.
+    /// The value, or the reason that there is none. `nil` if the envelope reports a failure,
+    /// because the value is not read in that case.
     let found: Found<Value>?
 
     init(from decoder: any Decoder) throws {

@@ -1,4 +1,4 @@
-/// A property that may be missing in the content. If it is missing or null, it gets its default.
+/// A property that may be missing in the content. A missing or null property gets its default.
 ///
 /// ```swift
 /// struct Moment: Codable {
@@ -14,8 +14,8 @@
 /// ```
 ///
 /// A memberwise initializer requires all properties, except properties with a default in Swift (`=
-/// false`). A property with a value of another type in the content is an error and does not get the
-/// default: either a model is complete, or decoding fails.
+/// false`). If the content has a value of another type, decoding fails, and the default is not
+/// used: a model is either complete or an error.
 @propertyWrapper
 public struct Default<Source: DefaultProviding> {
     /// The property's value or the default.
@@ -86,7 +86,7 @@ extension Default: Encodable where Source.Value: Encodable {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a property. If it is missing or null, it gets the default.
+    /// Decodes a property. A missing or null property gets the default.
     public func decode<Source>(_ type: Default<Source>.Type, forKey key: Key) throws -> Default<Source> {
         Default(wrappedValue: try decodeIfPresent(Source.Value.self, forKey: key) ?? Source.defaultValue)
     }

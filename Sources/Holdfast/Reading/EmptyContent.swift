@@ -2,7 +2,7 @@
 /// successful envelope without a model.
 public enum EmptyContent: Sendable, Hashable {
     /// The response is an error with code `noData`, unless the type accepts empty content
-    /// (``NoContent``, `Data`, or an optional, which becomes `nil`). The default.
+    /// (``NoContent``, `Data`, or an optional, which becomes `nil`). This is the default.
     case isMissing
     /// The response is treated like this JSON: `{}`, `[]` or `null`.
     case standsFor(String)

@@ -34,7 +34,8 @@ public struct Envelope: Sendable, Hashable {
     public var messages: [ValuePath]
     /// The path of the model.
     public var model: ValuePath
-    /// Replaces a missing or `null` status, and decides whether it is a success.
+    /// The status to use if the status is missing or `null`. It determines whether the request
+    /// succeeded.
     ///
     /// `null` by default. ``RootModel`` also uses it, unless the model's ``EnvelopeRule`` defines
     /// its own.

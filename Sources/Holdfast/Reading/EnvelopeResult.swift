@@ -17,7 +17,7 @@ public struct EnvelopeResult: Sendable, Hashable {
 
     /// Creates a result.
     ///
-    /// - Parameter message: the message; `nil` for the default.
+    /// - Parameter message: the message; `nil` uses the default.
     public init(isSuccess: Bool, code: JSONValue, message: String? = nil) {
         self.isSuccess = isSuccess
         self.code = code

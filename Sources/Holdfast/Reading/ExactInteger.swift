@@ -1,7 +1,7 @@
 /// An exact integer that an API may send as a number or as a string.
 ///
-/// Some APIs send 64-bit identifiers as strings, because some clients only have doubles. Other APIs
-/// send either form:
+/// Some APIs send 64-bit identifiers as strings, because some clients represent all numbers as
+/// doubles. Other APIs send either form:
 ///
 /// ```swift
 /// struct Moment: Codable {
@@ -10,7 +10,7 @@
 /// }
 /// ```
 ///
-/// A number that does not fit is an error and is never rounded. The integer is encoded as a number.
+/// A number that does not fit is an error; it is never rounded. The integer is encoded as a number.
 @propertyWrapper
 public struct ExactInteger<Value: ExactlyDecodable> {
     /// The integer.

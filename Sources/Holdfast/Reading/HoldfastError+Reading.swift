@@ -9,7 +9,7 @@ import HTTPTypes
 extension HoldfastError {
     /// Creates the error for content that cannot be decoded as the expected type.
     ///
-    /// The message names the location but not the value, because content may hold secrets.
+    /// The message states the location but not the value, because content may contain secrets.
     init(undecodable error: any Error, type: any Decodable.Type, in input: ContentDecoding.Input) {
         self.init(undecodable: error, type: type, subject: "The content of '\(input.target)'")
         status = input.status

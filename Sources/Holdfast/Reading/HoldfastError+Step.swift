@@ -5,7 +5,7 @@
 #endif
 
 extension HoldfastError {
-    /// Creates the error of a value that a step rejected.
+    /// Creates the error for a value that a step rejected.
     ///
     /// Use it for your own steps on emissions. For results, `step` creates this error.
     /// - Parameters:

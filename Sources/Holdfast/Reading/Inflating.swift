@@ -1,7 +1,7 @@
 import CZlib
 import NIOCore
 
-/// Decodes one content coding completely and in memory, and never exceeds its limit.
+/// Decodes one content coding completely in memory, and never exceeds its limit.
 struct Inflating {
     /// The reason that decoding failed.
     enum Failure: Error, Hashable {
@@ -51,7 +51,7 @@ struct Inflating {
                 let (unread, room) = (stream.pointee.avail_in, stream.pointee.avail_out)
                 if status == Z_STREAM_END {
                     guard unread > 0 else { return }
-                    // Several consecutive members are one content. RFC 1952 §2.2
+                    // Several consecutive members form a single content. RFC 1952 §2.2
                     guard format == .gzip, inflateReset(stream) == Z_OK else { throw Failure.damaged }
                 } else if status == Z_BUF_ERROR || (status == Z_OK && unread == 0 && room > 0) {
                     throw Failure.truncated
@@ -71,7 +71,7 @@ struct Inflating {
     ) throws -> Int32 {
         let room = limit - made.readableBytes
         guard room > 0 else {
-            // The end of the coding may still follow, but no more bytes.
+            // The end of the coding may still follow, but no more content.
             var excess: UInt8 = 0
             return try withUnsafeMutablePointer(to: &excess) { excess in
                 stream.pointee.next_out = excess

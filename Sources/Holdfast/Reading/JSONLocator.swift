@@ -72,7 +72,7 @@ struct JSONLocator {
             let isNamed = self.name(bytes[begin..<position], is: name)
             guard skip(":") else { return false }
             if isNamed {
-                // There is no way to tell which of them a decoder uses.
+                // It is unknown which of the two a decoder uses.
                 if start != nil { return false }
                 start = position
             }

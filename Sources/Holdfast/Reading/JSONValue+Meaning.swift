@@ -38,7 +38,7 @@ extension JSONValue {
         guard let form = NumberForm(text) else { return .string(text) }
         if let value = Int64(text) { return .integer(value) }
         if let value = UInt64(text) { return .unsigned(value) }
-        // Digits beyond 64 bits would be rounded, and would then match other numbers too.
+        // Digits beyond 64 bits would be rounded, and would then match other numbers, too.
         guard form == .real, let value = Double(text), value.isFinite else { return .string(text) }
         return meaning(of: value)
     }

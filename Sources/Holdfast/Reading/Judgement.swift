@@ -2,11 +2,11 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// The result of checking a call's response before it is stored: the value that the call then
-/// receives, or the error.
+/// The result of checking a call's response before it is stored: the value that the call will
+/// receive, or the error.
 ///
-/// This lets content be read only once, by the check that keeps bad content out of the store. The
-/// check runs before the body ends for its readers.
+/// Because the result is kept, content is read only once: by the check that keeps bad content out
+/// of the store. The check runs before the body ends for its readers.
 final class Judgement<Value: Sendable>: Sendable {
     private struct Made {
         var status: HTTPResponse.Status

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The name of a request in messages, with secrets redacted.
 ///
-/// Every content carries it but few messages need it, so the text is created on demand.
+/// Each piece of content has a target, but few messages need it, so the text is created on demand.
 final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Name {
         case request(HTTPRequest, Secrets)
@@ -11,11 +11,11 @@ final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable 
 
     private let name: Name
 
-    /// - Parameter secrets: the names of values to redact, in addition to the values that every
-    ///   message redacts.
+    /// - Parameter secrets: the names of values to redact, in addition to those that are always
+    ///   redacted.
     init(_ head: HTTPRequest, hiding secrets: Secrets) {
         var target = head
-        // Content that a caller keeps must not keep the caller's credentials.
+        // Content that outlives its request must not keep the request's credentials.
         target.headerFields = [:]
         name = .request(target, secrets)
     }
@@ -25,7 +25,7 @@ final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable 
         name = .text(text)
     }
 
-    /// Reflection of content that holds this object shows only the redacted text.
+    /// Shows only the redacted text when content that contains this object is reflected.
     var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     var description: String {

@@ -28,9 +28,9 @@ extension Result where Failure == HoldfastError, Success: Sendable {
     /// let title = result.step(.dictionary).step { $0["title"]?.text }
     /// ```
     /// A step rejects a value by returning `nil` or by throwing. The result is then a failure with
-    /// code `decodingFailed` if a decoder failed, and `dataFormat` otherwise; a ``HoldfastError``
-    /// is kept unchanged. ``HoldfastError/rejected`` holds the value, and so does
-    /// ``HoldfastError/body`` if the value is bytes.
+    /// code `decodingFailed` if a decoder failed, and `dataFormat` otherwise. If the step throws a
+    /// ``HoldfastError``, that error is kept unchanged. ``HoldfastError/rejected`` holds the value.
+    /// If the value is bytes, ``HoldfastError/body`` holds it, too.
     public func step<Next>(_ transform: (Success) throws -> Next?) -> Result<Next, HoldfastError> {
         flatMap { value in
             do {

@@ -22,7 +22,7 @@ public struct ResultStep<Input, Output>: Sendable {
         self.transform = transform
     }
 
-    /// Returns a step that runs both steps in sequence.
+    /// Returns a step that runs this step and then another.
     public func then<Next>(_ next: ResultStep<Output, Next>) -> ResultStep<Input, Next> {
         ResultStep<Input, Next> { input in try transform(input).flatMap(next.transform) }
     }
@@ -97,7 +97,7 @@ extension ResultStep where Input: StepInput, Output: Decodable & SendableMetatyp
         ResultStep { try $0.decoded(Output.self, by: decoder) }
     }
 
-    /// Decodes an array of models. If one model is incomplete, the step fails.
+    /// Decodes an array of models. If any model is incomplete, the step fails.
     ///
     /// - Parameter decoder: the decoder; by default, JSON with ISO 8601 dates.
     public static func models<Model: Decodable & SendableMetatype>(

@@ -1,5 +1,5 @@
-/// Content of the form `{"code": …, "msg": …, "data": …}`. It needs no description of the envelope
-/// by the client or the endpoint.
+/// Content of the form `{"code": …, "msg": …, "data": …}`. Neither the client nor the endpoint
+/// needs to describe the envelope.
 ///
 /// ```swift
 /// let root = try JSONDecoder().decode(RootModel<Detail>.self, from: data)
@@ -58,7 +58,7 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
 
 extension RootModel: Sendable where Model: Sendable {}
 
-/// Encodes to the form in which it was read, so that it can be stored as an object.
+/// Encodes to the same form in which it is read, so that it can be stored as an object.
 extension RootModel: Encodable where Model: Encodable {
     /// Writes `code`, and `msg` and `data` if they are not `nil`.
     public func encode(to encoder: any Encoder) throws {
@@ -70,7 +70,7 @@ extension RootModel: Encodable where Model: Encodable {
 }
 
 extension RootModel: Equatable where Model: Equatable {
-    /// Returns whether both have equal parts and equal results.
+    /// Returns whether two root models have equal parts and equal results.
     public static func == (one: Self, other: Self) -> Bool {
         one.code == other.code && one.msg == other.msg && one.data == other.data && one.result == other.result
     }
@@ -114,8 +114,8 @@ public protocol EnvelopeRule {
     /// Returns whether a code is a success. By default, the code must be 0 in any form (`"0"`,
     /// `false`).
     static func isSuccess(_ code: JSONValue) -> Bool
-    /// The code to use if it is missing. By default, ``Envelope/missingCode`` of the client or
-    /// endpoint that reads the model; otherwise `null`, which is not a success.
+    /// The code to use if the code is missing. By default, ``Envelope/missingCode`` of the client
+    /// or endpoint that reads the model; otherwise `null`, which is not a success.
     static var missingCode: JSONValue { get }
     /// The message for a failure that has none. By default, ``Envelope/missingMessage`` of the
     /// client or endpoint that reads the model; otherwise ``EnvelopeResult/defaultMessage``.

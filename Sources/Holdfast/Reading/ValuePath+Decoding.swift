@@ -65,8 +65,8 @@ extension ValuePath {
     }
 }
 
-/// The path that could not be followed to its end. It is the cause of an error that names the point
-/// where the search ended.
+/// The path that could not be followed to its end. It is the cause of an error that states where
+/// the search ended.
 struct UnreachedPath: Error {
     let path: ValuePath
 }
@@ -101,7 +101,7 @@ struct PathKey: CodingKey {
     init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
 }
 
-/// A type that can represent absence, which is an optional.
+/// A type that can represent absence. Only optionals can.
 private protocol Absentable {
     static var absence: Self { get }
 }

@@ -20,8 +20,8 @@ public struct ValuePath: Sendable, Hashable {
     public enum Step: Sendable, Hashable {
         /// A member of an object.
         case name(String)
-        /// An element of an array, starting at 0. In an object, the member whose name is this
-        /// number.
+        /// An element of an array, starting at 0. In an object, the member that has this number as
+        /// its name.
         case index(Int)
     }
 

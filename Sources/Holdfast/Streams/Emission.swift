@@ -2,20 +2,20 @@ public import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// A value with its source.
+/// A value and its source.
 public struct Emission<Value: Sendable>: Sendable {
     /// The decoded content.
     public var value: Value
-    /// The source: `store` for a stored response, `network` for a response of the origin or a 304
-    /// that confirmed the stored one, `substitute` for content that a ``SubstitutingPlugin``
+    /// The source: `store` for a stored response, `network` for a response from the origin or a 304
+    /// that confirmed the stored response, `substitute` for content that a ``SubstitutingPlugin``
     /// supplied.
     public var source: CacheResponse.Source
-    /// How long ago the origin generated the response or last confirmed it. RFC 9111 §4.2.3
+    /// The time since the origin generated the response or last confirmed it. RFC 9111 §4.2.3
     public var age: Duration
-    /// Whether the value is past its freshness lifetime, or invalidated. Always `false` for the
-    /// network.
+    /// Whether the value is past its freshness lifetime, or invalidated. Always `false` for a value
+    /// from the network.
     public var isStale: Bool
-    /// Whether the content equals the stored value that was emitted before. Then there is nothing
+    /// Whether the content equals the stored value that was emitted before. If so, there is nothing
     /// to redraw.
     public var isUnchanged: Bool
     /// The response's status.
@@ -25,13 +25,13 @@ public struct Emission<Value: Sendable>: Sendable {
     public var fields: HTTPFields
     /// How the exchange ended, in the terms of RFC 9211.
     public var outcome: CacheOutcome
-    /// Why the network's response was not stored. Then it is not available offline, nor as the
-    /// first emission of the next call. `nil` if it was stored, or confirmed the stored one. See
-    /// <doc:MyClosureIsNeverCalled>.
+    /// The reason that the network's response was not stored. Such a response is not available
+    /// offline, and is not the first emission of the next call. `nil` if the response was stored,
+    /// or confirmed the stored response. See <doc:MyClosureIsNeverCalled>.
     public var notStored: StorageRefusal? { outcome.notStored }
 
-    /// Creates an emission, by default of a new response from the network. For code that replaces a
-    /// client, above all in tests.
+    /// Creates an emission; by default, of a new response from the network. For code that replaces
+    /// a client, especially in tests.
     public init(
         value: Value,
         source: CacheResponse.Source = .network,

@@ -9,10 +9,10 @@ extension EmissionStream {
     /// ```
     ///
     /// Each callback is awaited before the next begins, so an actor sees the emissions in order.
-    /// Everything else is as with ``subscribe(on:onNext:onError:onCompleted:)``.
     /// ``Subscription/cancel()`` also cancels the task in which a callback waits. Callbacks cannot
-    /// throw; `for try await` can. If an object's callbacks use the object, name it as their owner:
-    /// ``subscribe(owner:onNext:onError:onCompleted:)``.
+    /// throw, unlike the body of a `for try await` loop. If an object's callbacks use the object,
+    /// pass it as their owner: ``subscribe(owner:onNext:onError:onCompleted:)``. Everything else is
+    /// the same as for ``subscribe(on:onNext:onError:onCompleted:)``.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
@@ -23,7 +23,7 @@ extension EmissionStream {
         subscribe(of: nil, onNext, onError, onCompleted)
     }
 
-    /// - Parameter owner: the object that the callbacks belong to; held weakly.
+    /// - Parameter owner: the owner of the callbacks, held weakly.
     func subscribe(
         of owner: (any AnyObject & Sendable)?,
         _ onNext: @escaping @Sendable (Emission<Value>) async -> Void,

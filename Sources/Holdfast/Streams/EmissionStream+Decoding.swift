@@ -5,14 +5,14 @@
 #endif
 
 extension EmissionStream where Value == Data {
-    /// Returns the emissions with their content decoded: `endpoint.request().map(User.self)`.
+    /// Returns the emissions with their content decoded, as in `endpoint.request().map(User.self)`.
     ///
-    /// It is the same as ``Call/map(_:at:)`` before ``Call/request()``: decoder, envelope and
-    /// validations are those of the call, and content that reports a failure does not replace a
-    /// stored success. A stream that was transformed before, or made by hand, no longer has a
+    /// This is the same as ``Call/map(_:at:)`` before ``Call/request()``: the call's decoder,
+    /// envelope and validations apply, and content that reports a failure does not replace a stored
+    /// success. A stream that has already been transformed, or that you created yourself, has no
     /// request. Its bytes are decoded as JSON with ISO 8601 dates and without an envelope.
     ///
-    /// - Parameter path: the path of the value in the content, in place of the endpoint's.
+    /// - Parameter path: the path of the value in the content, instead of the endpoint's path.
     public func map<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath? = nil
@@ -26,7 +26,7 @@ extension EmissionStream where Value == Data {
 }
 
 extension OnCache where Value == Data {
-    /// Decodes the network's value, and passes the stored one to its closure as it is.
+    /// Decodes the network's value, and passes the stored value to its closure undecoded.
     fileprivate func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath?) -> EmissionStream<Model>
     {
         var both = call.interpreting(type) { [interpret = call.interpret] reader in
@@ -40,7 +40,7 @@ extension OnCache where Value == Data {
 }
 
 extension EmissionStream {
-    /// Unavailable: the values are already decoded.
+    /// Unavailable, because the values are already decoded.
     @available(
         *,
         unavailable,

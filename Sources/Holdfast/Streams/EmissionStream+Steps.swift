@@ -1,9 +1,9 @@
 extension EmissionStream {
     /// Returns the emissions with their values transformed.
     ///
-    /// - Parameter transform: an error that it throws ends the stream. An error that is no
-    ///   ``HoldfastError`` becomes the cause of one with code `decodingFailed` if it is a
-    ///   decoder's, and `dataFormat` otherwise.
+    /// - Parameter transform: if it throws, the stream ends with the error. Any error other than a
+    ///   ``HoldfastError`` becomes the cause of one: with code `decodingFailed` if a decoder threw
+    ///   it, and `dataFormat` otherwise.
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other
     ) -> EmissionStream<Other> {
@@ -11,7 +11,7 @@ extension EmissionStream {
     }
 
     /// Returns the emissions with their values transformed. If the transformation returns `nil`,
-    /// the stream ends with an error of code `dataFormat`.
+    /// the stream ends with an error with code `dataFormat`.
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other?
     ) -> EmissionStream<Other> {
@@ -25,10 +25,9 @@ extension EmissionStream {
         }
     }
 
-    /// Chains a request: for each emission it makes another call, and emits the value of that call
-    /// instead.
+    /// Chains a request: makes another call for each emission, and emits that call's value instead.
     ///
-    /// If the first stream emits twice, so does this one. The second call uses its endpoint's
+    /// If the first stream emits twice, so does this stream. The second call uses its endpoint's
     /// strategy.
     public func flatMap<Other: Sendable>(
         _ next: @escaping @Sendable (Value) async throws -> Call<Other>
@@ -46,8 +45,8 @@ extension EmissionStream {
                 do {
                     return try await transform(emission)
                 } catch {
-                    // An error of the caller's code means that the value is malformed; the network
-                    // did not fail.
+                    // An error in the caller's code means that the value is malformed, not that the
+                    // network failed.
                     if error is HoldfastError || error is CancellationError { throw error }
                     throw HoldfastError(rejecting: emission.value, for: Other.self, because: error)
                 }

@@ -1,40 +1,45 @@
-/// The emissions of one request: an `AsyncSequence`, or callbacks by
-/// ``subscribe(on:onNext:onError:onCompleted:)``.
+/// The emissions of one request, as an `AsyncSequence` or as callbacks
+/// (``subscribe(on:onNext:onError:onCompleted:)``).
 ///
-/// Both forms have one implementation and the same guarantees:
+/// Both forms have the same implementation and the same guarantees:
 ///
-/// * **Start**: the request starts when the stream is iterated or subscribed to. Each iteration is
-///   a request of its own.
-/// * **Order**: the stored value comes before the network's. Emissions come one at a time.
-/// * **Back-pressure**: the next emission is made on demand, when the loop's body or the callback
-///   has returned. Only the network's response is fetched and decoded ahead, while the caller uses
-///   the stored value.
-/// * **End**: exactly one. The stream completes, or throws ``HoldfastError``. No emission follows.
+/// * **Start**: the request starts when the stream is iterated or subscribed to. Each iteration
+///   makes a separate request.
+/// * **Order**: the stored value comes before the network's value. Emissions arrive one at a time.
+/// * **Back pressure**: the next emission is produced on demand, when the loop's body or the
+///   callback has returned. Only the network's response is fetched and decoded in advance, while
+///   the caller uses the stored value.
+/// * **End**: the stream ends exactly once. It either completes or throws ``HoldfastError``. No
+///   emission follows.
 /// * **Cancellation**: the request is cancelled when the iterator or the subscription is released,
-///   or the iterating task is cancelled. If no other caller shares the request, its connection is
-///   closed. If its response is already being stored, the fetch continues for at most a second. A
-///   response that is complete by then is stored for the next caller. Any other is closed. A
-///   response of known length that will be complete within ten seconds gets that time. One of
-///   unknown length ends at 8 MiB. A stream (`application/x-ndjson`, `application/json-seq`) ends
-///   at once, and so does any fetch while another request waits for the origin. Cancelling a
-///   subscription takes effect at once, even while a callback runs. Cancelling a task takes effect
-///   when its loop's body returns. A cancelled iteration throws `CancellationError`; callbacks just
-///   end.
+///   or when the iterating task is cancelled. Cancelling a subscription takes effect immediately,
+///   even while a callback runs. Cancelling a task takes effect when its loop's body returns. A
+///   cancelled iteration throws `CancellationError`; callbacks just end.
+///
+/// If no other caller shares a cancelled request, its connection is closed. If its response is
+/// already being stored, the fetch may continue, so that the response is stored for the next
+/// caller:
+///
+/// * It continues for at most one second, or for at most ten seconds if the response's length is
+///   known and it will be complete by then.
+/// * A response of unknown length ends at 8 MiB.
+/// * A stream (`application/x-ndjson`, `application/json-seq`) ends immediately. So does any fetch
+///   while another request waits for the origin.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// A value with its source.
     public typealias Element = Emission<Value>
 
-    /// One run of the request: returns one emission after the other, then `nil`.
+    /// One run of the request: returns the emissions one at a time, then `nil`.
     typealias Next = () async throws -> Emission<Value>?
 
     private let start: @Sendable () -> Next
-    /// The request of the stream, so that another type can still be named for its content.
+    /// The stream's request, so that its content can still be decoded as another type.
     enum Request: Sendable {
         case call(Call<Value>)
         case onCache(OnCache<Value>)
     }
 
-    /// `nil` if the values were transformed, or come from elsewhere.
+    /// The request; `nil` if the values were transformed, or come from another source.
     let request: Request?
 
     init(_ request: Request? = nil, start: @escaping @Sendable () -> Next) {
@@ -42,9 +47,9 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// Creates a stream of given emissions, in this order, for code that replaces a client.
+    /// Creates a stream that returns these emissions in order. For code that replaces a client.
     ///
-    /// - Parameter failure: the error that ends it. By default the stream completes.
+    /// - Parameter failure: the error that ends the stream. By default, the stream completes.
     public init(_ emissions: [Emission<Value>], failure: HoldfastError? = nil) {
         request = nil
         start = {
@@ -57,7 +62,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// Creates the stream of a call's emissions.
+    /// Creates a stream of a call's emissions.
     init(running call: Call<Value>) {
         self.init(.call(call)) {
             let run = CallRun(call)
@@ -73,7 +78,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
             self.produce = produce
         }
 
-        /// Returns the next emission; `nil` after the last.
+        /// Returns the next emission; `nil` after the last emission.
         public mutating func next() async throws -> Emission<Value>? {
             guard let produce else { return nil }
             do {
@@ -98,14 +103,13 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
 
     /// Starts the request, and delivers its emissions to callbacks.
     ///
-    /// The callbacks run one after another, never two at a time: `onNext` for each emission, then
-    /// exactly one of `onError` and `onCompleted`. None begins after ``Subscription/cancel()`` was
-    /// called.
+    /// The callbacks run one after another, never concurrently: `onNext` for each emission, then
+    /// either `onError` or `onCompleted`, once. No callback begins after ``Subscription/cancel()``.
     ///
-    /// The callbacks are held until the request ends. If the object that keeps the subscription
-    /// also uses itself in a callback, use ``subscribe(owner:on:onNext:onError:onCompleted:)``:
-    /// otherwise both stay in memory until then.
-    /// - Parameter executor: the place where the callbacks run; never an event loop.
+    /// The callbacks are held until the request ends. If the object that keeps the subscription is
+    /// also used in a callback, call ``subscribe(owner:on:onNext:onError:onCompleted:)`` instead.
+    /// Otherwise both stay in memory until the request ends.
+    /// - Parameter executor: the executor for the callbacks; never an event loop.
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
         on executor: CallbackExecutor = .concurrent,
@@ -116,7 +120,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         subscribe(of: nil, on: executor, onNext, onError, onCompleted)
     }
 
-    /// - Parameter owner: the object that the callbacks belong to; held weakly.
+    /// - Parameter owner: the owner of the callbacks, held weakly.
     func subscribe(
         of owner: (any AnyObject & Sendable)?,
         on executor: CallbackExecutor,

@@ -1,12 +1,12 @@
 extension EmissionStream {
-    /// Like ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that
-    /// may use its state.
+    /// Does the same as ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with
+    /// callbacks that may use the main actor's state.
     public func subscribeOnMainActor(
         onNext: @escaping @MainActor @Sendable (Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @MainActor @Sendable () -> Void = {}
     ) -> Subscription {
-        // The executor runs them on the main actor, so the assumption holds.
+        // The executor runs the callbacks on the main actor, so the assumption holds.
         subscribe(
             on: .main,
             onNext: { emission in MainActor.assumeIsolated { onNext(emission) } },
@@ -17,10 +17,10 @@ extension EmissionStream {
 }
 
 extension OnCache {
-    /// Like ``request(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may
-    /// use its state.
+    /// Does the same as ``request(on:onNext:onError:onCompleted:)`` on the main actor, with
+    /// callbacks that may use the main actor's state.
     ///
-    /// The stored value's closure runs there too.
+    /// The stored value's closure also runs on the main actor.
     public func requestOnMainActor(
         onNext: @escaping @MainActor @Sendable (Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (HoldfastError) -> Void = { _ in },

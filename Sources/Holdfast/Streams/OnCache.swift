@@ -1,4 +1,4 @@
-/// A request that passes the stored value to a closure of its own. It starts on demand.
+/// A request that passes the stored value to a separate closure. It starts on demand.
 ///
 /// ```swift
 /// let request = client.onCache(endpoint) { stored in show(stored.value) }.request()
@@ -13,8 +13,8 @@ public struct OnCache<Value: Sendable>: Sendable {
         OnCache(call: call.on(client), onStored: onStored)
     }
 
-    /// Returns the network's value as a stream of one emission. The stored value's closure has
-    /// returned before it.
+    /// Returns the network's value as a stream of one emission. The stored value's closure returns
+    /// before that emission.
     ///
     /// If the mode prevents network use and there was a stored value, the stream completes without
     /// an emission.
@@ -22,8 +22,8 @@ public struct OnCache<Value: Sendable>: Sendable {
         stream(.onCache(self)) { onStored($0) }
     }
 
-    /// Delivers the network's value to a callback. The stored value's closure runs on the same
-    /// executor, before it.
+    /// Delivers the network's value to a callback. The stored value's closure runs earlier, on the
+    /// same executor.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func request(
@@ -35,7 +35,7 @@ public struct OnCache<Value: Sendable>: Sendable {
         request(of: nil, on: executor, onNext, onError, onCompleted)
     }
 
-    /// - Parameter owner: the object that the callbacks belong to; held weakly.
+    /// - Parameter owner: the owner of the callbacks, held weakly.
     func request(
         of owner: (any AnyObject & Sendable)?,
         on executor: CallbackExecutor,
@@ -60,11 +60,11 @@ public struct OnCache<Value: Sendable>: Sendable {
         }
     }
 
-    /// Delivers the network's value to a callback as a `Result`. The stored value's closure runs on
-    /// the same executor, before it.
+    /// Delivers the network's value to a callback as a `Result`. The stored value's closure runs
+    /// earlier, on the same executor.
     ///
-    /// - Parameter onCompleted: called last, unless a failure ends the request; also if the mode
-    ///   prevents network use and there was no result.
+    /// - Parameter onCompleted: called last, unless the request ends with a failure. Also called if
+    ///   the mode prevents network use, so that there is no result.
     /// - Returns: the subscription. Releasing it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,
@@ -88,8 +88,8 @@ public struct OnCache<Value: Sendable>: Sendable {
             let run = CallRun(call)
             return {
                 while let emission = try await run.next() {
-                    // Only the first value can be the stored one. Later values from the store
-                    // replace the network's.
+                    // Only the first value can be the stored value. Later values from the store
+                    // replace the network's value.
                     guard run.isAtStoredValue else { return emission }
                     await onStored(emission)
                 }

@@ -1,10 +1,10 @@
-/// Callbacks that belong to an object, such as a screen, and do not keep it in memory.
+/// Callbacks that belong to an object, such as a screen, without keeping the object in memory.
 ///
-/// An object that stores its subscription, and whose callback uses the object, would otherwise be
-/// kept in memory by its own request: the object holds the subscription, which holds the callback,
-/// which holds the object.
+/// Without an owner, an object that keeps its subscription and is used in its own callback would
+/// stay in memory until the request ends: the object holds the subscription, which holds the
+/// callback, which holds the object.
 extension EmissionStream {
-    /// Starts the request, and delivers its emissions to callbacks of an object that is held
+    /// Starts the request, and delivers its emissions to the callbacks of an owner that is held
     /// weakly.
     ///
     /// ```swift
@@ -19,14 +19,14 @@ extension EmissionStream {
     /// }
     /// ```
     ///
-    /// Keep the subscription in the owner: the request is then cancelled as soon as the owner is
+    /// Keep the subscription in the owner, so that the request is cancelled as soon as the owner is
     /// released. If the subscription is kept elsewhere, it ends when its next callback is due and
-    /// the owner is gone. No callback runs without its owner. Everything else is as with
-    /// ``subscribe(on:onNext:onError:onCompleted:)``.
+    /// the owner has been released. No callback runs without its owner. Everything else is the same
+    /// as for ``subscribe(on:onNext:onError:onCompleted:)``.
     ///
     /// - Parameters:
-    ///   - owner: passed to each callback. While a callback runs, the owner is held.
-    ///   - executor: the place where the callbacks run; never an event loop.
+    ///   - owner: the object that is passed to each callback. It is held while a callback runs.
+    ///   - executor: the executor for the callbacks; never an event loop.
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe<Owner: AnyObject & Sendable>(
         owner: Owner,
@@ -44,8 +44,8 @@ extension EmissionStream {
         )
     }
 
-    /// Like ``subscribe(owner:on:onNext:onError:onCompleted:)``, with asynchronous callbacks. Each
-    /// is awaited before the next begins.
+    /// Does the same as ``subscribe(owner:on:onNext:onError:onCompleted:)``, with asynchronous
+    /// callbacks. Each callback is awaited before the next begins.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe<Owner: AnyObject & Sendable>(
@@ -62,8 +62,8 @@ extension EmissionStream {
         )
     }
 
-    /// Like ``subscribe(owner:on:onNext:onError:onCompleted:)`` on the main actor, with callbacks
-    /// that may use its state.
+    /// Does the same as ``subscribe(owner:on:onNext:onError:onCompleted:)`` on the main actor, with
+    /// callbacks that may use the main actor's state.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribeOnMainActor<Owner: AnyObject & Sendable>(
@@ -72,7 +72,7 @@ extension EmissionStream {
         onError: @escaping @MainActor @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
         onCompleted: @escaping @MainActor @Sendable (Owner) -> Void = { _ in }
     ) -> Subscription {
-        // The executor runs them on the main actor, so the assumption holds.
+        // The executor runs the callbacks on the main actor, so the assumption holds.
         subscribe(
             owner: owner,
             on: .main,
@@ -84,7 +84,7 @@ extension EmissionStream {
 }
 
 extension OnCache {
-    /// Delivers the network's value to callbacks of an object that is held weakly. See
+    /// Delivers the network's value to the callbacks of an owner that is held weakly. See
     /// ``EmissionStream/subscribe(owner:on:onNext:onError:onCompleted:)``.
     ///
     /// ```swift
@@ -112,8 +112,9 @@ extension OnCache {
         )
     }
 
-    /// Like ``request(owner:on:onNext:onError:onCompleted:)`` on the main actor, with callbacks
-    /// that may use its state. The stored value's closure runs there too.
+    /// Does the same as ``request(owner:on:onNext:onError:onCompleted:)`` on the main actor, with
+    /// callbacks that may use the main actor's state. The stored value's closure also runs on the
+    /// main actor.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func requestOnMainActor<Owner: AnyObject & Sendable>(
@@ -133,8 +134,8 @@ extension OnCache {
 }
 
 extension Call {
-    /// Like ``results(on:onCompleted:_:)``, with callbacks of an object that is held weakly. See
-    /// ``EmissionStream/subscribe(owner:on:onNext:onError:onCompleted:)``.
+    /// Does the same as ``results(on:onCompleted:_:)``, with the callbacks of an owner that is held
+    /// weakly. See ``EmissionStream/subscribe(owner:on:onNext:onError:onCompleted:)``.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func results<Owner: AnyObject & Sendable>(
@@ -152,8 +153,9 @@ extension Call {
         )
     }
 
-    /// Passes the stored value to a closure of an object that is held weakly, and the network's to
-    /// the request's; see ``OnCache/request(owner:on:onNext:onError:onCompleted:)``.
+    /// Passes the stored value to a closure of an owner that is held weakly, and the network's
+    /// value to the request's own closure; see
+    /// ``OnCache/request(owner:on:onNext:onError:onCompleted:)``.
     ///
     /// - Parameter onStored: called at most once, before the network's value, and only while the
     ///   owner exists.
@@ -166,8 +168,9 @@ extension Call {
 }
 
 extension CachingClient {
-    /// Passes the stored value to a closure of an object that is held weakly, and the network's to
-    /// the request's; see ``OnCache/request(owner:on:onNext:onError:onCompleted:)``.
+    /// Passes the stored value to a closure of an owner that is held weakly, and the network's
+    /// value to the request's own closure; see
+    /// ``OnCache/request(owner:on:onNext:onError:onCompleted:)``.
     ///
     /// - Parameter onStored: called at most once, before the network's value, and only while the
     ///   owner exists.
@@ -182,7 +185,7 @@ extension CachingClient {
 }
 
 extension ScopedClient {
-    /// Passes the stored value to a closure of an object that is held weakly; see
+    /// Passes the stored value to a closure of an owner that is held weakly; see
     /// ``CachingClient/onCache(_:ifNetworkFails:owner:_:)``.
     public func onCache<Owner: AnyObject & Sendable>(
         _ endpoint: E,
@@ -194,7 +197,7 @@ extension ScopedClient {
     }
 }
 
-/// Returns a callback that passes its owner on, and does nothing once the owner is gone.
+/// Returns a callback that passes its owner along, and does nothing after the owner is released.
 private func weakly<Owner: AnyObject & Sendable, Value: Sendable>(
     _ owner: Owner,
     _ callback: @escaping @Sendable (Owner, Value) -> Void

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A request that delivers to callbacks. Cancelling or releasing the subscription cancels the
-/// request.
+/// A request that delivers its emissions to callbacks. Cancelling or releasing the subscription
+/// cancels the request.
 public final class Subscription: Sendable {
     private let cancellation: Cancellation
     private let task: Task<Void, Never>
 
-    /// Whether callbacks may still begin, and the work that is under way. The subscription shares
-    /// it with its task, which must not keep the subscription alive.
+    /// Whether callbacks may still begin, and the work in progress. The subscription shares this
+    /// object with its task, which must not keep the subscription alive.
     final class Cancellation: Sendable {
         /// The subscription whose callbacks the current task runs.
         @TaskLocal static var current: Cancellation?
 
-        /// The work that is cancelled together with the subscription, at once, even while a
-        /// callback runs.
+        /// The work that is cancelled immediately with the subscription, even while a callback
+        /// runs.
         let underWay = CancellationGroup()
         private let isOwnerGone: @Sendable () -> Bool
         private let finished = Atomic(false)
@@ -22,34 +22,34 @@ public final class Subscription: Sendable {
             self.isOwnerGone = isOwnerGone
         }
 
-        /// Runs a callback, unless the subscription was cancelled or its owner is gone.
+        /// Runs a callback, unless the subscription is cancelled or its owner has been released.
         func unlessCancelled(_ callback: () -> Void) {
             if cancelWithoutOwner() { return }
             // Requests that a callback starts are not part of this subscription.
             Self.$current.withValue(nil) { callback() }
         }
 
-        /// The same for an asynchronous callback.
+        /// Does the same for an asynchronous callback.
         func unlessCancelled(waiting callback: () async -> Void) async {
             if cancelWithoutOwner() { return }
             await Self.$current.withValue(nil) { await callback() }
         }
 
-        /// Returns whether the subscription is cancelled. Cancels it if its owner is gone. It is
-        /// called only where the callbacks run, because it may release the owner.
+        /// Returns whether the subscription is cancelled. If its owner has been released, cancels
+        /// it first. Called only where the callbacks run, because it may release the owner.
         private func cancelWithoutOwner() -> Bool {
             if isOwnerGone() { underWay.cancel() }
             return isCancelled
         }
 
-        /// Whether no callback may begin any more.
+        /// Whether callbacks may no longer begin.
         var isCancelled: Bool { underWay.isCancelled }
         fileprivate var isFinished: Bool { finished.load(ordering: .acquiring) }
         fileprivate func finish() { finished.store(true, ordering: .releasing) }
     }
 
-    /// - Parameter owner: the object that the callbacks belong to; held weakly. When it is gone,
-    ///   the next callback does not run, and the subscription is cancelled.
+    /// - Parameter owner: the owner of the callbacks, held weakly. After it is released, no more
+    ///   callbacks run, and the subscription is cancelled when the next callback is due.
     init(of owner: (any AnyObject & Sendable)? = nil, _ body: @escaping @Sendable (Cancellation) async -> Void) {
         let cancellation =
             if let owner {
@@ -66,8 +66,8 @@ public final class Subscription: Sendable {
 
     deinit { cancel() }
 
-    /// Cancels the request. If it is called where the callbacks run, no further callback begins. If
-    /// it is called elsewhere, a callback that is just beginning still runs to its end.
+    /// Cancels the request. If this is called where the callbacks run, no more callbacks begin. If
+    /// it is called elsewhere, a callback that is just beginning still runs to completion.
     public func cancel() {
         cancellation.underWay.cancel()
         task.cancel()

@@ -10,17 +10,17 @@ import Synchronization
 /// }.store(in: subscriptions)
 /// ```
 ///
-/// Subscriptions that have ended are released as others are added.
+/// Subscriptions that have ended are released when others are added.
 public final class SubscriptionBag: Sendable {
     private struct State {
         var subscriptions: [Subscription] = []
-        /// The number of subscriptions at which ended ones are removed.
+        /// The number of subscriptions at which ended subscriptions are removed.
         var limit = 16
     }
 
     private let state = Mutex(State())
 
-    /// An empty bag.
+    /// Creates an empty bag.
     public init() {}
 
     /// Adds a subscription.
@@ -33,9 +33,9 @@ public final class SubscriptionBag: Sendable {
         }
     }
 
-    /// Cancels and releases all subscriptions. Later ones are not affected.
+    /// Cancels and releases all subscriptions. Subscriptions that are added later are not affected.
     public func cancelAll() {
-        // Released outside the lock, because that runs foreign code.
+        // Release them outside the lock, because this runs foreign code.
         let held = state.withLock { state in
             defer { state = State() }
             return state.subscriptions

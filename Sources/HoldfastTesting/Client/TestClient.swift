@@ -8,8 +8,8 @@ public struct TestClient: Sendable {
     public let client: CachingClient
     /// The client's network.
     public let transport: ScriptedTransport
-    /// The client's store: a real store, in a folder that is removed when the test ends. The folder
-    /// is on an in-memory file system if there is one (`/dev/shm`), and otherwise on disk.
+    /// The client's store. It is a real store, in a folder that is removed when the test ends. The
+    /// folder is on an in-memory file system (`/dev/shm`) if there is one, otherwise on disk.
     public let store: CacheManager
     /// The clock for dates and ages. It shows 2026-01-01T00:00:00Z until the test moves it.
     public let clock: ManualClock
@@ -17,9 +17,9 @@ public struct TestClient: Sendable {
     public let sleeper: ManualDurationClock
 }
 
-/// An error that lists requests without a script.
+/// An error that lists the requests for which no response was scripted.
 public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The targets of the requests, in order. Parameters with a name that indicates a secret are
+    /// The targets of the requests, in order. Parameters with a name that suggests a secret are
     /// redacted.
     public var targets: [String]
 
@@ -64,11 +64,11 @@ public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConverti
 ///
 /// - Parameters:
 ///   - configuration: the client's configuration.
-///   - logger: the client's logger, silent by default.
+///   - logger: the client's logger; by default, it discards all messages.
 /// - Returns: the result of `body`.
 /// - Throws: the error of `body`. If `body` succeeds, ``IgnoredProperties`` if a called endpoint
-///   has ignored properties, and ``UnscriptedCalls`` if a request had no script, even if its
-///   failure was hidden because a stored response was served.
+///   has ignored properties, or ``UnscriptedCalls`` if a request had no script, even if a stored
+///   response was served and hid the request's failure.
 public func withTestClient<Value>(
     _ configuration: CachingClient.Configuration = CachingClient.Configuration(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

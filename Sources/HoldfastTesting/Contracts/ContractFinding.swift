@@ -20,7 +20,7 @@ final class Findings: Sendable {
 
     var all: [ContractFinding] { found.withLock { $0 } }
 
-    /// Records a violation. If a rule is violated often, further violations are left out.
+    /// Records a violation. At most five violations of a rule are recorded.
     func add(_ detail: String) {
         found.withLock { if $0.count < 5 { $0.append(ContractFinding(rule: rule, detail: detail)) } }
     }

@@ -17,20 +17,20 @@ extension FleetLogContract {
             tested.findings.equal(try await tested.node().begin(salt: 2), epoch, "the epoch for another node")
             tested.findings.equal(try await node.positions().count, 1, "the entries")
         },
-        Rule("The first epoch's marker has number 1, its name, and nothing inherited.") { tested in
+        Rule("The first epoch's marker has number 1 and the epoch's name, and inherits nothing.") { tested in
             let (node, epoch) = try await tested.begunNode()
             let entry = try tested.findings.unwrap(try await node.follow().entries.first, "there is no marker")
             tested.findings.equal(entry.position, LogPosition(epoch: epoch.number, number: 1), "the position")
             let marker = EpochMarker(name: epoch.name, inherited: nil)
             tested.findings.equal(entry.content, .marker(marker), "the content")
         },
-        Rule("A node that knows a higher epoch gets one above it, whose marker inherits the last entry.") { tested in
+        Rule("A node that knows a higher epoch gets an epoch above it. Its marker inherits the last entry.") { tested in
             let (node, first) = try await tested.begunNode()
             let last = try await node.append(1, in: first)
             let known = first.number + 5
             let second = try await node.begin(knowing: known, salt: 1)
             tested.findings.expect(second.number > known, "\(second.number) is not above \(known)")
-            tested.findings.expect(second.name != first.name, "both epochs have one name")
+            tested.findings.expect(second.name != first.name, "both epochs have the same name")
             let marker = try await node.entry(at: LogPosition(epoch: second.number, number: 1))
             let expected = EpochMarker(name: second.name, inherited: last)
             tested.findings.equal(marker?.content, .marker(expected), "the marker")
@@ -77,7 +77,7 @@ extension FleetLogContract {
                 tested.findings.equal(try await node.entry(at: entry.position), entry, "entry \(number), alone")
             }
         },
-        Rule("Entries of any length up to the longest come back; a longer one is rejected, and not added.") { tested in
+        Rule("Entries up to the maximum length are returned; a longer entry is rejected, and not added.") { tested in
             let (node, epoch) = try await tested.begunNode()
             for (number, length) in [1, 1000, LogEntry.longestSealed].enumerated() {
                 let bytes = tested.bytes(number, length: length)
@@ -95,10 +95,10 @@ extension FleetLogContract {
             let error = await tested.error { () async throws(FleetLogError) in
                 _ = try await node.log.append(long, purge: tested.purge(9), in: epoch.number, within: tested.limit)
             }
-            guard case .limit = error else { return tested.findings.add("a longer one: \(String(describing: error))") }
+            guard case .limit = error else { return tested.findings.add("longer entry: \(String(describing: error))") }
             tested.findings.equal(try await node.positions().count, 4, "the entries")
         },
-        Rule("Entries that are appended together are in the log in their order; a known one keeps its place.") {
+        Rule("Entries that are appended together keep their order; a known entry keeps its position.") {
             tested in
             let (node, epoch) = try await tested.begunNode()
             let known = try await node.append(1, in: epoch)
@@ -112,7 +112,7 @@ extension FleetLogContract {
             tested.findings.equal(try await node.append([3, 2], in: epoch), [new[2], new[1]], "the places, again")
             tested.findings.equal(try await node.positions().count, 5, "the entries")
         },
-        Rule("The maximum number of entries can be appended together; none and too many are rejected, and not added.") {
+        Rule("The maximum number of entries can be appended together; none or too many are rejected, and not added.") {
             tested in
             let (node, epoch) = try await tested.begunNode()
             for count in [0, NewEntry.most + 1] {
@@ -129,23 +129,23 @@ extension FleetLogContract {
             tested.findings.equal(Array(try await node.positions().dropFirst()), positions, "the log")
             tested.findings.equal(positions.count, NewEntry.most, "the places")
         },
-        Rule("A purge that is in the log is not added again, no matter which node appends it; its place is returned.") {
+        Rule("A purge that is in the log is not added again, whichever node appends it; its position is returned.") {
             tested in
             let (node, epoch) = try await tested.begunNode()
             let other = try await tested.node()
             let first = try await node.append(1, in: epoch)
             try await node.append(2, in: epoch)
-            tested.findings.equal(try await node.append(1, in: epoch), first, "the place, from the same node")
-            tested.findings.equal(try await other.append(1, in: epoch), first, "the place, from another node")
+            tested.findings.equal(try await node.append(1, in: epoch), first, "the position, from the same node")
+            tested.findings.equal(try await other.append(1, in: epoch), first, "the position, from another node")
             tested.findings.equal(try await node.positions().count, 3, "the entries")
             // A later epoch of the same log also contains the entry.
             let later = try await node.begin(knowing: epoch.number + 1, salt: 1)
-            tested.findings.equal(try await node.append(1, in: later), first, "the place, in a later epoch")
+            tested.findings.equal(try await node.append(1, in: later), first, "the position, in a later epoch")
         },
-        Rule("An entry for another epoch than the present one is rejected, and not added.") { tested in
+        Rule("An entry for an epoch other than the current one is rejected, and not added.") { tested in
             let node = try await tested.node()
             tested.findings.equal(try await node.rejection(1, in: 1), .wrongEpoch, "before 'begin'")
-            tested.findings.equal(try await node.bounds(), nil, "the ends before 'begin'")
+            tested.findings.equal(try await node.bounds(), nil, "the bounds before 'begin'")
             let epoch = try await node.begin()
             for number in [epoch.number - 1, epoch.number + 1, 0, .max] {
                 tested.findings.equal(try await node.rejection(1, in: number), .wrongEpoch, "epoch \(number)")
@@ -155,7 +155,7 @@ extension FleetLogContract {
             tested.findings.equal(try await node.positions().count, 2, "the entries")
             try await node.append(1, in: later)
         },
-        Rule("Entries that several nodes append at once get consecutive places of their own.") { tested in
+        Rule("Entries that several nodes append concurrently get consecutive, distinct positions.") { tested in
             let (node, epoch) = try await tested.begunNode()
             let positions = try await withThrowingTaskGroup(of: [LogPosition].self) { group in
                 for writer in 0..<4 {
@@ -174,9 +174,9 @@ extension FleetLogContract {
             tested.findings.equal(positions.sorted(), expected, "the places")
             tested.findings.equal(Array(try await node.positions().dropFirst()), expected, "the log")
         },
-        Rule("The ends are the first and the last entry; a place without an entry has none.") { tested in
+        Rule("The bounds are the first and the last entry; a position without an entry returns none.") { tested in
             let node = try await tested.node()
-            tested.findings.equal(try await node.bounds(), nil, "the ends of an empty log")
+            tested.findings.equal(try await node.bounds(), nil, "the bounds of an empty log")
             let epoch = try await node.begin()
             let last = try await node.append(1, in: epoch)
             let first = LogPosition(epoch: epoch.number, number: 1)

@@ -5,7 +5,7 @@ extension FleetLogContract {
     /// Rules for a server that loses all or part of the log, with or without a restart.
     static let losing: [Rule] = [
         Rule(
-            "After all data are removed, nothing is accepted before a new epoch, which inherits nothing.",
+            "After all data is removed, nothing is accepted until a new epoch begins, which inherits nothing.",
             with: [.flush]
         ) {
             tested in
@@ -23,9 +23,9 @@ extension FleetLogContract {
             let marker = EpochMarker(name: later.name, inherited: nil)
             tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
             let again = try await node.append(1, in: later)
-            tested.findings.equal(again, LogPosition(epoch: later.number, number: 2), "the purge's new place")
+            tested.findings.equal(again, LogPosition(epoch: later.number, number: 2), "the purge's new position")
         },
-        Rule("A reader that waits while all data are removed learns of it by the next epoch's marker.", with: [.flush])
+        Rule("A reader that waits while all data is removed learns of it from the next epoch's marker.", with: [.flush])
         {
             tested in
             let (reader, epoch) = try await tested.begunNode()
@@ -62,7 +62,7 @@ extension FleetLogContract {
             let batch = try await node.follow(after: last)
             let marker = EpochMarker(name: later.name, inherited: last)
             tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries")
-            tested.findings.equal(try await node.append(1, in: later), last, "the place of a purge from before")
+            tested.findings.equal(try await node.append(1, in: later), last, "the position of an earlier purge")
         },
         Rule("If only the log is evicted, it is lost, and its purges are added again.", with: [.evictLog]) { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -77,7 +77,7 @@ extension FleetLogContract {
             let again = try await node.append(1, in: later)
             tested.findings.equal(try await node.entry(at: again)?.content, .purge(tested.bytes(1)), "the purge")
         },
-        Rule("Without the names of purges, a purge that is published again is in the log.", with: [.evictNames]) {
+        Rule("If the purge IDs are evicted, a purge that is published again is in the log.", with: [.evictNames]) {
             tested in
             let (node, epoch) = try await tested.begunNode()
             try await node.append(1, in: epoch)
@@ -89,7 +89,7 @@ extension FleetLogContract {
 
     /// Rules for deadlines.
     static let stalling: [Rule] = [
-        Rule("Every call to an engine that does not reply ends with its deadline.", with: [.stall]) { tested in
+        Rule("Every call to an engine that does not reply ends by its deadline.", with: [.stall]) { tested in
             let (node, epoch) = try await tested.begunNode()
             let report = try tested.report("gw-1")
             try await tested.engine.cause(.stall)
@@ -142,7 +142,7 @@ extension FleetLogContract {
     /// Rules for a replica that takes over.
     static let failingOver: [Rule] = [
         Rule(
-            "A replica that takes over accepts nothing in the old epoch, although it knows its name.",
+            "A replica that takes over accepts nothing in the old epoch, although it knows the epoch's name.",
             with: [.holdReplication, .failOver]
         ) { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -165,7 +165,7 @@ extension FleetLogContract {
             tested.findings.equal(try await node.bounds()?.last, kept, "the last entry")
         },
         Rule(
-            "After a failover, the marker inherits the last entry that is left, and lost purges are added again.",
+            "After a failover, the marker inherits the last remaining entry, and lost purges are added again.",
             with: [.holdReplication, .failOver]
         ) { tested in
             let (node, epoch) = try await tested.begunNode()
@@ -178,10 +178,10 @@ extension FleetLogContract {
             tested.findings.expect(later.number > epoch.number, "\(later.number) is not above \(epoch.number)")
             let marker = EpochMarker(name: later.name, inherited: kept)
             let batch = try await node.follow(after: kept)
-            tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries behind the one kept")
-            tested.findings.equal(try await node.append(1, in: later), kept, "the place of what was kept")
+            tested.findings.equal(batch.entries.map(\.content), [.marker(marker)], "the entries after the kept entry")
+            tested.findings.equal(try await node.append(1, in: later), kept, "the position of the kept purge")
             let again = try await node.append(2, in: later)
-            tested.findings.expect(again > lost, "the lost purge has its old place")
+            tested.findings.expect(again > lost, "the lost purge has its old position")
             tested.findings.equal(try await node.entry(at: again)?.content, .purge(tested.bytes(2)), "the lost purge")
         },
         Rule(
@@ -204,7 +204,7 @@ extension FleetLogContract {
             tested.findings.equal(try await new.rejection(4, in: epoch.number), .wrongEpoch, "the old epoch")
             // Another takeover at the same time, by a node that does not know the new epoch.
             let another = try await old.begin(knowing: epoch.number + 1, salt: 2)
-            tested.findings.expect(another.name != later.name, "two servers have one epoch")
+            tested.findings.expect(another.name != later.name, "two servers have the same epoch")
         },
     ]
 }

@@ -11,9 +11,9 @@ extension FleetLogContract {
             tested.findings.equal(all.map(\.position.number), Array(1...11), "all numbers")
             for start in [1, 5, 10] {
                 let rest = try await node.follow(after: all[start].position).entries
-                tested.findings.equal(rest, Array(all[(start + 1)...]), "the entries behind number \(start)")
+                tested.findings.equal(rest, Array(all[(start + 1)...]), "the entries after number \(start)")
                 let some = try await node.follow(after: all[start].position, count: 3).entries
-                tested.findings.equal(some, Array(all[(start + 1)...].prefix(3)), "three behind number \(start)")
+                tested.findings.equal(some, Array(all[(start + 1)...].prefix(3)), "three entries after number \(start)")
             }
         },
         Rule("A batch includes the entry at its cursor, or none if that entry is not in the log.") { tested in
@@ -82,7 +82,7 @@ extension FleetLogContract {
             tested.findings.equal(present, epoch, "the epoch")
             tested.findings.equal(atCursor?.position, cursor, "the entry at the cursor")
         },
-        Rule("A count below 1 or above the most is rejected.") { tested in
+        Rule("A count below 1 or above the maximum is rejected.") { tested in
             let (node, _) = try await tested.begunNode()
             for count in [0, -1, LogBatch.mostEntries + 1] {
                 let error = await tested.error { () async throws(FleetLogError) in
@@ -95,7 +95,7 @@ extension FleetLogContract {
 
     /// Rules for `trim`.
     static let trimming: [Rule] = [
-        Rule("'trim' to a count removes the oldest entries; the last one always stays.") { tested in
+        Rule("'trim' to a count removes the oldest entries; the last entry always stays.") { tested in
             let (node, epoch) = try await tested.begunNode()
             for number in 0..<9 { try await node.append(number, in: epoch) }
             for (count, first) in [(100, 1), (10, 1), (4, 7), (1, 10), (0, 10)] as [(Int, UInt64)] {
@@ -111,7 +111,7 @@ extension FleetLogContract {
             let old = try tested.findings.unwrap(entries.last, "there are no entries")
             try await node.wait(past: old.addedAt)
             let young = try await node.append(9, in: epoch)
-            let addedAt = try tested.findings.unwrap(try await node.entry(at: young)?.addedAt, "it is gone")
+            let addedAt = try tested.findings.unwrap(try await node.entry(at: young)?.addedAt, "the entry is gone")
             try await node.trim(LogRetention(since: entries[0].addedAt))
             tested.findings.equal(try await node.positions().count, 5, "the entries when none is old")
             try await node.trim(LogRetention(since: addedAt))
@@ -138,7 +138,7 @@ extension FleetLogContract {
             try await node.append(2, in: epoch)
             try await node.trim(LogRetention(count: 1))
             let again = try await node.append(1, in: epoch)
-            tested.findings.expect(again > first, "it has its old place \(first)")
+            tested.findings.expect(again > first, "it has its old position \(first)")
             tested.findings.equal(try await node.entry(at: again)?.content, .purge(tested.bytes(1)), "the entry")
         },
         Rule("The marker of an epoch after a trim inherits the last entry.") { tested in

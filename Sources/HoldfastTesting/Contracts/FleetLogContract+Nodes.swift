@@ -4,7 +4,7 @@ import HTTPCache
 extension FleetLogContract {
     /// Rules for `confirm`.
     static let confirming: [Rule] = [
-        Rule("'confirm' of no replica returns, and in another epoch it is rejected.") { tested in
+        Rule("'confirm' with no replicas returns, and is rejected in another epoch.") { tested in
             let (node, epoch) = try await tested.begunNode()
             tested.findings.expect(try await node.confirm(0, in: epoch, wait: .zero) >= 0, "a negative number")
             for number in [epoch.number + 1, epoch.number - 1] {
@@ -14,7 +14,7 @@ extension FleetLogContract {
                 tested.findings.equal(error, .wrongEpoch, "epoch \(number)")
             }
         },
-        Rule("'confirm' counts a replica, but not one that receives nothing.", with: [.holdReplication]) { tested in
+        Rule("'confirm' counts a replica, but not if it receives nothing.", with: [.holdReplication]) { tested in
             let (node, epoch) = try await tested.begunNode()
             try await node.append(1, in: epoch)
             tested.findings.equal(try await node.confirm(1, in: epoch, wait: tested.limit), 1, "replicas")
@@ -27,7 +27,7 @@ extension FleetLogContract {
 
     /// Rules for `announce` and `nodes`.
     static let announcing: [Rule] = [
-        Rule("Rows of nodes come back in the order of their names, with the engine's time.") { tested in
+        Rule("Node rows are returned in the order of their names, with the engine's time.") { tested in
             let (node, epoch) = try await tested.begunNode()
             tested.findings.equal(try await node.nodes(), [], "the rows before the first")
             let reports = [
@@ -43,7 +43,7 @@ extension FleetLogContract {
                 tested.findings.add("\(row.report.name) was seen at \(row.seenAt), not from \(before) to \(after)")
             }
         },
-        Rule("A node has one row, the last one that it wrote.") { tested in
+        Rule("A node has one row: the row that it wrote last.") { tested in
             let (node, epoch) = try await tested.begunNode()
             for number in 1...3 as ClosedRange<UInt64> {
                 let report = try tested.report("gw-1", LogPosition(epoch: epoch.number, number: number))
@@ -51,7 +51,7 @@ extension FleetLogContract {
                 tested.findings.equal(try await node.nodes().map(\.report), [report], "the rows after number \(number)")
             }
         },
-        Rule("Two nodes with one name have two rows.") { tested in
+        Rule("Two nodes with the same name have two rows.") { tested in
             let (node, epoch) = try await tested.begunNode()
             var reports = [try tested.report("gw-1"), try tested.report("gw-1"), try tested.report("gw-1")]
             // A copy of the store, and a different store.
@@ -83,7 +83,7 @@ extension FleetLogContract {
             try await node.announce(try tested.report("gw-1"), in: epoch)
             let second = try await node.nodes()
             try await node.amend([NodeRowChange(ended, insteadOf: first)], in: epoch)
-            tested.findings.equal(try await node.nodes(), second, "the rows after a report that came meanwhile")
+            tested.findings.equal(try await node.nodes(), second, "the rows after a concurrent report")
             try await node.amend([NodeRowChange(ended, insteadOf: second.first)], in: epoch)
             tested.findings.equal(try await node.nodes(), [ended], "the rows")
         },
@@ -102,7 +102,7 @@ extension FleetLogContract {
             }
             tested.findings.equal(try await node.nodes(), [], "the rows")
         },
-        Rule("A row in another epoch than the present one is rejected, and not written.") { tested in
+        Rule("A row for an epoch other than the current one is rejected, and not written.") { tested in
             let (node, epoch) = try await tested.begunNode()
             let report = try tested.report("gw-1")
             for number in [epoch.number - 1, epoch.number + 1] {

@@ -6,7 +6,7 @@ struct FleetLogUnderTest: Sendable {
     let engine: any FleetLogEngine
     let findings: Findings
     let seed: UInt64
-    /// The deadline of each call, which is longer than any call takes.
+    /// The deadline for each call. It is longer than any call takes.
     let limit: Duration
 
     static let node = NodeName("gw-1")
@@ -64,7 +64,7 @@ struct FleetLogUnderTest: Sendable {
     }
 }
 
-/// A node's log. It retries calls while the engine is unreachable, as it is after a fault.
+/// A node's log. It retries calls while the engine is unreachable, for example after a fault.
 struct FleetLogNode: Sendable {
     let log: any FleetLog
     let tested: FleetLogUnderTest

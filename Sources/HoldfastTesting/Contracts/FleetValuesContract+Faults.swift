@@ -13,9 +13,9 @@ extension FleetValuesContract {
             tested.findings.equal(
                 try await node.readValue(tested.lease(1)),
                 LeaseReading(value: nil, lease: .free),
-                "what is left"
+                "the remaining value and lease"
             )
-            tested.findings.expect(try await node.put(value, as: tested.name()), "it was not put again")
+            tested.findings.expect(try await node.put(value, as: tested.name()), "the value was not put again")
             tested.findings.equal(try await node.lead(tested.lease(2)), .led, "the lease")
         },
         Rule("An engine is used again after a restart.", with: [.restart]) { tested in
@@ -28,7 +28,7 @@ extension FleetValuesContract {
             try await node.putChunks([tested.chunk(2)])
             tested.findings.expect(try await node.chunks([tested.name(2)]) == [tested.chunk(2).bytes], "the chunk")
         },
-        Rule("A full engine rejects values and chunks, and a put gives its lease back.", with: [.fill]) { tested in
+        Rule("A full engine rejects values and chunks, and a put releases its lease.", with: [.fill]) { tested in
             let node = try await tested.node()
             let value = tested.value(1, at: try await tested.engine.now())
             tested.findings.equal(try await node.lead(tested.lease(1)), .led, "the lease")
@@ -55,7 +55,7 @@ extension FleetValuesContract {
             tested.findings.equal(
                 try await node.readValue(tested.lease(1)),
                 LeaseReading(value: nil, lease: .free),
-                "what is left"
+                "the remaining value and lease"
             )
         },
         Rule("No call waits longer than its deadline.", with: [.stall]) { tested in
@@ -103,7 +103,7 @@ extension FleetValuesContract {
                 try await values.pass(lease.name, for: long, within: limit)
             }
         },
-        Rule("A cancelled call ends, and others do not.", with: [.stall]) { tested in
+        Rule("Cancelling a call ends only that call.", with: [.stall]) { tested in
             let values = try await tested.node().values
             try await tested.engine.cause(.stall)
             let task = Task { [limit = tested.limit] in

@@ -4,14 +4,14 @@ import NIOCore
 extension FleetValuesContract {
     /// Rules for `chunks` and `putChunks`.
     static let chunking: [Rule] = [
-        Rule("Chunks come back as they were put, in the order of their names.") { tested in
+        Rule("Chunks are returned as they were put, in the order of their names.") { tested in
             let node = try await tested.node()
             let chunks = (1...ValueLimits.mostChunks).map { tested.chunk($0) }
             try await node.putChunks(chunks)
             let names = (0...6).map { tested.name($0) }
             let found = try await tested.node().chunks(names.reversed())
             let expected = [nil] + chunks.prefix(6).map(\.bytes)
-            tested.findings.expect(found == expected.reversed(), "other chunks, or in another order")
+            tested.findings.expect(found == expected.reversed(), "the chunks or their order are wrong")
             tested.findings.equal(try await node.chunks([]).count, 0, "chunks for no name")
             try await node.putChunks([])
         },
@@ -30,9 +30,9 @@ extension FleetValuesContract {
                     try await node.values.putChunks(chunks, for: FleetValuesUnderTest.long, within: tested.limit)
                 }
             }
-            tested.findings.expect(try await node.value(tested.name(1)) == nil, "some were put")
+            tested.findings.expect(try await node.value(tested.name(1)) == nil, "some chunks were put")
         },
-        Rule("A chunk is gone when its lifetime is over.") { tested in
+        Rule("A chunk disappears at the end of its lifetime.") { tested in
             let node = try await tested.node()
             try await node.putChunks([tested.chunk(1)], for: FleetValuesUnderTest.short)
             try await tested.wait { try await node.chunks([tested.name(1)]) == [nil] }
@@ -57,15 +57,15 @@ extension FleetValuesContract {
     static let leading: [Rule] = [
         Rule("One node leads at a time, until it releases its lease.") { tested in
             let (one, other) = (try await tested.node(), try await tested.node())
-            tested.findings.equal(try await one.readValue(tested.lease(1)).lease, .free, "the lease before")
-            tested.findings.equal(try await one.lead(tested.lease(1)), .led, "the first one")
-            tested.findings.equal(try await other.lead(tested.lease(2)), .held, "the second one")
+            tested.findings.equal(try await one.readValue(tested.lease(1)).lease, .free, "the lease at first")
+            tested.findings.equal(try await one.lead(tested.lease(1)), .led, "the first node")
+            tested.findings.equal(try await other.lead(tested.lease(2)), .held, "the second node")
             tested.findings.equal(try await other.readValue(tested.lease(2)).lease, .held, "the lease")
-            tested.findings.equal(try await one.release(tested.lease(1)), true, "whether it was given back")
-            tested.findings.equal(try await other.readValue(tested.lease(2)).lease, .free, "the lease behind that")
-            tested.findings.equal(try await other.lead(tested.lease(2)), .led, "the second one behind that")
+            tested.findings.equal(try await one.release(tested.lease(1)), true, "whether the lease was released")
+            tested.findings.equal(try await other.readValue(tested.lease(2)).lease, .free, "the lease after release")
+            tested.findings.equal(try await other.lead(tested.lease(2)), .led, "the second node after release")
         },
-        Rule("A node that holds the lease keeps it when it asks again.") { tested in
+        Rule("A node that holds the lease keeps it when it requests the lease again.") { tested in
             let node = try await tested.node()
             for _ in 0..<2 { tested.findings.equal(try await node.lead(tested.lease(1)), .led, "the lease") }
         },
@@ -84,9 +84,9 @@ extension FleetValuesContract {
                 "the lease"
             )
             try await tested.wait { try await node.lead(tested.lease(2)) == .led }
-            tested.findings.equal(try await node.renew(tested.lease(1)), false, "whether the first one has it")
-            tested.findings.equal(try await node.release(tested.lease(1)), false, "whether it was given back")
-            tested.findings.equal(try await node.lead(tested.lease(3)), .held, "a third one")
+            tested.findings.equal(try await node.renew(tested.lease(1)), false, "whether the first node still has it")
+            tested.findings.equal(try await node.release(tested.lease(1)), false, "whether the lease was released")
+            tested.findings.equal(try await node.lead(tested.lease(3)), .held, "a third node")
         },
         Rule("'renew' extends the lease only for the node that holds it.") { tested in
             let node = try await tested.node()
@@ -101,7 +101,7 @@ extension FleetValuesContract {
             tested.findings.equal(try await node.renew(lease, for: FleetValuesUnderTest.short), false, "another node")
             let end = try await tested.engine.now().adding(lifetime)
             try await tested.wait { try await tested.engine.now() > end }
-            tested.findings.equal(try await node.readValue(lease).lease, .held, "the lease behind its first time")
+            tested.findings.equal(try await node.readValue(lease).lease, .held, "the lease after its first duration")
         },
         Rule("'release' works only for the node that holds the lease.") { tested in
             let node = try await tested.node()
@@ -114,12 +114,12 @@ extension FleetValuesContract {
             let node = try await tested.node()
             tested.findings.equal(try await node.lead(tested.lease(1)), .led, "the lease")
             try await node.pass(tested.lease(1))
-            tested.findings.equal(try await node.readValue(tested.lease(2)).lease, .pass, "the lease behind the pass")
+            tested.findings.equal(try await node.readValue(tested.lease(2)).lease, .pass, "the lease after the pass")
             for token in [1, 2] as [UInt64] {
                 tested.findings.equal(try await node.lead(tested.lease(token)), .pass, "node \(token)")
             }
-            tested.findings.equal(try await node.renew(tested.lease(1)), false, "whether it was renewed")
-            tested.findings.equal(try await node.release(tested.lease(1)), false, "whether it was given back")
+            tested.findings.equal(try await node.renew(tested.lease(1)), false, "whether the lease was renewed")
+            tested.findings.equal(try await node.release(tested.lease(1)), false, "whether the lease was released")
             try await node.pass(tested.lease(1), for: FleetValuesUnderTest.short)
             try await tested.wait { try await node.lead(tested.lease(2)) == .led }
         },
@@ -128,7 +128,7 @@ extension FleetValuesContract {
             try await node.pass(tested.lease(1))
             tested.findings.equal(try await node.readValue(tested.lease(1)).lease, .pass, "the lease")
         },
-        Rule("'look' returns the value and the lease.") { tested in
+        Rule("'readValue' returns the value and the lease.") { tested in
             let node = try await tested.node()
             let value = tested.value(1, at: try await tested.engine.now())
             tested.findings.expect(

@@ -10,17 +10,17 @@ extension FleetValuesContract {
             tested.findings.equal(try await node.value(tested.name()), nil, "the value before")
             tested.findings.expect(try await node.put(value, as: tested.name()), "a first value was not put")
             for node in [node, try await tested.node()] {
-                tested.findings.expect(try await node.value(tested.name()) == value, "another value came back")
+                tested.findings.expect(try await node.value(tested.name()) == value, "a different value was returned")
             }
         },
-        Rule("Values come in the order of their names, with a gap for each missing value.") { tested in
+        Rule("Values are returned in the order of their names, with 'nil' for each missing value.") { tested in
             let node = try await tested.node()
             let now = try await tested.engine.now()
             let (one, three) = (tested.value(1, at: now), tested.value(3, at: now))
             try await node.put(one, as: tested.name(1))
             try await node.put(three, as: tested.name(3))
             let found = try await node.values(tested.name(3), tested.name(2), tested.name(1), tested.name(3))
-            tested.findings.expect(found == [three, nil, one, three], "other values, or in another order")
+            tested.findings.expect(found == [three, nil, one, three], "the values or their order are wrong")
             tested.findings.equal(try await node.values().count, 0, "values for no name")
         },
         Rule("One call accepts the maximum number of names, and rejects more.") { tested in
@@ -32,12 +32,12 @@ extension FleetValuesContract {
                 _ = try await node.values.values(names, within: tested.limit)
             }
         },
-        Rule("A value of the maximum length is stored, and a longer one is rejected.") { tested in
+        Rule("A value of the maximum length is stored, and a longer value is rejected.") { tested in
             let node = try await tested.node()
             let now = try await tested.engine.now()
             let longest = tested.value(1, at: now, length: ValueLimits.longestValue)
             try await node.put(longest, as: tested.name())
-            tested.findings.expect(try await node.value(tested.name()) == longest, "another value came back")
+            tested.findings.expect(try await node.value(tested.name()) == longest, "a different value was returned")
             let longer = tested.value(1, at: now, length: ValueLimits.longestValue + 1)
             await tested.expectLimit("a longer value") { () async throws(FleetLogError) in
                 _ = try await node.values.put(
@@ -56,7 +56,7 @@ extension FleetValuesContract {
             try await node.put(value, as: tested.name(1), for: FleetValuesUnderTest.short)
             try await node.put(value, as: tested.name(2))
             try await tested.wait { try await node.value(tested.name(1)) == nil }
-            tested.findings.expect(try await node.value(tested.name(2)) != nil, "the other one is gone, too")
+            tested.findings.expect(try await node.value(tested.name(2)) != nil, "the other value is gone, too")
         },
         Rule("'extend' sets a new lifetime, longer or shorter.") { tested in
             let node = try await tested.node()
@@ -78,15 +78,15 @@ extension FleetValuesContract {
             tested.findings.equal(
                 try await node.extend([tested.name(1), tested.name(3)], for: FleetValuesUnderTest.long),
                 true,
-                "whether all were there"
+                "whether all values existed"
             )
             tested.findings.equal(
                 try await node.extend((1...3).map { tested.name($0) }, for: FleetValuesUnderTest.short),
                 false,
-                "whether all were there, of which one was not"
+                "whether all values existed, although one did not"
             )
             try await tested.wait { try await node.values(tested.name(1), tested.name(3)) == [nil, nil] }
-            tested.findings.equal(try await node.value(tested.name(2)), nil, "what was never put")
+            tested.findings.equal(try await node.value(tested.name(2)), nil, "the value that was never put")
             await tested.expectLimit("too many names") { () async throws(FleetLogError) in
                 let names = (0...ValueLimits.mostExtended).map { tested.name($0) }
                 _ = try await node.values.extend(names, for: FleetValuesUnderTest.long, within: tested.limit)
@@ -147,7 +147,7 @@ extension FleetValuesContract {
                 tested.findings.expect(try await node.value(tested.name()) == value, "number \(index) was replaced")
             }
         },
-        Rule("A response of the same time replaces the old one, with its own lifetime.") { tested in
+        Rule("A response with the same time replaces the old response, and has its own lifetime.") { tested in
             let node = try await tested.node()
             let now = try await tested.engine.now()
             try await node.put(tested.value(1, at: now), as: tested.name())
@@ -178,8 +178,8 @@ extension FleetValuesContract {
             other.setString("XXXX", at: 0)
             for bytes in [ByteBuffer(), ByteBuffer(string: "HFs1"), ByteBuffer(repeating: 255, count: 100), other] {
                 try await tested.engine.plant(bytes, as: tested.name())
-                tested.findings.expect(try await node.value(tested.name()) == bytes, "they did not come back")
-                tested.findings.expect(try await node.put(value, as: tested.name()), "they stay")
+                tested.findings.expect(try await node.value(tested.name()) == bytes, "the bytes were not returned")
+                tested.findings.expect(try await node.put(value, as: tested.name()), "the bytes stay")
                 tested.findings.expect(try await node.value(tested.name()) == value, "the value is not there")
             }
         },
@@ -213,7 +213,7 @@ extension FleetValuesContract {
                 tested.findings.equal(
                     try await node.readValue(tested.lease(1)).lease,
                     .free,
-                    "the lease behind the put"
+                    "the lease after the put"
                 )
             }
         },
@@ -223,10 +223,10 @@ extension FleetValuesContract {
             tested.findings.equal(try await node.lead(tested.lease(2)), .led, "the lease")
             try await node.put(value, as: tested.name(), releasing: tested.lease(1))
             try await node.put(value, as: tested.name())
-            tested.findings.equal(try await node.readValue(tested.lease(2)).lease, .held, "the lease behind the put")
+            tested.findings.equal(try await node.readValue(tested.lease(2)).lease, .held, "the lease after the put")
             try await node.pass(tested.lease(2))
             try await node.put(value, as: tested.name(), releasing: tested.lease(2))
-            tested.findings.equal(try await node.readValue(tested.lease(2)).lease, .pass, "a pass behind the put")
+            tested.findings.equal(try await node.readValue(tested.lease(2)).lease, .pass, "a pass after the put")
         },
     ]
 }

@@ -8,7 +8,7 @@ struct FleetValuesUnderTest: Sendable {
     let engine: any FleetValuesEngine
     let findings: Findings
     let seed: UInt64
-    /// The deadline of each call, which is longer than any call takes.
+    /// The deadline for each call. It is longer than any call takes.
     let limit: Duration
 
     /// A lifetime that does not expire during a rule.
@@ -63,10 +63,10 @@ struct FleetValuesUnderTest: Sendable {
     func expectLimit(_ what: String, _ call: () async throws(FleetLogError) -> Void) async {
         let error = await error(call)
         if case .limit = error { return }
-        findings.add("\(what): expected an error of a limit, got \(error.map { "\($0)" } ?? "none")")
+        findings.add("\(what): expected a limit error, got \(error.map { "\($0)" } ?? "none")")
     }
 
-    /// Lets time pass until a condition is true. With a working engine, it becomes true.
+    /// Lets time pass until a condition is true. If the engine works, the condition becomes true.
     func wait(until isMet: () async throws -> Bool) async throws {
         while try await !isMet() {
             try Task.checkCancellation()
@@ -74,7 +74,7 @@ struct FleetValuesUnderTest: Sendable {
         }
     }
 
-    /// Runs a body with longer and longer lifetimes until the body finishes within one of them.
+    /// Runs a body with increasing lifetimes until it finishes within its lifetime.
     ///
     /// - Parameter body: returns whether it finished within the lifetime.
     func race(_ body: (Int, Duration) async throws -> Bool) async throws -> (number: Int, lifetime: Duration) {
@@ -88,7 +88,7 @@ struct FleetValuesUnderTest: Sendable {
     }
 }
 
-/// A node's values. It retries calls while the engine is unreachable, as it is after a fault.
+/// A node's values. It retries calls while the engine is unreachable, for example after a fault.
 struct FleetValuesNode: Sendable {
     let values: any FleetValues
     let tested: FleetValuesUnderTest

@@ -9,8 +9,8 @@ extension InvalidationLogContract {
         Rule("A store journals nothing before it joins a log.") { tested in
             try await tested.invalidate(.tag("t"))
             let place = try await tested.join()
-            tested.findings.equal(place.cursor, LogCursor(), "the place")
-            tested.findings.equal(place.unpublished, 0, "what waits after joining")
+            tested.findings.equal(place.cursor, LogCursor(), "the cursor")
+            tested.findings.equal(place.unpublished, 0, "waiting invalidations after joining")
             tested.findings.equal(try await tested.waiting().count, 0, "the journal after joining")
         },
         Rule("Invalidations that a caller requests wait to be published, in the order of the requests.") {
@@ -40,10 +40,10 @@ extension InvalidationLogContract {
             let before = tested.log.current
             for response in try await tested.pair.store.lookup(key) { try await tested.pair.store.withdraw(response) }
             tested.findings.equal(try await tested.mark(key), nil, "the response")
-            tested.findings.equal(try await tested.waiting().count, 0, "what waits")
+            tested.findings.equal(try await tested.waiting().count, 0, "waiting invalidations")
             tested.findings.equal(tested.log.current, before, "the number of the last invalidation")
         },
-        Rule("An invalidation is counted as journaled before its number is seen.") { tested in
+        Rule("An invalidation is counted as journaled before its number is visible.") { tested in
             try await tested.join()
             let (number, count) = (tested.log.current.number, tested.log.additionCount)
             let late = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -61,7 +61,7 @@ extension InvalidationLogContract {
                 group.cancelAll()
                 return try await group.next() ?? 0
             }
-            tested.findings.equal(late, 0, "how often one was seen before it was counted")
+            tested.findings.equal(late, 0, "invalidations that were seen before they were counted")
         },
         Rule("The reason for an invalidation by an unsafe method is kept.") { tested in
             try await tested.join()
@@ -73,18 +73,18 @@ extension InvalidationLogContract {
             )
             tested.findings.equal(try await tested.waiting().map(\.effect), [.mark(.unsafeMethod)], "the effect")
         },
-        Rule("A store that joins a log with another name forgets its journal and its place, and keeps its own name.") {
+        Rule("A store that joins a log with another name forgets its journal and its cursor, and keeps its own name.") {
             tested in
             let first = try await tested.join("one")
             try await tested.invalidate(.all)
             try await tested.log.append([], through: tested.cursor(3), at: InvalidationLogUnderTest.now)
             let again = try await tested.join("one")
-            tested.findings.equal(again.cursor, tested.cursor(3), "the place in the same log")
-            tested.findings.equal(again.unpublished, 1, "what waits for the same log")
+            tested.findings.equal(again.cursor, tested.cursor(3), "the cursor in the same log")
+            tested.findings.equal(again.unpublished, 1, "waiting invalidations for the same log")
             let other = try await tested.join("two")
             tested.findings.equal(other.node, first.node, "the store's name")
-            tested.findings.equal(other.cursor, LogCursor(), "the place in the other log")
-            tested.findings.equal(other.unpublished, 0, "what waits for the other log")
+            tested.findings.equal(other.cursor, LogCursor(), "the cursor in the other log")
+            tested.findings.equal(other.unpublished, 0, "waiting invalidations for the other log")
         },
         Rule("A store's own name and its notes survive a restart, and a new name permanently replaces the old one.") {
             tested in
@@ -96,7 +96,7 @@ extension InvalidationLogContract {
             tested.findings.equal(again.node, first.node, "the store's name")
             tested.findings.equal(again.notes, notes, "the notes")
             let renewed = try await tested.log.renewNode()
-            tested.findings.expect(renewed != first.node, "the new name is the old one")
+            tested.findings.expect(renewed != first.node, "the new name is the old name")
             let last = try await tested.join()
             tested.findings.equal(last.node, renewed, "the name after it was renewed")
             tested.findings.equal(last.notes, notes, "the notes after it was renewed")
@@ -113,13 +113,13 @@ extension InvalidationLogContract {
         Rule("A store that has not joined accepts no step.") { tested in
             do {
                 try await tested.log.append([.distrust], through: tested.cursor(1), at: InvalidationLogUnderTest.now)
-                tested.findings.add("it accepted a step")
+                tested.findings.add("the store accepted a step")
             } catch InvalidationLogError.notJoined {}
         },
         Rule("A store that has not joined does not report that nothing is waiting.") { tested in
             do {
                 _ = try await tested.waiting()
-                tested.findings.add("it says so")
+                tested.findings.add("the store reported that nothing is waiting")
             } catch InvalidationLogError.notJoined {}
         },
     ]
@@ -128,7 +128,7 @@ extension InvalidationLogContract {
         Rule("An invalidation of another node is in force as soon as it is accepted, whatever its scope.") { tested in
             try await tested.join()
             for (number, scope) in try tested.scopes().enumerated() {
-                // The one that each scope covers: a principal's, or everyone's.
+                // The partition that the scope covers: the principal's, or the common partition.
                 var partition = CacheKey.Partition.common
                 if case .principal(let name) = scope { partition = .principal(name) }
                 let key = try tested.stores.key("/a/\(number)", partition)
@@ -169,7 +169,7 @@ extension InvalidationLogContract {
                 at: InvalidationLogUnderTest.now
             )
             tested.findings.equal(fresh, 0, "new invalidations")
-            tested.findings.equal(try await tested.mark(key), false, "the mark of what was stored after it")
+            tested.findings.equal(try await tested.mark(key), false, "the mark of the response stored afterward")
             tested.findings.equal(
                 try await tested.log.since(tested.place(9), limit: 9).map(\.id),
                 [foreign.id],
@@ -192,18 +192,18 @@ extension InvalidationLogContract {
             for key in keys { try await tested.put(key) }
             try await tested.log.append([.distrust], through: tested.cursor(5), at: InvalidationLogUnderTest.now)
             for key in keys { tested.findings.equal(try await tested.mark(key), true, "the mark") }
-            tested.findings.equal(try await tested.waiting().count, 0, "what waits: other nodes need not hear of it")
+            tested.findings.equal(try await tested.waiting().count, 0, "waiting invalidations, which must stay local")
         },
     ]
 
     static let publishing: [Rule] = [
-        Rule("An invalidation with a position no longer waits, and of two positions the later one counts.") { tested in
+        Rule("An invalidation with a position no longer waits, and the later of two positions counts.") { tested in
             try await tested.join()
             try await tested.invalidate(.tag("a"))
             try await tested.invalidate(.tag("b"))
             let waiting = try await tested.waiting()
             try await tested.log.published([waiting[0].id: tested.place(7)])
-            tested.findings.equal(try await tested.waiting().map(\.id), [waiting[1].id], "what waits")
+            tested.findings.equal(try await tested.waiting().map(\.id), [waiting[1].id], "waiting invalidations")
             try await tested.log.published([waiting[0].id: tested.place(3), waiting[1].id: tested.place(5)])
             tested.findings.equal(
                 try await tested.log.since(.zero, limit: 9).map(\.id),
@@ -216,7 +216,7 @@ extension InvalidationLogContract {
                 "behind"
             )
         },
-        Rule("An own invalidation that comes back from the log no longer waits, and is not applied again.") {
+        Rule("A store's own invalidation that returns from the log no longer waits, and is not applied again.") {
             tested in
             try await tested.join()
             let key = try tested.stores.key("/own")
@@ -229,10 +229,10 @@ extension InvalidationLogContract {
                 at: InvalidationLogUnderTest.now
             )
             tested.findings.equal(fresh, 0, "new invalidations")
-            tested.findings.equal(try await tested.waiting().count, 0, "what waits")
-            tested.findings.equal(try await tested.mark(key), false, "the mark of what was stored after it")
+            tested.findings.equal(try await tested.waiting().count, 0, "waiting invalidations")
+            tested.findings.equal(try await tested.mark(key), false, "the mark of the response stored afterward")
         },
-        Rule("Invalidations that the log has lost wait again: own and others', between the two positions.") { tested in
+        Rule("Lost invalidations between the two positions wait again, whether own or others'.") { tested in
             try await tested.join()
             try await tested.invalidate(.tag("own"))
             let own = try await tested.waiting()[0]
@@ -259,7 +259,7 @@ extension InvalidationLogContract {
                 through: tested.cursor(1, in: 9),
                 at: InvalidationLogUnderTest.now
             )
-            tested.findings.equal(try await tested.waiting().count, 5, "what waits after all was lost")
+            tested.findings.equal(try await tested.waiting().count, 5, "waiting invalidations after all were lost")
         },
         Rule("An invalidation is forgotten only after the log has kept it for a time.") { tested in
             try await tested.join()
@@ -274,9 +274,9 @@ extension InvalidationLogContract {
             tested.findings.equal(
                 try await tested.log.since(.zero, limit: 9).map(\.id),
                 [waiting[1].id],
-                "kept behind it"
+                "kept after it"
             )
-            tested.findings.equal(try await tested.waiting().map(\.id), [waiting[2].id], "what waits")
+            tested.findings.equal(try await tested.waiting().map(\.id), [waiting[2].id], "waiting invalidations")
             // In another epoch, the entry must be confirmed again.
             try await tested.log.settle(through: tested.place(9), at: later, forgetting: now)
             try await tested.log.published([waiting[1].id: tested.place(2, in: 9)])
@@ -284,13 +284,13 @@ extension InvalidationLogContract {
             tested.findings.equal(
                 try await tested.log.since(.zero, limit: 9).map(\.id),
                 [waiting[1].id],
-                "kept in the next"
+                "kept in the next epoch"
             )
         },
     ]
 
     static let reopening: [Rule] = [
-        Rule("The journal and the place survive a restart.") { tested in
+        Rule("The journal and the cursor survive a restart.") { tested in
             let place = try await tested.join()
             let scopes = try tested.scopes()
             for scope in scopes { try await tested.invalidate(scope) }
@@ -304,7 +304,7 @@ extension InvalidationLogContract {
             try await again.invalidate(.tag("between"))
             let other = try await again.join()
             tested.findings.equal(other.node, place.node, "the store's name")
-            tested.findings.equal(other.cursor, cursor, "the place")
+            tested.findings.equal(other.cursor, cursor, "the cursor")
             tested.findings.equal(
                 try await again.waiting().map(\.scope),
                 Array(scopes.dropFirst()) + [.tag("between")],
@@ -313,7 +313,7 @@ extension InvalidationLogContract {
             tested.findings.equal(
                 try await again.log.since(.zero, limit: 9).map(\.id),
                 [waiting[0].id],
-                "what was published"
+                "the published invalidations"
             )
         }
     ]

@@ -28,7 +28,7 @@ extension ResponseStoreContract {
                 "the second change"
             )
             let found = try await tested.store.lookup(key).first?.head.fields[.eTag]
-            tested.findings.equal(found, "\"2\"", "the field that was freshened")
+            tested.findings.equal(found, "\"2\"", "the freshened field")
 
             let prefix = InvalidationScope.prefix(try tested.prefix("/x"))
             for scope in [.tag("u"), .key(key), .target(key.components.target), prefix, .all] {
@@ -119,7 +119,7 @@ extension ResponseStoreContract {
                     tested.findings.equal(isMarked, soft ? true : nil, "\(name), \(soft ? "soft" : "hard"): the mark")
                 }
             }
-            tested.findings.equal(try await again.mark(try again.key("/other")), false, "the mark of another one")
+            tested.findings.equal(try await again.mark(try again.key("/other")), false, "the mark of another response")
         },
         Rule("The cause of an invalidation is known after a restart.") { tested in
             let keys = try ["/key", "/target", "/tag", "/other"].map { try tested.key($0) }
@@ -158,9 +158,9 @@ extension ResponseStoreContract {
             let stored = try await tested.mustPut(tested.draft(key, tags: ["t"]), body)
             let again = try await tested.reopened()
             tested.findings.equal(try await again.store.lookup(key), [stored], "the lookup")
-            tested.findings.expect(try await again.read(stored) == body, "the body is another one, or gone")
+            tested.findings.expect(try await again.read(stored) == body, "the body differs or is gone")
             let next = try await again.mustPut(again.draft(try again.key("/y")), again.body("y"))
-            tested.findings.expect(next.id != stored.id, "the number \(next.id) was given twice")
+            tested.findings.expect(next.id != stored.id, "the number \(next.id) was used twice")
             try await again.invalidate(.tag("t"), soft: true)
             tested.findings.equal(try await again.mark(key), true, "the mark after its tag was invalidated")
         },

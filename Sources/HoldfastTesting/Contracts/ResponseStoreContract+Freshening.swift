@@ -20,7 +20,7 @@ extension ResponseStoreContract {
                 [freshened],
                 "the lookup, compared with the result of 'freshen'"
             )
-            tested.findings.expect(freshened.head == renewal.head, "the head is another one: \(freshened.head)")
+            tested.findings.expect(freshened.head == renewal.head, "the head differs: \(freshened.head)")
             tested.findings.equal(freshened.id, stored.id, "the number")
             tested.findings.equal(freshened.storedAt, stored.storedAt, "the time of storing")
             tested.findings.equal(try await tested.texts(key), ["x"], "the bodies")
@@ -31,12 +31,12 @@ extension ResponseStoreContract {
             draft.isPinned = true
             try await tested.mustPut(draft, tested.body("old"))
             let stored = try await tested.mustPut(tested.draft(key), tested.body("new"))
-            tested.findings.equal(try await tested.texts(key), ["new"], "the bodies after a pinned one was replaced")
+            tested.findings.equal(try await tested.texts(key), ["new"], "the bodies after replacing a pinned response")
             let renewal = tested.renewal(stored, fields: [.eTag: "\"2\""])
             let freshened = try await tested.store.freshen(stored, with: renewal, fencingNumber: tested.sequence)
             tested.findings.expect(freshened?.head == renewal.head, "a pinned response was not freshened")
             try await tested.invalidate(.key(key), soft: false)
-            tested.findings.equal(try await tested.texts(key), [], "the bodies after a pinned one was removed")
+            tested.findings.equal(try await tested.texts(key), [], "the bodies after removing a pinned response")
         },
         Rule("A response that was marked before the request was sent is served again once it is freshened.") { tested in
             let key = try tested.key("/x")
@@ -78,7 +78,7 @@ extension ResponseStoreContract {
                 with: tested.renewal(old),
                 fencingNumber: tested.sequence
             )
-            tested.findings.expect(freshened == nil, "one that was replaced was freshened")
+            tested.findings.expect(freshened == nil, "a replaced response was freshened")
             tested.findings.equal(try await tested.texts(key), ["new"], "the bodies")
             let prefix = InvalidationScope.prefix(try tested.prefix("/x"))
             for scope in [.key(key), .target(key.components.target), prefix, .tag("t"), .all] {
@@ -88,7 +88,7 @@ extension ResponseStoreContract {
                 // prevent the renewal.
                 let renewal = tested.renewal(stored, tags: ["t"])
                 let revived = try await tested.store.freshen(stored, with: renewal, fencingNumber: tested.sequence)
-                tested.findings.expect(revived == nil, "\(scope.word): one that was removed was freshened")
+                tested.findings.expect(revived == nil, "\(scope.word): a removed response was freshened")
                 tested.findings.equal(try await tested.store.lookup(key).count, 0, "\(scope.word): responses")
             }
         },
@@ -98,9 +98,9 @@ extension ResponseStoreContract {
             let renewal = tested.renewal(stored, tags: ["b", "c"])
             _ = try await tested.store.freshen(stored, with: renewal, fencingNumber: tested.sequence)
             try await tested.invalidate(.tag("a"), soft: true)
-            tested.findings.equal(try await tested.mark(key), false, "the mark after a tag that it had was invalidated")
+            tested.findings.equal(try await tested.mark(key), false, "the mark after an old tag was invalidated")
             try await tested.invalidate(.tag("c"), soft: true)
-            tested.findings.equal(try await tested.mark(key), true, "the mark after a tag that it got was invalidated")
+            tested.findings.equal(try await tested.mark(key), true, "the mark after a new tag was invalidated")
         },
         Rule("'freshen' leaves the other variants of the key as they are.") { tested in
             let key = try tested.key("/x")

@@ -58,7 +58,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("A fetch that began after an invalidation is stored, and so is one that the invalidation does not cover.")
+        Rule("A fetch that began after an invalidation is stored; so is a fetch that the invalidation does not cover.")
         {
             tested in
             let key = try tested.key("/x")
@@ -141,7 +141,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "An invalidation's cause is kept until the response is freshened or replaced; of two causes, the greater one."
+            "An invalidation's cause is kept until the response is freshened or replaced. If there are two causes, the greater is kept."
         ) {
             tested in
             let key = try tested.key("/x")
@@ -182,7 +182,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "An invalidation of a principal covers everything in the partitions that this principal was named for, and nothing else."
+            "An invalidation of a principal covers everything in this principal's partitions, including those of its credentials, and nothing else."
         ) {
             tested in
             let hers = [
@@ -200,21 +200,21 @@ extension ResponseStoreContract {
                 let fencingNumber = tested.sequence
                 try await tested.invalidate(.principal("ada"), soft: soft)
                 for key in hers {
-                    tested.findings.equal(try await tested.mark(key), soft ? true : nil, "the mark of one of hers")
+                    tested.findings.equal(try await tested.mark(key), soft ? true : nil, "a mark for the principal")
                 }
                 for key in others {
-                    tested.findings.equal(try await tested.mark(key), false, "the mark of another's")
+                    tested.findings.equal(try await tested.mark(key), false, "a mark for another owner")
                 }
                 for key in hers {
                     let late = try await tested.put(tested.draft(key), tested.body("late"), fencingNumber)
-                    tested.findings.expect(late == nil, "a fetch of hers that began before was stored")
+                    tested.findings.expect(late == nil, "an earlier fetch of the principal was stored")
                 }
                 for key in others {
                     let late = try await tested.put(tested.draft(key), tested.body("late"), fencingNumber)
-                    tested.findings.expect(late != nil, "a fetch of another that began before was not stored")
+                    tested.findings.expect(late != nil, "an earlier fetch of another owner was not stored")
                 }
                 let again = try await tested.put(tested.draft(hers[0]), tested.body("again"))
-                tested.findings.expect(again != nil, "a fetch of hers that began later was not stored")
+                tested.findings.expect(again != nil, "a later fetch of the principal was not stored")
             }
         },
         Rule("An invalidation that covers no stored response is not an error.") { tested in
@@ -241,10 +241,10 @@ extension ResponseStoreContract {
                 try await tested.mustPut(tested.draft(others[1]), tested.body("x"))
                 try await tested.invalidate(.tag("t"), soft: soft)
                 for key in carrying {
-                    tested.findings.equal(try await tested.mark(key), after, "the mark of one that carries it")
+                    tested.findings.equal(try await tested.mark(key), after, "the mark of a response with the tag")
                 }
                 for key in others {
-                    tested.findings.equal(try await tested.mark(key), false, "the mark of one that does not")
+                    tested.findings.equal(try await tested.mark(key), false, "the mark of a response without the tag")
                 }
             }
         },
@@ -257,7 +257,7 @@ extension ResponseStoreContract {
             try await tested.invalidate(.tag("new"), soft: true)
             tested.findings.equal(try await tested.mark(key), true, "the mark after 'new' was invalidated")
         },
-        Rule("An invalidation of a tag is in force when it returns, however many responses carry it.") { tested in
+        Rule("An invalidation of a tag is in force when the call returns, for any number of responses.") { tested in
             for index in 0..<300 {
                 try await tested.mustPut(tested.draft(try tested.key("/\(index)"), tags: ["t"]), tested.body("x"))
             }

@@ -59,7 +59,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "If several prefixes cover a response, the strictest one applies. Responses that are stored later are not affected."
+            "If several prefix invalidations cover a response, a hard invalidation overrides a soft one. Responses that are stored later are not affected."
         ) {
             tested in
             for softs in [[true, false], [false, true], [true, true]] {
@@ -76,15 +76,15 @@ extension ResponseStoreContract {
                 tested.findings.equal(
                     try await tested.mark(try tested.key("/a/b/later")),
                     false,
-                    "\(words): the later one"
+                    "\(words): the response stored later"
                 )
                 let again = try await tested.put(tested.draft(keys[0]), tested.body("again"))
                 tested.findings.expect(again != nil, "\(words): an in-flight fetch that began later was not stored")
-                tested.findings.equal(try await tested.mark(keys[0]), false, "\(words): what was stored again")
+                tested.findings.equal(try await tested.mark(keys[0]), false, "\(words): the response stored again")
                 tested.findings.equal(try await tested.texts(keys[0]), ["again"], "\(words): the bodies")
             }
         },
-        Rule("An invalidation of a prefix is in force when it returns, however many responses it covers.") { tested in
+        Rule("An invalidation of a prefix is in force when the call returns, for any number of responses.") { tested in
             for index in 0..<300 {
                 try await tested.mustPut(tested.draft(try tested.key("/p/\(index)")), tested.body("x"))
             }
@@ -99,7 +99,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("Many prefixes at a time invalidate all responses that they cover, and no others.") {
+        Rule("Concurrent invalidations of many prefixes affect all responses that they cover, and no others.") {
             tested in
             for index in 0..<100 {
                 try await tested.mustPut(tested.draft(try tested.key("/\(index)/")), tested.body("x"))
@@ -117,7 +117,7 @@ extension ResponseStoreContract {
                 let mark = try await tested.mark(try tested.key("/\(index)/"))
                 tested.findings.equal(mark, index % 4 == 0 ? true : nil, "the mark of number \(index)")
             }
-            tested.findings.expect(try await tested.mark(try tested.key("/other")) != nil, "another one was removed")
+            tested.findings.expect(try await tested.mark(try tested.key("/other")) != nil, "'/other' was removed")
         },
     ]
 }

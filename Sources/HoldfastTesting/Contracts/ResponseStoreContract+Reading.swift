@@ -33,8 +33,8 @@ extension ResponseStoreContract {
                     bytes(draft.head.selectingFields),
                     "\(name): the selecting fields"
                 )
-                tested.findings.expect(found.head == draft.head, "\(name): the head is another one: \(found.head)")
-                tested.findings.expect(found.key == key, "\(name): the key is another one")
+                tested.findings.expect(found.head == draft.head, "\(name): the head differs: \(found.head)")
+                tested.findings.expect(found.key == key, "\(name): the key differs")
                 tested.findings.equal(found.storedAt, draft.storedAt, "\(name): the time of storing")
                 tested.findings.equal(found.bodyLength, 1, "\(name): the length of the body")
             }
@@ -68,7 +68,7 @@ extension ResponseStoreContract {
                 )
             }
         },
-        Rule("A part of a body is returned byte for byte, and the stream's length is the part's.") { tested in
+        Rule("A part of a body is returned byte for byte, and the stream has the part's length.") { tested in
             var random = tested.random(2)
             for length in [1, 65_536, 65_537, 400_003] {
                 let body = tested.noise(length)
@@ -92,7 +92,7 @@ extension ResponseStoreContract {
                     )
                     let bytes = try await stream.collect(upTo: 1 << 24)
                     let isRight = bytes == body.getSlice(at: range.lowerBound, length: range.count)
-                    tested.findings.expect(isRight, "bytes \(range) of \(length) came back as others")
+                    tested.findings.expect(isRight, "bytes \(range) of \(length) came back changed")
                 }
             }
         },
@@ -109,7 +109,7 @@ extension ResponseStoreContract {
                 let stored = try await tested.mustPut(tested.draft(key, tags: ["t"]), body)
                 let stream = try tested.findings.unwrap(
                     try await tested.store.openBody(of: stored),
-                    "it could not be opened"
+                    "the body could not be opened"
                 )
                 var iterator = stream.makeAsyncIterator()
                 var whole = try await iterator.next() ?? ByteBuffer()
@@ -126,7 +126,7 @@ extension ResponseStoreContract {
                     try await tested.put(tested.draft(try tested.key("/\(index)")), tested.noise(90_000))
                 }
                 while let chunk = try await iterator.next() { whole.writeImmutableBuffer(chunk) }
-                tested.findings.expect(whole == body, "\(how) while it was read: other bytes came")
+                tested.findings.expect(whole == body, "\(how) while it was being read: the bytes differ")
             }
         },
         Rule("The body of a response that is no longer stored is whole or gone.") { tested in
@@ -137,7 +137,7 @@ extension ResponseStoreContract {
             try await tested.invalidate(.key(removed.key), soft: false)
             for (response, salt) in [(old, UInt64(0)), (removed, 1)] {
                 let body = try await tested.read(response)
-                tested.findings.expect(body == nil || body == tested.noise(100_000, salt), "another body came")
+                tested.findings.expect(body == nil || body == tested.noise(100_000, salt), "a different body was read")
             }
         },
         Rule("'resident' returns all of a key's responses, or 'nil'.") { tested in

@@ -45,7 +45,7 @@ extension ResponseStoreContract {
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            tested.findings.equal(Set(numbers).count, 24, "different numbers of 24 invalidations")
+            tested.findings.equal(Set(numbers).count, 24, "distinct numbers of 24 invalidations")
             tested.findings.equal(tested.sequence, numbers.max() ?? tested.sequence, "the sequence")
         },
         Rule("When an invalidation and fetches overlap, no response whose fetch began first stays unmarked.") {
@@ -75,7 +75,7 @@ extension ResponseStoreContract {
                 }
                 tested.findings.expect(
                     try await tested.mark(key) != false,
-                    "round \(round): one is served as if there had been no invalidation"
+                    "round \(round): a response is served as if there had been no invalidation"
                 )
             }
         },
@@ -88,7 +88,7 @@ extension ResponseStoreContract {
             tested.findings.expect(response.key == key, "a response of another key was found")
             guard let body = try await tested.read(response) else { continue }
             let length = Int(response.bodyLength)
-            tested.findings.expect(body == tested.noise(length), "a body of \(length) bytes came back as others")
+            tested.findings.expect(body == tested.noise(length), "a body of \(length) bytes came back changed")
         }
     }
 }

@@ -7,7 +7,7 @@ extension ResponseStoreContract {
     /// Rules for keys and their variants.
     static let variants: [Rule] = [
         Rule(
-            "A new response replaces the one with the same key, the same Vary and the same selecting fields."
+            "A new response replaces the stored response that has the same key, Vary and selecting fields."
         ) {
             tested in
             let key = try tested.key("/x")
@@ -35,14 +35,14 @@ extension ResponseStoreContract {
             let wrong = try await tested.mustPut(draft("b"), tested.body("of b"))
             let renewal = tested.renewal(wrong, fields: [.vary: "accept", .eTag: "\"2\""])
             _ = try await tested.store.freshen(wrong, with: renewal, fencingNumber: tested.sequence)
-            tested.findings.expect(try await tested.store.withdraw(wrong), "it was not found under its new head")
-            tested.findings.expect(try await !tested.store.withdraw(wrong), "it was withdrawn twice")
+            tested.findings.expect(try await tested.store.withdraw(wrong), "it was not found by its new head")
+            tested.findings.expect(try await !tested.store.withdraw(wrong), "the response was withdrawn twice")
             tested.findings.equal(try await tested.texts(key), ["of a"], "the bodies")
             let writer = try await tested.begin(draft("c"), fencingNumber)
             try await writer.append(tested.body("of c"))
             tested.findings.expect(
                 try await writer.finish() != nil,
-                "an in-flight fetch that began before is not stored"
+                "an in-flight fetch that began earlier was not stored"
             )
         },
         Rule("A response is withdrawn unless another has replaced it.") { tested in
@@ -85,7 +85,7 @@ extension ResponseStoreContract {
                 tested.findings.equal(
                     try await tested.texts(key),
                     ["\(index)"],
-                    "the bodies of key \(index), another one removed"
+                    "the bodies of key \(index), after another key was removed"
                 )
             }
         },

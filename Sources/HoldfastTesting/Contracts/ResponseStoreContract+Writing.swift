@@ -97,7 +97,7 @@ extension ResponseStoreContract {
                 )
                 if round % 4 == 3 { try await tested.invalidate(.all, soft: false) }
             }
-            tested.findings.equal(Set(numbers).count, numbers.count, "different numbers of as many responses")
+            tested.findings.equal(Set(numbers).count, numbers.count, "distinct numbers of the responses")
         },
     ]
 
@@ -112,9 +112,9 @@ extension ResponseStoreContract {
         for offset in [0, 1, 65_535, 65_536, 100_001, readable / 2, readable - 1] where offset >= 0 && offset < readable
         {
             let bytes = try await writer.readBack(from: Int64(offset))
-            tested.findings.expect(bytes.readableBytes > 0, "nothing came from byte \(offset) of \(readable)")
+            tested.findings.expect(bytes.readableBytes > 0, "nothing was read from byte \(offset) of \(readable)")
             let isRight = bytes == body.getSlice(at: offset, length: bytes.readableBytes)
-            tested.findings.expect(isRight, "other bytes came from byte \(offset)")
+            tested.findings.expect(isRight, "the bytes differ from byte \(offset)")
         }
     }
 }

@@ -78,7 +78,7 @@ final class ScriptedOrigin: Sendable {
         for channel in state.withLock({ $0.channels }) { try? await channel.close() }
     }
 
-    /// Resumes all waiting checks and closes every connection, because the check took too long.
+    /// Resumes all waiting checks and closes every connection. Call this if a check took too long.
     func abort() {
         change { $0.isAborted = true }
         markStalled()

@@ -8,7 +8,7 @@ extension TransportContract {
 
     /// Rules for requests.
     static let sending: [Rule] = [
-        Rule("One request is one request on the wire, and one response.", [hello, hello, hello]) { tested in
+        Rule("One call sends one request, and returns one response.", [hello, hello, hello]) { tested in
             for count in 1...3 {
                 let (head, body) = try await tested.exchange(tested.request("/\(count)"))
                 tested.findings.equal(head.status.code, 200, "the status")
@@ -120,7 +120,7 @@ extension TransportContract {
             tested.findings.equal(body, "final", "the content")
         },
         Rule(
-            "'send' returns with the head; the body streams after it.",
+            "'send' returns when the head arrives; the body follows as a stream.",
             [.init("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfirst", then: "later")]
         ) { tested in
             let response = try await tested.transport.send(tested.request())
@@ -134,7 +134,7 @@ extension TransportContract {
             tested.findings.equal(text, "firstlater", "the content")
         },
         Rule(
-            "A body that is not read is not received without limit.",
+            "If the body is not read, the transport stops receiving it.",
             [.init("HTTP/1.1 200 OK\r\ncontent-length: \(Self.flood)\r\n\r\n", flooding: Self.flood)]
         ) { tested in
             let response = try await tested.transport.send(tested.request())
@@ -146,25 +146,25 @@ extension TransportContract {
             let sent = tested.origin.floodedBytes
             tested.findings.expect(
                 sent < Self.flood,
-                "all of \(Self.flood) bytes were received while \(received) were read"
+                "all \(Self.flood) bytes were received, although only \(received) were read"
             )
             while let chunk = try await iterator.next() { received += chunk.readableBytes }
             tested.findings.equal(received, Self.flood, "bytes of the body, once it was read")
         },
     ]
 
-    /// More bytes than the buffers of two sockets and a client hold.
+    /// A number of bytes that exceeds the buffers of two sockets and a client.
     private static let flood = 96 << 20
 
     /// Rules for failures.
     static let failing: [Rule] = [
-        Rule("A refused connection is 'connect', and unreachable.", []) { tested in
+        Rule("A refused connection fails with 'connect', and the origin counts as unreachable.", []) { tested in
             await tested.origin.stop()
             let code = await tested.failure(tested.request())
             tested.findings.equal(code, .connect, "the code")
         },
         Rule(
-            "An origin that closes the connection before the head is 'connectionClosed', and gets no second POST.",
+            "If the origin closes the connection before the head, the error is 'connectionClosed', and a POST is not resent.",
             [.hangUp, hello]
         ) { tested in
             let code = await tested.failure(tested.request("/", .post))
@@ -177,7 +177,7 @@ extension TransportContract {
         ) { tested in
             let code = await tested.failure(tested.request())
             tested.findings.equal(code, .connectionClosed, "the code")
-            // RFC 9110 §9.2.2 permits a second one.
+            // RFC 9110 §9.2.2 permits a second request.
             let count = tested.origin.requests.count
             tested.findings.expect(count <= 2, "\(count) requests were on the wire")
         },
@@ -190,7 +190,7 @@ extension TransportContract {
         ) { tested in
             for ending in ["by its length", "by its chunks"] {
                 let code = await tested.failure(tested.request())
-                tested.findings.equal(code, .connectionClosed, "the code of one that is incomplete \(ending)")
+                tested.findings.equal(code, .connectionClosed, "the code of a body that is incomplete \(ending)")
             }
         },
         Rule("Cancelling the calling task ends the exchange on the wire.", [.silence]) { tested in

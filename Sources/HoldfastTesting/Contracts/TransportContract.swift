@@ -6,8 +6,8 @@ import NIOCore
 /// The contract of every `Transport`, as a test suite that returns its findings about a transport
 /// connected to the suite's own origin.
 ///
-/// The origin is a loopback socket that the suite scripts byte by byte. So every byte on the wire
-/// is known, and no server in between corrects anything.
+/// The origin is a loopback socket that the suite scripts byte by byte. Every byte on the wire is
+/// therefore known, and no server in between corrects anything.
 ///
 /// ```swift
 /// @Test func myTransportKeepsTheContract() async throws {
@@ -107,7 +107,7 @@ struct TransportUnderTest: Sendable {
     func failure(_ request: TransportRequest) async -> TransportError.Code? {
         do {
             let (head, body) = try await exchange(request)
-            findings.add("it returned a response: \(head.status.code), \(body.utf8.count) bytes")
+            findings.add("the exchange returned a response: \(head.status.code), \(body.utf8.count) bytes")
         } catch let error as TransportError {
             return error.code
         } catch {

@@ -8,8 +8,9 @@ extension ExpiryFixture {
     /// Runs the fixture through an engine and a store: stores the response, moves the clock, and
     /// sends the requests.
     ///
-    /// Expectations that an engine does not expose, such as the source of the lifetime, are not
-    /// checked. A fixture whose response no cache stores has no findings here.
+    /// Expectations about properties that an engine does not expose, such as the source of the
+    /// lifetime, are not checked. If a fixture's response may not be stored by any cache, it has no
+    /// findings here.
     ///
     /// - Parameter makeStore: creates an empty store; called for each kind of cache.
     /// - Returns: the differences from the fixture's expectations; empty if there are none.

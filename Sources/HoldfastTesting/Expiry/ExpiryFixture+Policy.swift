@@ -32,7 +32,7 @@ extension ExpiryFixture {
                 let reuse = policy.reuse(of: head, for: Self.request(instant.request), at: now)
                 let place = "a \(cache) cache at \(instant.at)"
                 findings += self.findings(instant.expect, reuse, place)
-                // The instant in a store's index must match, unless the clock was set back.
+                // The time in a store's index must match, unless the clock was set back.
                 let (isFresh, until) = (reuse.freshness.isFresh, policy.freshUntil(head))
                 if now >= head.responseTime, (now < until) != isFresh {
                     findings.append(finding(place, "freshUntil", isFresh ? "later" : "earlier", "\(until)"))

@@ -6,18 +6,18 @@
 /// }
 /// ```
 ///
-/// Instants are text such as `2026-03-01T12:00:00Z`, or offsets from the response time: `+61s`,
-/// `-5m`, `+1h`, `+2d`. Names use underscores: `response_time`. RFC 9111 §4.2
+/// Instants are text such as `2026-03-01T12:00:00Z`, or offsets from the response time, such as
+/// `+61s`, `-5m`, `+1h` or `+2d`. Names use underscores, as in `response_time`. RFC 9111 §4.2
 public struct ExpiryFixture: Decodable, Sendable {
     /// A kind of cache. RFC 9111 §1
     public enum Cache: String, Decodable, Sendable {
-        /// A cache of one user.
+        /// A cache for a single user.
         case `private`
         /// A cache shared by many users.
         case shared
     }
 
-    /// A field line: `["Cache-Control", "max-age=60"]`.
+    /// A field line, such as `["Cache-Control", "max-age=60"]`.
     public struct Line: Decodable, Sendable {
         /// The field's name.
         public var name: String
@@ -57,7 +57,7 @@ public struct ExpiryFixture: Decodable, Sendable {
         case staleAllowed = "stale-allowed"
         /// The response is served, and validated in the background.
         case staleWhileRevalidate = "stale-while-revalidate"
-        /// The origin must validate it before it is served.
+        /// The origin must validate the response before it is served.
         case validate
     }
 
@@ -125,8 +125,8 @@ public struct ExpiryFixture: Decodable, Sendable {
     public var rfc: String
     /// The kinds of caches that the claim applies to.
     public var caches: [Cache]
-    /// `false` if a conforming cache does not store the response, in which case only the policy is
-    /// checked.
+    /// Whether a conforming cache may store the response; `nil` means `true`. If `false`, only the
+    /// policy is checked.
     public var storable: Bool?
     /// The stored response.
     public var stored: Stored

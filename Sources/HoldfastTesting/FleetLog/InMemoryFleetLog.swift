@@ -3,7 +3,7 @@ package import HTTPCache
 import Synchronization
 
 /// A node's connection to an ``InMemoryLogEngine``. Like a real connection, it stays with one
-/// server. When that server is dead, it connects to the primary.
+/// server. When that server stops, the connection moves to the primary.
 package final class InMemoryFleetLog: FleetLog {
     private struct Link {
         var server: Int?
@@ -109,7 +109,7 @@ package final class InMemoryFleetLog: FleetLog {
         let number = try server()
         if wait > .zero { await engine.wait(on: number, after: cursor, for: wait) }
         if Task.isCancelled { throw .cancelled }
-        // The reply on a connection that has ended in the meantime does not arrive.
+        // If the connection has ended in the meantime, the reply does not arrive.
         guard try server() == number else { throw .unreachable }
         return try perform { server, _ throws(FleetLogError) in server.batch(after: cursor, count: count) }
     }

@@ -67,7 +67,7 @@ package final class InMemoryLogEngine: Sendable {
 
     var entriesTaken: Int { state.withLock { $0.entriesTaken } }
 
-    /// Promotes the replica, which gets a new replica of its own.
+    /// Promotes the replica. The new primary gets a new replica.
     ///
     /// - Parameter oldPrimaryLives: whether nodes that are connected to the old primary stay
     ///   connected to it.

@@ -83,7 +83,7 @@ extension ScriptedTransport {
             )
         }
 
-        /// Returns the same response with a delay.
+        /// Returns the same response after a delay.
         public func delayed(by duration: Duration) -> Reply {
             var reply = self
             reply.delay = duration

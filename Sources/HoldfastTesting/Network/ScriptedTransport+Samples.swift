@@ -43,7 +43,7 @@ extension ScriptedTransport {
                 (endpoint as? AnyEndpoint).map { Swift.type(of: $0.base) } ?? Swift.type(of: endpoint)
             throw ScriptError(
                 message:
-                    "The endpoint '\(type)' with the path '\(endpoint.path)' has no sample. Give it a 'sampleResponse'."
+                    "The endpoint '\(type)' with the path '\(endpoint.path)' has no sample. Define its 'sampleResponse'."
             )
         }
         let head = try endpoint.request(environment: environment, defaults: defaults).head

@@ -22,8 +22,8 @@ public final class ScriptedTransport: Transport {
         case closure(@Sendable (ReceivedRequest) async throws -> Reply)
     }
 
-    /// The requests that a script applies to. Without a method, it applies to all methods that have
-    /// no script of their own.
+    /// The requests that a script applies to. Without a method, the script applies to all methods
+    /// that have no script of their own.
     struct Subject: Hashable {
         var method: HTTPRequest.Method?
         var target: String
@@ -85,15 +85,14 @@ public final class ScriptedTransport: Transport {
         change(target, method) { $0.replies += replies }
     }
 
-    /// Sets the replies to all further requests for a target URI: these replies in order, over and
-    /// over. A single reply repeats. A good reply and a failure together simulate a flapping
-    /// network.
+    /// Sets the replies to all later requests for a target URI. The replies repeat in order. A good
+    /// reply and a failure together simulate a flapping network.
     public func script(_ target: String, method: HTTPRequest.Method? = nil, repeating first: Reply, _ others: Reply...)
     {
         change(target, method) { $0.habit = .cycle([first] + others, next: 0) }
     }
 
-    /// Makes a closure answer all further requests for a target URI.
+    /// Makes a closure answer all later requests for a target URI.
     ///
     /// - Parameter respond: called for each request, with its content. If it throws an error, the
     ///   request fails with that error. Real transports throw `TransportError`.
@@ -140,7 +139,7 @@ public final class ScriptedTransport: Transport {
         case nil: throw TransportError(code: .other, message: message(request.head, target))
         case .unreachable?: throw Self.unreachable
         case .reply(let scripted)?:
-            // A failure occurs before anything is sent, because no connection was made.
+            // A failure occurs before anything is sent, because no connection was opened.
             if case .failure = scripted.ending {} else { _ = try await read(request, number) }
             reply = scripted
         case .closure(let closure)?: reply = try await closure(try await read(request, number))

@@ -11,13 +11,13 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows how a request would be served from a store, and why.",
         discussion: """
-            Sends no request and changes nothing. The store is opened read-only, even while a service writes to it. The verdict comes first. Then come the relevant facts, the stored \
+            Sends no request and changes nothing. The store is opened read-only, even while a service writes to it. The output begins with the verdict. It continues with the relevant facts, the stored \
             responses and their freshness; the verdicts if the origin were unreachable, returned 503, or the mode were 'offline'; and when these will change. Secrets are redacted: \
             credentials, cookies, and values of parameters such as 'token'.
 
             From a configuration file, the command uses the store, the mode, the rules and the routes. If the file has routes, the URL may be the origin's or one that a client requests from the \
             gateway, and the store is read as a shared cache, as the gateway reads it. Otherwise, it is read as a private cache, as the library reads it. \
-            '--shared' and '--private' override that. What a running service knows about its origins (for example, that one is unreachable) is not in the store and is not \
+            '--shared' and '--private' override that. The state of origins in a running service (for example, that an origin is unreachable) is not in the store and is not \
             used.
 
             JSON: one object. Durations are in milliseconds; instants are in milliseconds since 1970 (UTC).
@@ -38,7 +38,7 @@ struct Explain: AsyncParsableCommand {
         case text, json
     }
 
-    /// The kind of cache that the store is read as. RFC 9111 §1
+    /// The kind of cache as which the store is read. RFC 9111 §1
     enum Kind: String, EnumerableFlag {
         case shared, `private`
 
@@ -55,7 +55,7 @@ struct Explain: AsyncParsableCommand {
 
     @Option(
         help: """
-            Store folder; overrides the one in the file. 'holdfast serve' prints the folder that it uses by default.
+            Store folder; overrides the folder in the file. 'holdfast serve' prints the folder that it uses by default.
             """
     )
     var store: String?
@@ -144,8 +144,8 @@ struct Explain: AsyncParsableCommand {
         }
     }
 
-    /// Explains the first of these targets for which a response is stored, or otherwise the first
-    /// target.
+    /// Explains the first of these targets for which a response is stored. If there is none,
+    /// explains the first target.
     private func explain(
         _ asked: [ExplainedTarget],
         in store: CacheManager,
@@ -256,7 +256,7 @@ extension CacheEngine {
     ) async throws -> Explanation {
         var explanation = try await explain(request, at: instant)
         if var key = key(for: request) {
-            // A variant in the common partition has its ID there.
+            // A variant in the common partition is listed under that partition's ID.
             if explanation.variants.contains(where: { $0.isSelected && $0.partition == "common" }) {
                 key = key.inPartition(.common)
             }

@@ -49,9 +49,9 @@ struct ExplainedTarget {
         notes.append("content of type \(types) is rewritten for the client; the store keeps the origin's content")
     }
 
-    /// Adds the client's scheme, which a gateway that serves clients over both schemes sends to its
-    /// origins, unless the fields already contain it. Such a gateway stores separate responses for
-    /// each scheme.
+    /// Adds the client's scheme, unless the fields already contain it. A gateway that serves
+    /// clients over both schemes sends it to its origins, and stores separate responses for each
+    /// scheme.
     mutating func addScheme(to fields: inout HTTPFields) {
         guard !fields.contains(.clientScheme) else { return }
         let scheme = clientScheme ?? "https"

@@ -189,7 +189,7 @@ struct ExplanationText {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// Returns text that cannot disturb a terminal.
+    /// Returns the text in a form that is safe for terminals.
     private static func printable(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             let isDisturbing =

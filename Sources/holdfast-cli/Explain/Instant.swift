@@ -28,7 +28,7 @@ struct Instant: ExpressibleByArgument {
         }
     }
 
-    /// Parses a number and a unit: `90s`, `5 m`, `2h`, `7d`, `2w`.
+    /// Parses a number and a unit, such as `90s`, `5 m`, `2h`, `7d` or `2w`.
     private static func milliseconds(_ text: Substring) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units: [String: Int64] = [
@@ -49,7 +49,7 @@ struct Instant: ExpressibleByArgument {
 
     /// Formats an instant as ISO 8601 in UTC, with milliseconds if they are not zero.
     static func text(_ instant: Timestamp) -> String {
-        // The format cannot express other years.
+        // The format supports only these years.
         let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799.999)
         let style = Date.ISO8601FormatStyle(
             includingFractionalSeconds: instant.milliseconds % 1000 != 0,

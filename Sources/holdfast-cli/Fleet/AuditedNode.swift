@@ -48,7 +48,7 @@ struct AuditedNode: Sendable {
     /// The time of the purge, by this machine's clock.
     let since: Timestamp
 
-    /// The maximum number of responses per node that are examined individually.
+    /// The maximum number of responses per node to examine individually.
     private static let closeLooks = 200
 
     private struct Page: Decodable {
@@ -70,14 +70,14 @@ struct AuditedNode: Sendable {
     func report(seconds: Int) async -> AuditReport {
         var report = AuditReport(seconds: seconds, node: client.name)
         do {
-            // An invalid selector selects nothing, so the node would wrongly seem clean.
+            // An invalid selector would select nothing, and the node would wrongly seem clean.
             let queries = try queries()
             let instant = try await nodeTime()
             var looks = Self.closeLooks
             var found: [Int64: String] = [:]
             for query in queries {
                 for entry in try await entries(query.parameters) {
-                    // A response without a URL may be covered.
+                    // A response without a URL may be covered by the purge.
                     guard entry.url.flatMap({ TargetURI(verbatim: $0) }).map(query.covers) ?? true else { continue }
                     if try await isFromBefore(instant, entry, &looks) { found[entry.entry] = shown(entry.url) }
                 }
@@ -102,7 +102,7 @@ struct AuditedNode: Sendable {
 
     // MARK: Responses that the purge covers
 
-    /// A listing, and a filter for the responses that the purge covers.
+    /// The parameters of a listing, and a filter for the responses that the purge covers.
     private struct Query {
         var parameters = ""
         var covers: (TargetURI) -> Bool = { _ in true }
@@ -135,11 +135,11 @@ struct AuditedNode: Sendable {
         return entries
     }
 
-    /// Returns whether a fresh response came from the origin before an instant and was not
-    /// validated since.
+    /// Returns whether a fresh response was received from the origin before an instant and has not
+    /// been validated since.
     private func isFromBefore(_ instant: Timestamp, _ entry: Entry, _ looks: inout Int) async throws -> Bool {
         let storedAt = EndTime.instant(entry.storedAt) ?? .distantPast
-        // A response from another node may have been stored later than it came from the origin.
+        // A node may store a response from another node later than the origin sent the response.
         if looks > 0, let url = entry.url {
             looks -= 1
             let explained: Explained = try await client.get("/v1/explain?url=\(Self.encoded(url))")

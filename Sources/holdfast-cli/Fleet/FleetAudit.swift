@@ -11,13 +11,13 @@ struct FleetAudit: AsyncParsableCommand {
         commandName: "audit",
         abstract: "Checks all nodes for purged responses that are still fresh.",
         discussion: """
-            Asks the control plane of each node, after 1, 10 and 60 s, for responses that the purge covers, that are fresh, and that came from the origin before the purge. \
-            There must be none. With '--purge', the command makes the purge itself, at the first node. Otherwise, give the time of the purge with '--since', unless it was made just now. \
-            Responses that were fetched or validated after the purge may be fresh. The command measures the difference to each node's clock. For responses of principals, the time of storing counts.
+            Asks the control plane of each node, after 1, 10 and 60 s, for fresh responses that the purge covers and that were received from the origin before the purge. \
+            There must be none. With '--purge', the command makes the purge itself, at the first node. Otherwise, set the time of the purge with '--since', unless you made the purge just now. \
+            Responses that were fetched or validated after the purge may be fresh. The command measures the difference to each node's clock. For responses of principals, and beyond 200 responses at one node, it compares the time when the response was stored.
 
             Name a node by its control socket ('--control'), or by the address of its control plane ('--node'; 'control.listen' in its configuration) and a file with a token of scope 'operate' ('--token-file').
 
-            JSON: an object for each node and time, with the keys seconds, node, clean, fresh (how many), first (the URL of one of them) and problem; null where there is none.
+            JSON: an object for each node and time, with the keys seconds, node, clean, fresh (the number of such responses), first (the URL of one of them) and problem. A missing value is null.
 
             The exit status is 0 if all nodes were clean at the last check; 1 if a node was not, or did not respond; 64 if the command line is invalid.
 

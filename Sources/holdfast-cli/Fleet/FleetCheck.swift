@@ -14,10 +14,10 @@ struct FleetCheck: AsyncParsableCommand {
             the clock, 200 pings against 'fleet.timeout', the log, how far back it reaches against 'fleet.longest', whether 'fleet.secret' opens it, and the nodes: those with the same name, and those with another secret. \
             In a cluster, all primaries that are used are checked.
 
-            To find the user's rights, the command tries each Redis command on a key of its own within the namespace. It removes the key at the end; otherwise, the key expires after 10 s. \
+            To find the user's rights, the command tries each Redis command on a key of its own within the namespace. It removes the key at the end; if that fails, the key expires after 10 s. \
             Nothing else is written. The time limit is 5 s for each reply and 20 s for each server.
 
-            JSON: an object for each finding, with the keys level, subject, server, message and next; null where there is none.
+            JSON: an object for each finding, with the keys level, subject, server, message and next. A missing value is null.
 
             The exit status is 0 if there is no error, even with warnings; 1 if there is an error, or the file is invalid; 64 if the command line is invalid.
 
@@ -29,7 +29,7 @@ struct FleetCheck: AsyncParsableCommand {
 
     @OptionGroup var options: FleetOptions
 
-    /// A finding in the output.
+    /// A finding, as printed.
     private struct Report: Encodable {
         let finding: EngineFinding
 

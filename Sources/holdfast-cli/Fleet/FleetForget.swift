@@ -28,7 +28,7 @@ struct FleetForget: AsyncParsableCommand {
     /// The time limit for one call to the server.
     private static let callLimit = Duration.seconds(5)
 
-    /// A row in the output.
+    /// A forgotten node, as printed.
     private struct Report: Encodable {
         let node: String
         let identity: String

@@ -14,7 +14,7 @@ struct FleetLogCommand: AsyncParsableCommand {
 
             With '--follow', the command keeps running, even while the server cannot be reached.
 
-            JSON: an object for each entry, with the keys position, addedAt, entry ('purge', 'epoch' or 'unreadable'), node, action, scope, selector, epoch and inherited; null where there is none.
+            JSON: an object for each entry, with the keys position, addedAt, entry ('purge', 'epoch' or 'unreadable'), node, action, scope, selector, epoch and inherited. A missing value is null.
 
             The exit status is 0; 1 if the server cannot be used; 64 if the command line is invalid.
 
@@ -26,7 +26,7 @@ struct FleetLogCommand: AsyncParsableCommand {
 
     @OptionGroup var options: FleetOptions
 
-    @Option(help: ArgumentHelp("Maximum number of entries, newest ones, up to 100000.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number of entries; the newest are printed. Up to 100000.", valueName: "count"))
     var limit = 100
 
     @Flag(help: "Keep printing entries as they arrive.")

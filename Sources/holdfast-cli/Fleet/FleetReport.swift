@@ -15,7 +15,7 @@ struct FleetReport: Encodable {
 
     /// The maximum number of epochs shown.
     static let mostEpochs = 16
-    /// The number of seconds without a report after which a node counts as silent.
+    /// The number of seconds without a report after which a node is considered silent.
     static let silentSeconds: Int64 = 10
 
     var summary = ""
@@ -86,7 +86,7 @@ struct FleetReport: Encodable {
         return problems.isEmpty ? "\(words), all up to date." : "\(words): \(problems.joined(separator: ", "))."
     }
 
-    /// The names that several nodes share.
+    /// The names that more than one node uses.
     private var sameNames: [String] {
         let names = nodes.map(\.name) + (node.map { [$0] } ?? [])
         return Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys.sorted()

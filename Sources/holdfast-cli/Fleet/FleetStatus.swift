@@ -17,8 +17,8 @@ struct FleetStatus: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, unopened (entries sealed with another secret), nodes (name, identity, version, seenSeconds, behind, waiting, unopened) and, \
-            from the server, history: the epochs still in the log (epoch, name, beganAt, and inherited: the position of the previous epoch's last entry, or null if the log was new or lost).
+            JSON: one object with the keys summary, source ('gateway' or 'server'), position and nodes. Each node has name, version, identity, seenSeconds, behind, waiting and unopened (the number of entries sealed with another secret). A gateway adds node, state, contactSeconds, waiting, problem, epochs, gaps and unopened. \
+            The server adds history: the epochs still in the log, each with epoch, name, beganAt and inherited (the position of the previous epoch's last entry). A key without a value is omitted. An epoch without 'inherited' began with a new or lost log.
 
             The exit status is 0 if the gateway or the server responds, 1 if neither does or nothing is shared, 64 if the command line is invalid.
 
@@ -51,7 +51,7 @@ struct FleetStatus: AsyncParsableCommand {
     /// Returns the running gateway, or `nil` if none is running and a file names the server.
     private func runningGateway() throws -> ControlClient? {
         if location.socket != nil || file == nil { return try location.gateway() }
-        // The file may lack a store.
+        // The file may not set a store.
         guard let store = try? location.namedStore() else { return nil }
         return ControlSocket.inStore(store.folder).reach == .nobody ? nil : try location.gateway()
     }

@@ -11,8 +11,8 @@ enum BrowserPage {
 
     /// Opens a URL that contains a secret.
     ///
-    /// Every user of the machine can see the arguments of a program. So the browser opens a file
-    /// that redirects to the URL and that only this user can read.
+    /// Every user of the machine can see a program's arguments. The browser therefore opens a file
+    /// that redirects to the URL. Only this user can read the file.
     ///
     /// - Throws: `CommandFailure`
     static func open(_ url: String) throws {

@@ -9,12 +9,12 @@ struct Mode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the mode of a running gateway, or switches it until a given time.",
         discussion: """
-            Without a mode, prints the current one. A mode other than the configured one needs an end; after it, the configured mode applies again, even if the gateway crashed or \
-            restarted in between. A reload does not end it. To end it early, set the configured mode without an end.
+            Without an argument, prints the current mode. A mode other than the configured mode needs an end. After that time, the configured mode applies again, even if the gateway crashed or \
+            restarted in between. A reload does not end the switch. To end it early, set the configured mode without an end.
 
             \(TemporaryOptions.help)
 
-            The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured one.
+            The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured mode.
 
             \(GatewayLocation.help)
 

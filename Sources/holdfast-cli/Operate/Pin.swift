@@ -9,7 +9,7 @@ struct Pin: AsyncParsableCommand {
             stays if the response expires or is purged. It ends only with 'holdfast unpin' or when the response is removed. Responses that are stored for the first time \
             later are not pinned; to pin those, set 'store: {pin: true}' in a rule.
 
-            The pins are durable when the command ends. If a gateway has the store open, it pins through its control socket; otherwise the command pins in the store itself. \
+            The pins are durable when the command ends. If a gateway has the store open, the command uses the gateway's control socket; otherwise it pins in the store itself. \
             Pins may take up to half of the store's budget; a command that would exceed this is rejected as a whole. Without a running gateway, the budget is known \
             only with '--config'.
 

@@ -45,8 +45,8 @@ struct TemporaryOptions: ParsableArguments {
         EndTime.timeOfDay(text, after: SystemWallClock().now()) ?? EndTime.instant(text)
     }
 
-    /// Returns an instant from a report, followed by the local time in parentheses unless that is
-    /// UTC.
+    /// Returns an instant from a report. If the local time is not UTC, adds the local time in
+    /// parentheses.
     static func shown(_ instant: String) -> String {
         guard let end = EndTime.instant(instant) else { return instant }
         let date = Date(timeIntervalSince1970: Double(end.milliseconds) / 1000)

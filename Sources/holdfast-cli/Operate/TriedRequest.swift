@@ -22,7 +22,7 @@ struct TriedRequest: Encodable, Sendable {
 
     private static let timeLimit = TimeAmount.seconds(60)
 
-    /// Sends several requests for one target, one after the other.
+    /// Sends several requests for one target, one after another.
     ///
     /// - Parameter address: the gateway's address.
     /// - Throws: `CommandFailure`
@@ -82,7 +82,7 @@ struct TriedRequest: Encodable, Sendable {
             guard let name = HTTPField.Name(name) else { continue }
             fields.append(HTTPField(name: name, value: value))
         }
-        // The gateway is the last cache that the response passed.
+        // The gateway is the last cache that handled the response.
         let member = CacheStatus(fields).members.last
         status = Int(response.status.code)
         self.bytes = bytes

@@ -16,7 +16,7 @@ struct Try: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            'why' comes from 'GET /v1/not-stored', which takes one response of each reason in a second. It is missing if other clients' responses were taken instead.
+            'why' comes from 'GET /v1/not-stored', which records one response per second for each reason. It is missing if other clients' responses were recorded instead.
 
             JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus), why, next and notes.
 
@@ -100,7 +100,7 @@ struct TryReport: Encodable {
     var why: String?
     /// How another request would be served.
     var next: String
-    /// How the routes led to the origin's URL.
+    /// Notes about how the routes led to the origin's URL.
     var notes: [String]
 
     init(_ requests: [TriedRequest], _ explained: Try.Explained, why reason: String?) {

@@ -27,6 +27,6 @@ extension ControlClient: ControlForwarding {
         return ForwardedResponse(status: Int(response.status.code), fields: fields, content: response.body)
     }
 
-    /// Longer than any page reads events.
+    /// The time limit for a relayed request. It is longer than any page reads events.
     private static let relayLimit = TimeAmount.hours(1)
 }

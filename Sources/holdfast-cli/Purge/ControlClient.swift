@@ -89,7 +89,7 @@ struct ControlClient: Sendable {
         }
         let response = try await client.execute(request, timeout: timeLimit)
         let received = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
-        // Accepted: the purge is applied here and is being sent to other nodes.
+        // Accepted: the purge has been applied here, and is being sent to other nodes.
         guard response.status == .ok || response.status == .accepted else {
             let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =

@@ -9,17 +9,17 @@ struct Purge: AsyncParsableCommand {
         abstract: "Purges stored responses.",
         discussion: """
             Expires the selected responses: each is validated with its origin before its next use, and is still served while the origin is unreachable. \
-            With '--remove', the responses are deleted, offline copies included; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are the origin's, \
+            With '--remove', the responses are deleted, including offline copies; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are the origin's, \
             as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
 
-            When the command ends, the purge applies to the next request and survives a crash. A response that was being fetched meanwhile is not stored. \
-            If a gateway has the store open, it is purged through its control socket; otherwise the command purges the store itself.
+            When the command ends, the purge applies to the next request and survives a crash. A response that was being fetched at the time is not stored. \
+            If a gateway has the store open, the command uses the gateway's control socket; otherwise it purges the store itself.
 
             With '--refresh 20/s', a running gateway fetches the expired responses again in the background, at that rate, so that no client waits for them. Only GET requests \
             without credentials can be repeated. 'GET /v1/refreshes' on the control socket shows the progress.
 
             A gateway that shares its purges with other nodes reports how far the purge got: 'queued' (waiting in this node's journal), 'published' (in the log that all nodes read), \
-            'replicated' (on as many replicas as 'fleet.quorum' requires) or 'everywhere' (in force on every node). With '--wait LEVEL', the command waits for a level, at most '--within TIME'. \
+            'replicated' (on as many replicas as 'fleet.quorum' requires) or 'everywhere' (in force on every node). With '--wait LEVEL', the command waits for a level, for at most '--within TIME'. \
             The purge is in force at this gateway before the wait, and keeps spreading to other nodes after it.
 
             \(GatewayLocation.help)
@@ -27,7 +27,7 @@ struct Purge: AsyncParsableCommand {
             JSON: one object, with the keys action, dryRun, matched, refreshing and sequence, and, if the gateway shares its purges, reached, position, replicas, nodes and note.
 
             The exit status is 0 if the purge is in force, even if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the answer to the question was not yes; \
-            2 if the purge is in force but did not reach the level of '--wait' in time; 64 if the command line is invalid.
+            2 if the purge is in force but did not reach the level of '--wait' in time, or the level cannot be checked, because no gateway is running or it shares no purges; 64 if the command line is invalid.
 
             Examples:
               holdfast purge https://api.example.com/feed --store feed.store
@@ -41,10 +41,10 @@ struct Purge: AsyncParsableCommand {
 
     @OptionGroup var selectors: SelectorOptions
 
-    @Flag(help: "Delete the responses, offline copies included.")
+    @Flag(help: "Delete the responses, including offline copies.")
     var remove = false
 
-    @Flag(help: "Do not ask before removing. Without a terminal, there is no question.")
+    @Flag(help: "Do not ask before removing responses. Without a terminal, the command never asks.")
     var yes = false
 
     @Option(

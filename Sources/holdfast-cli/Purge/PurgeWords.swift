@@ -1,7 +1,7 @@
 import HoldfastControl
 
-/// Translates a problem with a purge or pins to the terms of the command line: the control plane
-/// refers to JSON members, but the user wrote options.
+/// Converts a problem with a purge or pins to the terms of the command line. The control plane
+/// refers to JSON members, but the user typed options.
 enum PurgeWords {
     static func text(_ problem: ControlProblem) -> String {
         problem.detail

@@ -4,8 +4,8 @@ import HoldfastControl
 import LocalSockets
 import NIOHTTP1
 
-/// A store to purge or to pin in: through the gateway that has it open, or by this process if no
-/// process has it open.
+/// A store to purge or to change pins in. If a gateway has the store open, the gateway makes the
+/// change; otherwise this process does.
 struct PurgedStore: Sendable {
     /// The store's folder.
     let folder: String
@@ -41,9 +41,9 @@ struct PurgedStore: Sendable {
     /// Performs an operation.
     ///
     /// - Parameters:
-    ///   - isReading: whether it changes nothing.
-    ///   - operation: performs it on a store that this process has opened.
-    ///   - through: performs it through the gateway that has the store open.
+    ///   - isReading: whether the operation changes nothing.
+    ///   - operation: performs the operation on a store that this process has opened.
+    ///   - through: performs the operation through the gateway that has the store open.
     /// - Throws: `CommandFailure`
     private func perform<Result: Sendable>(
         isReading: Bool,

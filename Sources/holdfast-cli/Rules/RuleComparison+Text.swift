@@ -90,7 +90,7 @@ extension RuleComparison {
         guard let value, value < 9e15 else { return "unlimited" }
         guard value == value.rounded() else { return "\(value) s" }
         let seconds = Int64(value)
-        // Exact, because two durations must be distinguishable.
+        // The text must be exact, so that two durations can be distinguished.
         let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "m")]
         guard seconds != 0, let (length, unit) = units.first(where: { seconds % $0.0 == 0 }) else {
             return "\(seconds) s"
@@ -100,7 +100,7 @@ extension RuleComparison {
 
     private static func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 
-    /// Returns text that cannot disturb a terminal.
+    /// Returns the text in a form that is safe for terminals.
     private static func printable(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             let category = scalar.properties.generalCategory

@@ -1,15 +1,15 @@
 import Holdfast
 import HoldfastConfiguration
 
-/// The effect on stored responses of replacing one configuration with another, counted by the
-/// deciding rules.
+/// The effect on stored responses of replacing one configuration with another. Counts the changes
+/// by the rule that decides them.
 struct RuleComparison {
     /// A rule and its changes.
     struct Change: Encodable {
         let kind = "rule"
         /// The rule; `nil` if no rule decides.
         var rule: String?
-        /// The configuration with the rule.
+        /// The configuration that contains the rule.
         var `in`: Side
         var line: Int?
         var counts = Counts()
@@ -51,7 +51,7 @@ struct RuleComparison {
         var examined = 0
         /// The number of responses for which anything changes.
         var changed = 0
-        /// The number of responses that share their new key with another response that was received
+        /// The number of responses whose new key also belongs to another response that was received
         /// later.
         var superseded = 0
         /// The number of responses that could not be read.
@@ -85,9 +85,9 @@ struct RuleComparison {
         var url: String
         /// The URL in the new key, if it differs.
         var newURL: String?
-        /// Whether other fields now select its variant.
+        /// Whether other fields now select the response's variant.
         var isOtherVariant: Bool?
-        /// Seconds; `nil` means no limit.
+        /// The lifetime in seconds; `nil` means no limit.
         var lifetimeSeconds: Pair<Double>?
         var staleness: Pair<RuledResponse.Staleness>?
         var isPassedBy: Bool?
@@ -105,7 +105,7 @@ struct RuleComparison {
     private let policy: CachePolicy
     private let exampleLimit: Int
     private var byRule: [RuleName: Change] = [:]
-    /// The examined keys and variants. Only a hash of each is kept, so that a large store takes
+    /// Hashes of the examined keys and variants. Only hashes are kept, so that a large store needs
     /// little memory.
     private var places: Set<Int> = []
     private(set) var summary = Summary()
@@ -123,7 +123,7 @@ struct RuleComparison {
         self.exampleLimit = exampleLimit
     }
 
-    /// The changes, beginning with the rules that change most.
+    /// The changes, starting with the rules that change the most responses.
     var changes: [Change] {
         byRule.values.sorted {
             ($1.counts.total, $0.line ?? 0, $0.rule ?? "") < ($0.counts.total, $1.line ?? 0, $1.rule ?? "")
@@ -242,8 +242,8 @@ struct RuleComparison {
             return Set(decisions.map { RuleName(side: side, rule: $0.rule, line: line(of: $0.rule, side)) })
         }
 
-        /// Returns the line on which a rule begins. With the line of a setting, its settings would
-        /// be counted separately.
+        /// Returns the line on which a rule begins. With the lines of individual settings, each
+        /// setting of a rule would be counted separately.
         private func line(of name: String, _ side: Side) -> Int? {
             let rules = rules[side]?.rules ?? []
             let index = rules.indices.first { (rules[$0].name ?? "rule \($0 + 1)") == name }

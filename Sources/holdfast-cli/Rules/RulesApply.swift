@@ -10,7 +10,7 @@ struct RulesApply: AsyncParsableCommand {
         abstract: "Moves stored responses to the keys of a new configuration, without rewriting bodies.",
         discussion: """
             Moves each response whose key changes under the rules to its new key. If two responses end up with the same key and variant, the one received last is kept. Afterwards, the store's rows hold no values of ignored parameters \
-            and fields; with 'secure-delete: true' in the configuration, none of its files do. The expiry in the store's index is updated. The principal of a response does not change: \
+            and fields; with 'secure-delete: true' in the configuration, neither do its files. The expiry in the store's index is updated. The principal of a response does not change: \
             if 'store.per' is new, earlier responses stay where they are.
 
             Only one process may write to a store, so stop the service first, and then start it with the same configuration. Each step is on disk before the next one begins; if the command is \

@@ -12,10 +12,10 @@ struct RulesDiff: AsyncParsableCommand {
             Sends no request and changes nothing; a service may use the store meanwhile. For each rule that decides a change, prints the number of stored responses and \
             some examples.
 
-              key        the response would be looked up under a new key; it is no longer found under its old one. 'holdfast rules apply' moves it.
+              key        the response would be looked up under a new key, and is no longer found under its old key. 'holdfast rules apply' moves it.
               lifetime   it is fresh for longer or shorter.
-              staleness  it may be used stale for longer or shorter, or a directive now forbids that or no longer does.
-              passed by  no request looks it up any more: requests bypass the store (bypass, store.methods), or its status is not stored.
+              staleness  it may be used stale for longer or shorter, or a directive starts or stops forbidding stale use.
+              passed by  no request looks it up anymore: requests bypass the store (bypass, store.methods), or its status is not stored.
               untold     unknown, because the change depends on data that is not stored.
 
             The store has the key of a response (method and target) and the request fields that 'Vary' names, so rules that match by URL, method and content type can be compared. \

@@ -2,10 +2,10 @@ import HoldfastControl
 import HoldfastGateway
 import Synchronization
 
-/// Performs the purges of the gateway's clients through its control plane.
+/// Performs the purges that the gateway's clients request, through the gateway's control plane.
 ///
 /// The gateway is created before its control plane, which needs the gateway. No client may purge
-/// until they are connected, which happens before the gateway listens.
+/// until the two are connected, which happens before the gateway listens.
 final class ControlledPurging: ClientPurging {
     private struct Plane {
         let control: ControlServer

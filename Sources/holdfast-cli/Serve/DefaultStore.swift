@@ -7,8 +7,8 @@ import HoldfastGateway
 struct DefaultStore: Sendable {
     /// The variables for a state folder, in order of precedence.
     enum Variable: String {
-        /// systemd sets it for a unit with `StateDirectory=`. It may contain several folders,
-        /// separated by colons; the first one is used.
+        /// Set by systemd for a unit with `StateDirectory=`. It may contain several folders,
+        /// separated by colons; the first folder is used.
         case stateDirectory = "STATE_DIRECTORY"
         /// Defined in the XDG Base Directory Specification. A relative path is invalid and is
         /// ignored.
@@ -57,12 +57,12 @@ struct DefaultStore: Sendable {
         }
     }
 
-    /// Returns a folder name for an origin: `https-api.example.com-443`. No two origins have the
-    /// same name.
+    /// Returns a folder name for an origin, such as `https-api.example.com-443`. Different origins
+    /// have different names.
     ///
     /// A host consists of letters, digits and `-._~`, or is an IPv6 address in brackets. For an
-    /// IPv6 address, the brackets are removed and colons become plus signs. A host of more than 240
-    /// bytes is truncated, followed by an equals sign and its hash.
+    /// IPv6 address, the brackets are removed and the colons become plus signs. A host of more than
+    /// 240 bytes is truncated, and an equals sign and the host's hash are appended.
     static func name(for origin: GatewayOrigin) -> String {
         let host = String(origin.host.compactMap { "[]".contains($0) ? nil : $0 == ":" ? "+" : $0 })
         // The maximum length of a file name is 255 bytes.

@@ -9,17 +9,18 @@ import Logging
     import Darwin
 #endif
 
-/// The limit on this process's open files and connections. The system's default is low, for
-/// programs that still use `select(2)`.
+/// The limit on this process's open files and connections. The system's default is low, because
+/// some programs still use `select(2)`.
 enum DescriptorLimit {
     /// Raises the limit as far as the system allows, and logs a warning if that is not enough.
     ///
     /// - Parameters:
-    ///   - connections: the client connections. Each may need another one to the origin, and the
-    ///     store needs some descriptors.
-    ///   - threads: each needs descriptors for its event loop. The process exits if an event loop
-    ///     cannot be created.
-    ///   - listeners: each needs one descriptor per thread, and some for itself.
+    ///   - connections: the number of client connections. Each may need a second connection to the
+    ///   origin. The store also needs some descriptors.
+    ///   - threads: the number of threads. Each needs descriptors for its event loop. The process
+    ///   exits if an event loop cannot be created.
+    ///   - listeners: the number of listeners. Each needs one descriptor per thread, and a few
+    ///   more.
     /// - Throws: ``CommandFailure`` if the limit is too low for the gateway itself.
     static func raise(for connections: Int, threads: Int, listeners: Int, _ logger: Logger) throws {
         #if canImport(Glibc)

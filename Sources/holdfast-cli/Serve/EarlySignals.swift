@@ -15,13 +15,13 @@ private let arrived = Atomic<UInt64>(0)
 /// Catches a server's signals from the beginning.
 ///
 /// A reload or a log rotation may be requested while the process starts, when the signal's default
-/// action would end it. Signals are recorded until `UnixSignalsSequence` handles them, and then
-/// sent again. (They cannot be blocked instead, because Dispatch waits for signals with none
-/// blocked.)
+/// action would end the process. Signals are recorded until `UnixSignalsSequence` handles signals,
+/// and are then sent again. (Blocking them would not work, because Dispatch waits for signals with
+/// an empty signal mask.)
 enum EarlySignals {
     private static let handled: [UnixSignal] = [.sigterm, .sigint, .sighup, .sigusr1]
 
-    /// Starts recording signals. Call it first, while there is only one thread.
+    /// Starts recording signals. Call this first, while there is only one thread.
     static func hold() {
         // Initialize it here, not in the signal handler.
         _ = arrived.load(ordering: .relaxed)

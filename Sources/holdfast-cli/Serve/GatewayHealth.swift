@@ -4,8 +4,9 @@ import Synchronization
 
 /// The gateway's health, as reported to its clients.
 ///
-/// The gateway is created before the operations that its health depends on, which need the gateway.
-/// It must get no requests until this is connected, which happens before the gateway listens.
+/// The gateway is created before the operations that its health depends on, because they need the
+/// gateway. It must not get requests until ``connect(to:)`` is called, which happens before the
+/// gateway listens.
 final class GatewayHealth: Sendable {
     private struct State {
         var phase = ServingPhase.starting

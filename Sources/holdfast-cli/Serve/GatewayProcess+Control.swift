@@ -10,9 +10,9 @@ import NIOCore
 extension GatewayProcess {
     /// Prepares the control plane, and connects it to the gateway's clients that may purge.
     ///
-    /// A socket that the user specified must work. A default socket must not prevent a start that
-    /// worked before: the file system may be read-only, or the folder's path too long. In both
-    /// cases, another process that listens there is an error.
+    /// A socket that the user specified must work. The default socket must not prevent startup,
+    /// because the file system may be read-only, or the folder's path may be too long. In both
+    /// cases, it is an error if another process is listening on the socket.
     ///
     /// A port is always specified by the user, so it must work.
     ///
@@ -81,8 +81,8 @@ extension GatewayProcess {
         }
     }
 
-    /// Reads the tokens in the file, or the token in the store's folder. Returns `nil` if nothing
-    /// needs a token.
+    /// Reads the tokens from the configured files or from the store's folder. Returns `nil` if no
+    /// operation needs a token.
     private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenVerifier? {
         guard settings.needsTokens else { return nil }
         var tokens = try settings.file.controlTokens.map { token in

@@ -47,8 +47,8 @@ extension GatewayProcess {
                     await services.triggerGracefulShutdown()
                 case .endDelay: await drain(services)
                 case .exit:
-                    // The store survives a killed process. In-flight exchanges are aborted, as a
-                    // second signal requests.
+                    // The store survives the end of the process. In-flight exchanges are aborted,
+                    // as a second signal requests.
                     await events.close(within: .milliseconds(100))
                     _exit(128 + signal.rawValue)
                 }

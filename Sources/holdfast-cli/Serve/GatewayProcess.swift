@@ -124,7 +124,8 @@ struct GatewayProcess: Sendable {
         let engine = makeEngine(settings, store, transport, member, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
-        // Before a client can connect: temporary settings by an operator survive a restart.
+        // Operators' temporary settings survive a restart. Restore them before a client can
+        // connect.
         await modes.restore()
         await staleness.restore()
         let purging = ControlledPurging()
@@ -208,7 +209,7 @@ struct GatewayProcess: Sendable {
         to control: ControlServer?
     ) {
         let places = Array(zip(addresses, listeners))
-        // 'holdfast try' connects there and does not use TLS.
+        // 'holdfast try' connects to this address, and does not support TLS.
         let plain = places.filter { $0.1.tls == nil }.map(\.0)
         if let first = plain.first(where: { $0.path == nil }) ?? plain.first {
             control?.listens(at: "\(first)")
@@ -224,7 +225,7 @@ struct GatewayProcess: Sendable {
     /// Returns the error of a failed start, with the next step.
     private static func failure(_ error: any Error) -> CommandFailure {
         guard let failure = error as? ListenFailure else { return CommandFailure("\(error)") }
-        // The cause contains the file.
+        // The cause names the file.
         if failure.isOfCertificate { return CommandFailure("\(failure)") }
         switch failure.listener {
         case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
@@ -277,7 +278,7 @@ private struct Ending: Service {
     init(_ close: @escaping @Sendable () async throws -> Void) { self.close = close }
 
     func run() async throws {
-        // This throws if the group was cancelled. The part must be closed in that case too.
+        // This throws if the group was cancelled. The part must be closed in that case, too.
         try? await gracefulShutdown()
         try await close()
     }

@@ -4,11 +4,12 @@ import HoldfastControl
 import HoldfastGateway
 
 extension InheritedSocket {
-    /// Returns the sockets that a service manager passes to this process, in order. From now on
-    /// they belong only to this process.
+    /// Returns the sockets that a service manager passes to this process, in order. They now belong
+    /// only to this process.
     ///
     /// - Throws: `CommandFailure` if the manager's variables are malformed or a socket cannot be
-    ///   used. If the gateway listened elsewhere instead, its clients would wait.
+    ///   used. The gateway must not listen elsewhere instead, because its clients would wait
+    ///   forever.
     static func fromServiceManager() throws -> [InheritedSocket] {
         let process = ProcessInfo.processInfo
         do {

@@ -6,10 +6,10 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Synchronization
 
-/// The configuration of a gateway. It reloads the file for signals and for the control plane, one
-/// reload at a time.
+/// A gateway's configuration. It reloads the file for signals and for the control plane, one reload
+/// at a time.
 actor ReloadableConfiguration: ConfigurationOperations {
-    /// The settings at startup. Settings that cannot change stay in effect until the end.
+    /// The settings at startup. Settings that cannot change stay in effect until the process ends.
     private let start: ServeSettings
     private let named: NamedSettings
     private let parts: Parts

@@ -14,13 +14,13 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serves HTTP from a store, in front of one or several origins.",
         discussion: """
-            Runs a shared cache by RFC 9111. The 'Cache-Status' field of every response says where the response came from. When the gateway accepts connections, it prints one line \
+            Runs a shared cache as defined in RFC 9111. The 'Cache-Status' field of every response says where the response came from. When the gateway accepts connections, it prints one line \
             on standard output for each listener:
 
               holdfast listening on http://127.0.0.1:8080
 
             SIGINT (Ctrl-C) or SIGTERM stops it with exit status 0. Requests in flight get 10 seconds to finish ('timeouts.drain' in the file). \
-            On SIGTERM, the gateway first keeps serving for 'drain.delay'. A second signal skips that delay; another one stops the process immediately.
+            On SIGTERM, the gateway first keeps serving for 'drain.delay'. A second signal skips that delay; another signal stops the process immediately.
 
             The store is the folder of '--store'. Without that option, an origin set with '--origin' has its own folder, such as https-api.example.com-443, \
             in $STATE_DIRECTORY (set by systemd), otherwise in $XDG_STATE_HOME/holdfast, otherwise in ~/.local/state/holdfast. The folder is created with mode 0700, \
@@ -31,7 +31,7 @@ struct Serve: AsyncParsableCommand {
             Use this folder with 'cache-dump' and 'holdfast explain --store'. A configuration file with routes sets its store itself ('store.path').
 
             'listen' in the file may be a list, and may contain Unix sockets: '{unix: /run/holdfast/http.sock, mode: 0660}'. Sockets from a service manager \
-            (systemd: a socket unit) replace all listeners. During a restart, clients of such sockets wait, and none is rejected.
+            (systemd: a socket unit) replace all listeners. During a restart, clients of such sockets wait; they are not rejected.
 
             Other processes of the same user control the gateway through a Unix socket, for example with 'holdfast purge'. The socket is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
             otherwise in the store's folder; 'control.socket' in the file sets another path. Its permissions are 0660, and one line on standard error names it:
@@ -54,7 +54,7 @@ struct Serve: AsyncParsableCommand {
             Environment:
             \(ServeVariable.help)
 
-            Traces are sent to a collector by OTLP (http/protobuf) if these OpenTelemetry variables name one:
+            Traces are sent to a collector over OTLP (http/protobuf) if these OpenTelemetry variables set its URL:
             \(TracingConfiguration.help)
 
             Examples:
@@ -184,7 +184,8 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let signals = await EarlySignals.sequence()
-        // Other servers handle these signals, so scripts that send them must not kill this one.
+        // Other servers handle these signals, so scripts may send them. They must not end this
+        // process.
         for number in [SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
         let named: NamedSettings
         do {
@@ -194,8 +195,8 @@ struct Serve: AsyncParsableCommand {
         }
         let inherited = try InheritedSocket.fromServiceManager()
         let settings = try ConfigurationFile.reporting { try ServeSettings(named) }
-        // No file of this process is for other users, whatever umask the caller set. This includes
-        // the control socket before its permissions are set.
+        // This process's files are not accessible to other users, regardless of the caller's umask.
+        // This also applies to the control socket before its permissions are set.
         umask(umask(0o077) | 0o007)
         let events = EventLog()
         let outcome: Result<Void, any Error>
@@ -265,8 +266,8 @@ extension Serve {
 }
 
 extension Logger {
-    /// Writes events at or above their levels. At `notice`, these are the events that matter to an
-    /// operator: an origin becomes unreachable, or responds again.
+    /// Writes events at or above a level. At `notice`, these are the events that matter to an
+    /// operator: for example, an origin becomes unreachable, or responds again.
     static func events(_ levels: LogLevels, _ format: LeveledLogHandler.Format, to output: EventLog) -> Logger {
         let logger = Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format, to: output) }
         output.onLosses { reason in

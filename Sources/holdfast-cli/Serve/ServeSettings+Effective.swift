@@ -71,7 +71,7 @@ extension EffectiveConfiguration {
         }
         let kept = [before, after].map { parts in parts.map(\.name).filter { old[$0] != nil && new[$0] != nil } }
         if kept[0] != kept[1] {
-            // The first match decides, so the order also matters.
+            // The first match is used, so the order matters, too.
             changes.append(.init(setting: "order of \(kind)s", from: kept[0].listed, to: kept[1].listed))
         }
         return changes

@@ -73,7 +73,7 @@ struct ServeSettings: Sendable {
     /// The file's rules; `nil` if it has none.
     var rules: RuleSet? { file.rules.isEmpty ? nil : file.rules }
 
-    /// Returns how long the listeners stay open after the first SIGTERM.
+    /// Returns the time for which the listeners stay open after the first SIGTERM.
     ///
     /// - Parameter start: the settings at startup. They determine whether readiness is available on
     ///   a port of the control plane. A reload may change 'health.path'.
@@ -120,8 +120,8 @@ struct ServeSettings: Sendable {
         return result
     }
 
-    /// Returns whether the setting cannot change. Settings that are compared above by name are
-    /// excluded.
+    /// Returns whether a setting cannot change while the gateway runs. Excludes the settings that
+    /// are compared by name above.
     private static func isKept(_ name: String) -> Bool {
         (name.hasPrefix("store.") && name != "store.path") || (name.hasPrefix("control.") && name != "control.socket")
             || name == "metrics.listen" || name.hasPrefix("fleet.")

@@ -3,8 +3,8 @@ import Holdfast
 import HoldfastControl
 import NIOCore
 
-/// Reports to the service manager that the gateway is alive, and its state. It works without a
-/// control plane.
+/// Reports to the service manager that the gateway is alive, and in which state. This works without
+/// a control plane.
 struct Supervision: Sendable {
     let manager: ServiceManager
     private let status: ServiceStatus

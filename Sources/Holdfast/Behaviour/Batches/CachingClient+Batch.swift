@@ -2,13 +2,14 @@ import HTTPCache
 import OfflineStore
 
 extension CachingClient {
-    /// Fetches some items of a batch. Items that have not expired come from the store, in one
-    /// transaction. One request fetches all others, and each of them is stored on its own.
+    /// Fetches items of a batch. Items that have not expired are read from the store, in one
+    /// transaction. One request fetches the other items, and each of them is stored separately.
     ///
-    /// Each id is requested once, however often it is named. If the origin is not contacted or does
-    /// not respond, expired items are used, marked stale, and the result lists the missing ones.
+    /// Each id is requested once, even if it is listed several times. If the origin is not
+    /// contacted or does not respond, expired items are returned, marked stale. The result lists
+    /// the ids that have no item.
     /// - Throws: ``HoldfastError`` if the origin rejected the request, if its response is
-    ///   malformed, or if it did not respond and nothing is stored. `CancellationError`.
+    ///   malformed, or if it did not respond and no item is stored. `CancellationError`.
     public func fetch<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>
@@ -43,7 +44,7 @@ extension CachingClient {
         return BatchResponse(items: items, missing: ids.filter { items[$0] == nil }, failure: failure)
     }
 
-    /// Returns the stored items, whatever their age. If the store fails, it returns none.
+    /// Returns the stored items, expired or not. If the store fails, returns none.
     private func stored<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>
@@ -57,7 +58,7 @@ extension CachingClient {
         }
     }
 
-    /// Fetches the missing items, and stores them before the caller sees them.
+    /// Fetches the missing items, and stores them before returning them.
     private func fetchMissing<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>,
@@ -71,7 +72,7 @@ extension CachingClient {
             )
         }
         let requested = Set(ids)
-        // An item that was not requested may not belong to its key.
+        // An item that was not requested may be filed under the wrong key.
         let values = try await untilClosed("a batch of '\(Value.self)'") {
             try await batch.fetch(ids, self).filter { requested.contains($0.key) }
         }

@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import OfflineStore
 
 extension CachingClient {
-    /// Fetches one value of each endpoint. Stored values are looked up together; missing ones are
-    /// fetched, a limited number at a time, and each is stored on its own.
+    /// Fetches one value from each endpoint. Stored values are looked up together. Missing values
+    /// are fetched with a limited number of concurrent requests, and each is stored separately.
     ///
     /// - Parameters:
-    ///   - strategy: each endpoint's own by default.
-    ///   - limit: the number of requests under way at a time, at least 1.
+    ///   - strategy: the strategy for all endpoints; by default, each endpoint's own.
+    ///   - limit: the maximum number of concurrent requests; less than 1 is treated as 1.
     /// - Returns: the results in the endpoints' order. A failure does not affect the other results.
     /// - Throws: `CancellationError` if the calling task is cancelled; nothing else.
     public func fetch<E: Endpoint>(
@@ -20,17 +20,17 @@ extension CachingClient {
         return try await endpoints.map { call($0) }.fetchEach(strategy, concurrently: limit)
     }
 
-    /// Makes the store read in one transaction the entries that single look-ups would read one by
-    /// one.
+    /// Makes the store read, in one transaction, the entries that separate lookups would read one
+    /// at a time.
     private func readAhead(_ endpoints: [some Endpoint]) async {
-        // With plugins, the keys are unknown before each request has been prepared.
+        // With plugins, a key is unknown until its request has been prepared.
         guard endpoints.count > 1, plugins.preparing.isEmpty else { return }
         var keys: [CacheKey] = []
         for endpoint in endpoints {
             guard let request = try? request(for: endpoint) else { continue }
             keys += engine.prepare(request)?.lookupKeys ?? []
         }
-        // An entry that cannot be read ahead is read in its turn, or is treated as missing.
+        // An entry that cannot be read ahead is read by its own lookup, or is treated as missing.
         try? await store.readAhead(keys)
     }
 }

@@ -1,6 +1,6 @@
 extension Collection {
-    /// Fetches one value of each call, a limited number of calls at a time. Each call has its own
-    /// result.
+    /// Fetches one value from each call, with a limited number of concurrent calls. Each call has
+    /// its own result.
     ///
     /// ```swift
     /// let calls = names.map { GitHub.user($0).cache.map(User.self).on(client) }
@@ -8,8 +8,8 @@ extension Collection {
     /// ```
     ///
     /// - Parameters:
-    ///   - strategy: each endpoint's own by default.
-    ///   - limit: the number of calls under way at a time; less than 1 is treated as 1.
+    ///   - strategy: the strategy for all calls; by default, each endpoint's own.
+    ///   - limit: the maximum number of concurrent calls; less than 1 is treated as 1.
     /// - Returns: the results in the calls' order.
     /// - Throws: `CancellationError` if the calling task is cancelled; nothing else.
     public func fetchEach<Value: Sendable>(
@@ -26,15 +26,15 @@ extension Collection {
         }
     }
 
-    /// Fetches one value of each call, a limited number of calls at a time. If one fails, the
-    /// others are cancelled.
+    /// Fetches one value from each call, with a limited number of concurrent calls. If a call
+    /// fails, the other calls are cancelled.
     ///
     /// - Parameters:
-    ///   - strategy: each endpoint's own by default.
-    ///   - limit: the number of calls under way at a time; less than 1 is treated as 1.
+    ///   - strategy: the strategy for all calls; by default, each endpoint's own.
+    ///   - limit: the maximum number of concurrent calls; less than 1 is treated as 1.
     /// - Returns: the values in the calls' order.
-    /// - Throws: ``HoldfastError`` of the first failure; `CancellationError` if the calling task is
-    ///   cancelled.
+    /// - Throws: the ``HoldfastError`` of the first call that fails; `CancellationError` if the
+    ///   calling task is cancelled.
     public func fetchAll<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,
         concurrently limit: Int = 8

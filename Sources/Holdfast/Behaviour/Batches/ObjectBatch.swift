@@ -1,8 +1,8 @@
 public import HTTPCache
 public import HTTPCacheSemantics
 
-/// Items with ids that an API returns many at a time, and that are stored one by one. It states
-/// their keys in the store, how long they are live, and how missing ones are fetched.
+/// A kind of item that an API returns several at a time, and that is stored item by item. The batch
+/// defines the items' keys in the store, their lifetime, and how missing items are fetched.
 ///
 /// ```swift
 /// let users = ObjectBatch<String, User>(
@@ -19,10 +19,10 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
     /// Returns the key of an item in the store: see
     /// `CacheManager.setObject(_:forKey:expiry:coder:)`.
     public var key: @Sendable (ID) -> String
-    /// How long an item is live after it came.
+    /// The lifetime of an item after it is received.
     public var expiry: Expiry
-    /// Fetches items. It is called once for all missing ones. An item that the origin does not have
-    /// is not in its result.
+    /// Fetches items. It is called once for all missing items. Its result omits items that the
+    /// origin does not have.
     public var fetch: @Sendable (_ missing: [ID], _ client: CachingClient) async throws -> [ID: Value]
 
     /// Creates a batch whose missing items are fetched by a closure.
@@ -39,7 +39,7 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
     /// Creates a batch whose missing items are fetched by one endpoint.
     ///
     /// The response as a whole is neither stored nor read from the store.
-    /// - Parameter values: returns the items of a response, by their ids.
+    /// - Parameter values: returns a response's items, by id.
     public init<E: Endpoint>(
         key: @escaping @Sendable (ID) -> String,
         expiry: Expiry,
@@ -47,14 +47,14 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
         values: @escaping @Sendable (E.Response) throws -> [ID: Value]
     ) {
         self.init(key: key, expiry: expiry) { missing, client in
-            // The items are stored, so they must be the origin's.
+            // The items are stored, so they must come from the origin and not from a substitute.
             let call = endpoint(missing).on(client).map(values).with { $0.takesSubstitutes = false }
             return try await client.deliver(call, .networkOnly).emission.value
         }
     }
 }
 
-/// The items that were available of a requested batch.
+/// The available items of a requested batch.
 public struct BatchResponse<ID: Hashable & Sendable, Value: Sendable>: Sendable {
     /// One item.
     public struct Item: Sendable {
@@ -67,12 +67,12 @@ public struct BatchResponse<ID: Hashable & Sendable, Value: Sendable>: Sendable 
         public var isStale: Bool
     }
 
-    /// The items, by their ids.
+    /// The items, by id.
     public var items: [ID: Item]
-    /// The ids without an item, each once, in the order of the request.
+    /// The requested ids without an item, in the order of the request and without duplicates.
     public var missing: [ID]
-    /// Why the origin did not respond, if it was contacted. If `nil`, the origin does not have the
-    /// missing items.
+    /// The reason that the origin did not respond, if it was contacted. If `nil`, the origin does
+    /// not have the missing items.
     public var failure: HoldfastError?
 
     /// Returns the value of the item with an id.

@@ -7,10 +7,11 @@
     import Darwin
 #endif
 
-/// Identifies the machine's current boot. Unsynced writes survive their process, but not a loss of
-/// power.
+/// Identifies the machine's current boot. Writes that are not synced survive the end of their
+/// process, but not a loss of power.
 package enum BootIdentity {
-    /// `nil` if the system does not provide it. Tests simulate a restart by setting it.
+    /// The current boot; `nil` if the system does not provide it. Tests set it to simulate a
+    /// restart.
     @TaskLocal package static var current: String? = system
 
     private static let system: String? = {

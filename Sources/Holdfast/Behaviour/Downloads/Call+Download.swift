@@ -3,26 +3,30 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Call {
-    /// Writes the network's response to a file, whatever its size, and returns when the file is
-    /// complete and in its place.
+    /// Writes the network's response to a file of any size. Returns when the file is complete and
+    /// in place.
     ///
-    /// Until then the content is in `<file>.part` beside the file, which only its owner can read.
-    /// If the download breaks off, the call's ``RetryPolicy`` determines how often it is resumed.
-    /// If the call ends without the whole content (by a failure, a cancellation, or the end of the
-    /// process), a later call for the same target and file resumes it. It sends `Range` and
-    /// `If-Range` with the strong validator that is kept in `<file>.part.json`. After a restart of
-    /// the machine only synced content is used, which is all but the last 8 MiB at most. If the
-    /// content has changed meanwhile, or has no such validator, the download starts again. RFC 9110
-    /// §14, §13.1.5
+    /// Until then, the content is in `<file>.part` next to the file. Only the file's owner can read
+    /// it. If the download breaks off, the call's ``RetryPolicy`` determines how often it is
+    /// resumed. If the call ends before the content is complete (because of a failure, a
+    /// cancellation, or the end of the process), a later call for the same target and file resumes
+    /// the download:
     ///
-    /// The content is written as it comes: the request accepts uncompressed content only, and steps
-    /// and validations are not run. The response is not stored, unless the endpoint states its
-    /// lifetime (`CacheRequest.Storage.expiring`) and the call uses the store. Then the whole
-    /// content is always requested.
-    /// - Parameter destination: the file, in place of the one that the endpoint's task names.
+    /// - The call sends `Range` and `If-Range` with the strong validator from `<file>.part.json`.
+    /// - After a restart of the machine, it uses only synced content. At most the last 8 MiB are
+    ///   not synced.
+    /// - If the content has changed, or has no strong validator, the download starts over.
+    ///
+    /// RFC 9110 §14, §13.1.5
+    ///
+    /// The content is written as it arrives. The request therefore accepts only uncompressed
+    /// content, and the call's steps and validations do not apply to the file. The response is not
+    /// stored, unless the endpoint states its lifetime (`CacheRequest.Storage.expiring`) and the
+    /// call uses the store. In that case, the whole content is always requested.
+    /// - Parameter destination: the file; by default, the one in the endpoint's task.
     /// - Throws: ``HoldfastError`` with code `fileFailed` if the file cannot be created or written,
-    ///   or already exists; with code `bodyTooLarge` beyond the endpoint's or the call's own
-    ///   `maximumBodyBytes`. `CancellationError`.
+    ///   or already exists; with code `bodyTooLarge` if the content exceeds the `maximumBodyBytes`
+    ///   of the endpoint or the call. `CancellationError`.
     @concurrent
     public func download(to destination: DownloadDestination? = nil) async throws -> DownloadedFile {
         let client = try resolvedClient()
@@ -30,7 +34,7 @@ extension Call {
             throw HoldfastError(
                 code: .parametersMissing,
                 message:
-                    "The download for '\(Swift.type(of: endpoint))' has no destination. Name a file in the call or in the endpoint's task."
+                    "The download for '\(Swift.type(of: endpoint))' has no destination. Pass a file to 'download(to:)', or name one in the endpoint's task."
             )
         }
         let call = with { $0.acceptsCompression = false }
@@ -43,7 +47,7 @@ extension Call {
 }
 
 extension CachingClient {
-    /// Writes an endpoint's content to a file; see ``Call/download(to:)``.
+    /// Downloads an endpoint's content to a file; see ``Call/download(to:)``.
     ///
     /// - Parameter onProgress: see ``CallOptions/onProgress``.
     public func download(

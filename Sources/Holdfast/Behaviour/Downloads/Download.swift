@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// One download: requests, writes, and resumes after interruptions, until the file is complete.
+/// One download: sends requests, writes content, and resumes until the file is complete.
 struct Download<Value: Sendable>: Sendable {
     let client: CachingClient
     let call: Call<Value>
@@ -12,11 +12,12 @@ struct Download<Value: Sendable>: Sendable {
     let file: PartFile
     let policy: RetryPolicy
     let retries: RetryCount
-    /// Bytes that are accepted. Only the endpoint's or the call's own limit applies.
+    /// The maximum number of bytes. Only the endpoint's or the call's own limit applies.
     let limit: Int?
     var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// Whether parts are requested. A download that uses the store requests the whole content.
+    /// Whether to request only the missing part. A download that uses the store requests
+    /// everything.
     private var isResumable: Bool { prepared.request.storage == .never }
 
     func run() async throws -> (length: Int64, resumedFrom: Int64, response: CacheResponse) {
@@ -38,7 +39,7 @@ struct Download<Value: Sendable>: Sendable {
                 try await file.finish(length: length)
                 return (length, resumedFrom ?? length, response)
             case .write(let offset, let total):
-                // Only bytes from before this download are counted.
+                // Count only bytes from before this download.
                 if resumedFrom == nil || offset == 0 { resumedFrom = offset }
                 if offset == 0 { try await begin(response, total: total) }
                 do {
@@ -47,7 +48,8 @@ struct Download<Value: Sendable>: Sendable {
                         try await file.finish(length: length)
                         return (length, resumedFrom ?? 0, response)
                     }
-                    // A shorter part than requested is not a failure. The rest is requested next.
+                    // A part that is shorter than requested is not a failure. The rest is requested
+                    // next.
                     guard length > offset, response.head.status == .partialContent else {
                         throw BodyStreamError.truncated(expected: total, received: StatedLength(clamping: length))
                     }
@@ -70,8 +72,8 @@ struct Download<Value: Sendable>: Sendable {
 
     private func fetch(resuming part: ResumablePart?) async throws -> CacheResponse {
         var (request, _) = client.makeCheckedRequest(prepared, call)
-        // A file may be long, and is not decoded. Only the call's validations or envelope can
-        // reject it.
+        // A file may be long, and is not decoded. Only the call's validations or envelope may
+        // prevent it from being stored.
         if request.contentCheck?.isForReplacements == true { request.contentCheck = nil }
         if request.storage != .never { request.goodDataGuard = client.configuration.goodDataGuard }
         adjust(&request, part)
@@ -81,7 +83,7 @@ struct Download<Value: Sendable>: Sendable {
     private func adjust(_ request: inout CacheRequest, _ part: ResumablePart?) {
         request.storage = prepared.request.storage
         request.preference = isResumable ? .networkOnly : call.endpoint.strategy.preference
-        // Without this field the origin may choose any coding. RFC 9110 §12.5.3
+        // Without this field, the origin may choose any coding. RFC 9110 §12.5.3
         if !request.head.headerFields.contains(.acceptEncoding) {
             request.head.headerFields[.acceptEncoding] = "identity"
         }
@@ -97,9 +99,9 @@ struct Download<Value: Sendable>: Sendable {
         try await file.begin(isResumable && !isPart ? record : nil)
     }
 
-    /// Writes a response's content from an offset on.
+    /// Writes a response's content, starting at an offset.
     ///
-    /// - Returns: the offset of its end.
+    /// - Returns: the offset of the end of the content.
     private func write(_ response: CacheResponse, from offset: Int64, total: StatedLength?) async throws -> Int64 {
         var body = response.body
         if let handler = call.options.onProgress {
@@ -111,7 +113,7 @@ struct Download<Value: Sendable>: Sendable {
             for try await chunk in body {
                 let length = written + Int64(waiting.readableBytes + chunk.readableBytes)
                 if let limit, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
-                // More content than announced would be another file.
+                // More content than announced belongs to another file.
                 if let total, StatedLength(clamping: length) > total {
                     throw BodyStreamError.truncated(expected: total, received: StatedLength(clamping: length))
                 }
@@ -122,8 +124,8 @@ struct Download<Value: Sendable>: Sendable {
                 waiting.clear()
             }
         } catch {
-            // The received content is kept for a later attempt. The download may be cancelled, so
-            // this write does not wait.
+            // Keep the received content for a later attempt. This write does not suspend, because
+            // the download may be cancelled.
             if !(error is HoldfastError) { try file.writeNow(waiting, at: written) }
             throw error
         }

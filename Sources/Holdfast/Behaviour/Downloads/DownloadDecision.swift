@@ -1,18 +1,19 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The part that an interrupted download left.
+/// The part of a file that an interrupted download left.
 struct ResumablePart: Sendable, Hashable {
     var record: DownloadRecord
-    /// Bytes in it, at least one.
+    /// The number of bytes in the part, at least 1.
     var length: Int64
 }
 
 /// How to treat the response to a request for a download.
 enum DownloadDecision: Sendable, Hashable {
-    /// Write its content from this byte on; 0 starts again. The whole has `total` bytes, if known.
+    /// Write the content, starting at this offset; 0 starts over. The complete file has `total`
+    /// bytes, if known.
     case write(from: Int64, total: StatedLength?)
-    /// The part is already the whole content.
+    /// The part is already complete.
     case complete
     /// The response does not match the part. Discard the part and request the whole content.
     case fetchWhole
@@ -21,8 +22,8 @@ enum DownloadDecision: Sendable, Hashable {
 
     /// - Parameters:
     ///   - part: the part whose rest was requested, with `Range` and `If-Range`; `nil` if the whole
-    ///     content was requested.
-    ///   - bodyLength: bytes in the response's own content, if known.
+    ///   content was requested.
+    ///   - bodyLength: the number of bytes in this response's content, if known.
     init(after head: HTTPResponse, bodyLength: StatedLength?, resuming part: ResumablePart?, accepted: AcceptedStatuses)
     {
         switch (head.status.code, part) {
@@ -38,7 +39,7 @@ enum DownloadDecision: Sendable, Hashable {
             }
             self = .write(from: part.length, total: total)
         case (416, let part?):
-            // There is nothing beyond the part. RFC 9110 §15.5.17
+            // The origin has nothing after the part. RFC 9110 §15.5.17
             let length = StatedLength(clamping: part.length)
             let isWhole =
                 !part.record.isContradicted(by: head.headerFields) && part.record.length == length

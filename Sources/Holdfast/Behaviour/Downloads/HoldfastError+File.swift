@@ -7,9 +7,9 @@
 #endif
 
 extension HoldfastError {
-    /// An error of a file operation.
+    /// Creates the error of a file operation.
     ///
-    /// - Parameter what: the verb after "could not": `be written`.
+    /// - Parameter what: the words after "could not", such as `be written`.
     init(file path: String, _ number: Int32, _ what: String) {
         let reason: String
         switch number {
@@ -24,7 +24,7 @@ extension HoldfastError {
         self.init(code: .fileFailed, message: "The file '\(path)' could not \(what): \(reason).")
     }
 
-    /// The error of a destination that already exists.
+    /// Creates the error for a destination that already exists.
     init(existing path: String) {
         self.init(
             code: .fileFailed,

@@ -16,15 +16,15 @@ import Synchronization
     import Darwin
 #endif
 
-/// The file that a download writes: `<file>.part`, beside its destination. Only its owner can read
-/// it, and only one download at a time writes it.
+/// The file that a download writes: `<file>.part`, next to its destination. Only its owner can read
+/// it, and only one download at a time writes to it.
 ///
 /// All file operations run on NIO's thread pool, so neither event loops nor cooperative threads
 /// wait for a disk.
 final class PartFile: Sendable {
-    /// Bytes that are written at once.
+    /// The number of bytes to collect before each write.
     static let chunkSize = 256 << 10
-    /// Bytes after which a part is synced. A loss of power costs no more than these.
+    /// The number of bytes between syncs. A loss of power loses at most this many.
     static let syncDistance: Int64 = 8 << 20
 
     private let descriptor: Int32
@@ -35,7 +35,8 @@ final class PartFile: Sendable {
     /// The record of the part, if it can be resumed.
     private let record = Mutex<DownloadRecord?>(nil)
 
-    /// A record is a few hundred bytes. A longer file is not a record.
+    /// The maximum number of bytes in a record. A record has a few hundred; a longer file is not
+    /// one.
     private static let recordLimit = 64 << 10
 
     private init(_ descriptor: Int32, _ destination: DownloadDestination) {
@@ -45,7 +46,8 @@ final class PartFile: Sendable {
         recordPath = path + ".json"
     }
 
-    /// Opens and locks the part, because two downloads into one file would mix their content.
+    /// Opens and locks the part. Without the lock, two downloads to one file would mix their
+    /// content.
     private static func openLocked(_ destination: DownloadDestination) throws -> Int32 {
         let path = destination.part
         removeSecondName(path)
@@ -54,8 +56,8 @@ final class PartFile: Sendable {
         let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
         let code = errno
         var (opened, present) = (stat(), stat())
-        // The former owner may have removed the file, or moved it into place, after it was opened
-        // here. Then it is no longer the part.
+        // The previous owner may have removed the file, or moved it into place, after it was opened
+        // here. In that case, this file is no longer the part.
         if isLocked, fstat(descriptor, &opened) == 0, stat(path, &present) == 0, opened.st_ino == present.st_ino {
             // An earlier download may have left it with another mode.
             fchmod(descriptor, 0o600)
@@ -69,8 +71,8 @@ final class PartFile: Sendable {
         )
     }
 
-    /// Removes a part that has a second name. A process that ended while it moved the part into
-    /// place may have left it under both names. Writing to it would overwrite the complete file.
+    /// Removes a part that has a second name. A process that was interrupted while moving the part
+    /// into place may have left both names. Writing to the part would overwrite the complete file.
     private static func removeSecondName(_ path: String) {
         var information = stat()
         if lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG, information.st_nlink > 1 {
@@ -78,8 +80,8 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Unlocks the part for others. The file may stay open a moment longer, if a thread still uses
-    /// it.
+    /// Unlocks the part for other downloads. The file may stay open a moment longer if a thread
+    /// still uses it.
     func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }
@@ -87,7 +89,7 @@ final class PartFile: Sendable {
     /// Creates or opens the part.
     ///
     /// - Throws: ``HoldfastError`` with code `fileFailed` if the destination exists, if its folder
-    ///   is missing or cannot be written, or if another download is under way.
+    ///   is missing or cannot be written, or if another download is in progress.
     static func open(_ destination: DownloadDestination) async throws -> PartFile {
         try await onDisk {
             try checkPlace(destination)
@@ -128,7 +130,7 @@ final class PartFile: Sendable {
 
     /// Returns the part of an earlier download of the same target, if it can be resumed.
     func resumable(_ target: TargetURI) async throws -> ResumablePart? {
-        // Read here, because the disk's thread has no task-local values.
+        // Read the value here, because threads of the pool have no task-local values.
         let boot = BootIdentity.current
         return try await Self.onDisk { [self] in
             let length = try length()
@@ -141,8 +143,8 @@ final class PartFile: Sendable {
             let trusted = record.trusted(length, in: boot)
             guard trusted > 0 else { return nil }
             if trusted < length || record.boot != boot {
-                // The bytes after it may be anything. The rest was synced, and new content belongs
-                // to this boot.
+                // The bytes after the trusted part may be anything. The trusted part was synced,
+                // and new content belongs to the current boot.
                 try truncate(to: trusted)
                 record.boot = boot
                 record.synced = trusted
@@ -153,11 +155,11 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Empties the part, for content with this record.
+    /// Empties the part and sets its record, for new content.
     func begin(_ record: DownloadRecord?) async throws {
         try await Self.onDisk { [self] in
-            // A record must never exist beside content of another one, not even after a loss of
-            // power.
+            // A record must never exist next to content that belongs to another record, not even
+            // after a loss of power.
             if try removeRecord() { syncFolder() }
             try truncate(to: 0)
             if let record { try write(record) }
@@ -169,10 +171,10 @@ final class PartFile: Sendable {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw HoldfastError(file: path, errno, "be emptied") }
     }
 
-    /// Replaces the record, in one step.
+    /// Replaces the record atomically.
     ///
-    /// It always uses the same temporary name, so a process that is killed here leaves no more than
-    /// the next one removes.
+    /// The temporary file always has the same name. If the process is killed here, the next
+    /// download removes the file.
     private func write(_ record: DownloadRecord) throws {
         let bytes: Data
         do { bytes = try JSONEncoder().encode(record) } catch {
@@ -187,7 +189,7 @@ final class PartFile: Sendable {
         defer { close(file) }
         guard ftruncate(file, 0) == 0 else { throw HoldfastError(file: newRecordPath, errno, "be emptied") }
         try bytes.withUnsafeBytes { try Self.write($0, to: file, named: newRecordPath, at: 0) }
-        // The record states what survives a loss of power, so it must survive one too.
+        // The record states what survives a loss of power, so it must survive, too.
         guard record.synced == nil || fsync(file) == 0 else {
             throw HoldfastError(file: newRecordPath, errno, "be written to disk")
         }
@@ -210,7 +212,7 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Writes bytes at an offset, and syncs the file if much was written since the last sync.
+    /// Writes bytes at an offset. Syncs the file if enough was written since the last sync.
     func write(_ buffer: ByteBuffer, at offset: Int64) async throws {
         try await Self.onDisk { [self] in
             try writeNow(buffer, at: offset)
@@ -226,12 +228,13 @@ final class PartFile: Sendable {
         self.record.withLock { $0 = record }
     }
 
-    /// Like ``write(_:at:)``, but without suspending: for the last bytes of a cancelled download.
+    /// Does the same as ``write(_:at:)`` without suspending: for the last bytes of a cancelled
+    /// download.
     func writeNow(_ buffer: ByteBuffer, at offset: Int64) throws {
         try buffer.withUnsafeReadableBytes { try Self.write($0, to: descriptor, named: path, at: offset) }
     }
 
-    /// Moves the complete file to the destination, synced and in one step.
+    /// Syncs the complete file and moves it to the destination atomically.
     func finish(length: Int64) async throws {
         try await Self.onDisk { [self] in
             let found = try self.length()
@@ -250,14 +253,14 @@ final class PartFile: Sendable {
 
     private func moveIntoPlace() throws {
         if !destination.overwrites {
-            // Unlike a rename, a link never replaces a file that appeared meanwhile.
+            // Unlike a rename, a link never replaces a file that was created in the meantime.
             if link(path, destination.path) == 0 {
                 unlink(path)
                 return
             }
             let code = errno
             if code == EEXIST { throw HoldfastError(existing: destination.path) }
-            // File systems without links have no equivalent.
+            // Some file systems have no links, and no other operation has the same guarantee.
             guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(code), access(destination.path, F_OK) != 0 else {
                 throw HoldfastError(file: destination.path, code, "be moved into place")
             }
@@ -270,7 +273,7 @@ final class PartFile: Sendable {
     /// Ends a failed download. The part stays if a later download can resume it, and is removed
     /// otherwise.
     ///
-    /// It does not suspend, because the task may be cancelled. If the part cannot be removed, the
+    /// This does not suspend, because the task may be cancelled. If the part cannot be removed, the
     /// next download empties it.
     func end(after error: any Error) {
         let isTooLarge = (error as? HoldfastError)?.code == .bodyTooLarge
@@ -285,7 +288,7 @@ final class PartFile: Sendable {
         return Int64(information.st_size)
     }
 
-    /// - Returns: whether there was a record.
+    /// - Returns: whether a record existed.
     @discardableResult
     private func removeRecord() throws -> Bool {
         unlink(newRecordPath)
@@ -294,8 +297,8 @@ final class PartFile: Sendable {
         return false
     }
 
-    /// Syncs the folder, so that the file's name survives as well as its content. If a folder
-    /// cannot be synced, its file system does not need it.
+    /// Syncs the folder, so that the file's name survives a loss of power along with its content. A
+    /// folder that cannot be synced is ignored: its file system does not need it.
     private func syncFolder() {
         let folder = openFolder(destination.folder)
         guard folder >= 0 else { return }
@@ -311,15 +314,15 @@ final class PartFile: Sendable {
 extension DownloadDestination {
     fileprivate var part: String { path + ".part" }
 
-    /// The folder of the file.
+    /// The folder that contains the file.
     fileprivate var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
 
-/// Opens a file for writing by its owner, creates it if missing, and does not pass it to child
-/// processes. It does not follow a link in its place.
+/// Opens a file for writing, or creates it. Only its owner can access it, and child processes do
+/// not inherit the descriptor. A symbolic link at this path is not followed.
 private func openForWriting(_ path: String) -> Int32 {
     open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
 }

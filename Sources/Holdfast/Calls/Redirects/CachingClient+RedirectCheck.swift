@@ -4,13 +4,12 @@ import HTTPTypes
 import NIOCore
 
 extension CachingClient {
-    /// Returns a call's check of content, extended to redirects that would replace a stored
-    /// response.
+    /// Returns a call's content check, extended to redirects that would replace a stored response.
     ///
-    /// A redirect has no content to judge. It replaces a stored response only if it leads to a
-    /// stored one that the call can read, so that the page of a captive portal replaces nothing.
-    /// The first time, the call follows it and stores its target; the next time the redirect is
-    /// stored too.
+    /// A redirect has no content to check. It replaces a stored response only if it leads to
+    /// another stored response that the call can read. Otherwise, a captive portal's redirect could
+    /// replace good responses. The first time, the call follows the redirect and stores its target;
+    /// the next time, the redirect is stored, too.
     func judgingRedirects(
         of request: CacheRequest,
         _ call: Call<some Sendable>,
@@ -32,8 +31,8 @@ extension CachingClient {
         return judging
     }
 
-    /// Fetches the target of a redirect that came in the background, where no call follows it. Once
-    /// that is stored, the redirect may be stored too.
+    /// Fetches the target of a redirect that was received in the background, where no call follows
+    /// it. Once the target is stored, the redirect may be stored, too.
     private func fetchTarget(
         of head: HTTPResponse,
         _ request: CacheRequest,
@@ -63,7 +62,7 @@ extension CachingClient {
         var request = request
         request.preference = .storedOnly
         request.contentCheck = nil
-        // The check belongs to the fetch, and outlives the call.
+        // The check belongs to the fetch, which outlives the call.
         request.executionContext = .system
         var chain = RedirectChain()
         guard case .follow(let redirect) = chain.decide(after: head, to: request) else { throw RedirectNotStorable() }
@@ -71,9 +70,9 @@ extension CachingClient {
         _ = try await prepared.reading.read(response, call.interpret)
     }
 
-    /// Returns the stored value if a redirect led to bytes that look wrong compared with it: a
-    /// captive portal's page. Nothing is stored at the page's own URL that it could be compared
-    /// with.
+    /// Returns the stored value if a redirect led to bytes that look wrong compared with it, such
+    /// as a captive portal's page. The engine cannot make this comparison, because no response is
+    /// stored at the page's own URL.
     func storedInstead<Value: Sendable>(
         of response: CacheResponse,
         to request: CacheRequest,
@@ -96,12 +95,12 @@ extension CachingClient {
 }
 
 extension RedirectChain {
-    /// Decides about a redirect that is to be stored. The request was stored too, so it has no
-    /// content that can be read only once.
+    /// Decides about a redirect that is about to be stored. Its request could be stored too, so it
+    /// has no content that can be read only once.
     fileprivate mutating func decide(after head: HTTPResponse, to request: CacheRequest) -> Decision {
         decide(after: head, to: request.head, secretFields: request.secretFields, mayRepeatContent: true)
     }
 }
 
-/// A redirect replaces nothing, because it cannot be followed.
+/// A redirect that cannot be followed, and therefore replaces no stored response.
 private struct RedirectNotStorable: Error {}

@@ -6,7 +6,7 @@ extension CachingClient {
     /// Returns the engine's response to a call's request, after the redirects that the call
     /// follows.
     ///
-    /// - Parameter chain: the redirects that were followed before.
+    /// - Parameter chain: the redirects that have already been followed.
     @concurrent
     func follow(
         _ first: CacheRequest,
@@ -27,7 +27,8 @@ extension CachingClient {
                 return response
             case .fail(let fault):
                 await readToTheEnd(response)
-                // A stored redirect may be outdated. The origin knows where the resource is now.
+                // A stored redirect may be outdated. The origin knows the resource's current
+                // location.
                 guard hops.hasStored, ![.storedOnly, .networkOnly].contains(first.preference) else {
                     throw HoldfastError(fault, response.head, hops)
                 }
@@ -44,19 +45,19 @@ extension CachingClient {
         }
     }
 
-    /// Performs one hop. An error of a later one names the redirects that led there.
+    /// Performs one hop. The error of a later hop lists the redirects that led there.
     private func respond(to hops: Hops) async throws -> CacheResponse {
         do {
             return try await respondWhenAdmitted(to: hops.request)
         } catch var error as ExchangeError where !hops.passed.isEmpty {
             error.message += hops.trail
-            // A read of the store treats the engine's errors as a miss.
+            // A store lookup treats the engine's errors as a miss.
             if hops.request.preference == .storedOnly { throw error }
             throw HoldfastError(error, target: "")
         }
     }
 
-    /// Handles a redirect that is followed.
+    /// Logs a redirect that is followed. If it completes a mutation, applies the invalidations.
     private func note(
         _ response: CacheResponse,
         _ hops: Hops,
@@ -72,27 +73,29 @@ extension CachingClient {
             ]
         )
         if response.source == .network, call.usesStore { noteUnstored(response, call.endpoint, isFollowed: true) }
-        // The origin has performed the mutation, whatever comes of reading its result.
+        // The origin has performed the mutation, even if its result cannot be read.
         if !redirect.keepsContent, call.endpoint.isMutation { await invalidate(after: call) }
     }
 
-    /// Reads a redirect's content, which is of no interest, because it is stored when that has
-    /// ended. If it breaks off, the redirect is followed and not stored.
+    /// Reads a redirect's content to its end, because the redirect is stored only once it is
+    /// complete. The content itself is ignored. If it breaks off, the redirect is followed but not
+    /// stored.
     private func readToTheEnd(_ redirect: CacheResponse) async {
         guard redirect.source == .network else { return }
         _ = try? await redirect.body.collect(upTo: Self.redirectBodyLimit)
     }
 
-    /// Bytes of a redirect's content that are read. A longer one is closed, and not stored.
+    /// The maximum number of bytes of a redirect's content to read. If the content is longer, the
+    /// connection is closed and the redirect is not stored.
     private static let redirectBodyLimit = 64 << 10
 }
 
-/// The hops of one call. They hold what its response is then marked with.
+/// The hops of one call, and the marks that they leave on its response.
 struct Hops: Sendable {
     /// The request of the current hop.
     private(set) var request: CacheRequest
     private var chain: RedirectChain
-    /// The redirected requests.
+    /// The requests that were redirected.
     private(set) var passed: [CacheRequest] = []
     /// Whether a redirect came from the store.
     private(set) var hasStored = false
@@ -104,7 +107,7 @@ struct Hops: Sendable {
         self.chain = chain
     }
 
-    /// Decides about a redirect, and remembers where it came from.
+    /// Decides about a redirect, and records its source.
     mutating func decide(after redirect: CacheResponse, mayRepeatContent: Bool) -> RedirectChain.Decision {
         let decision = chain.decide(
             after: redirect.head,
@@ -126,14 +129,14 @@ struct Hops: Sendable {
         request = next
     }
 
-    /// A response is as old as the redirects that lead to it.
+    /// Adds the marks of the hops. A response is as stale as the redirects that lead to it.
     func annotate(_ response: inout CacheResponse) {
         guard !passed.isEmpty else { return }
         response.isStale = response.isStale || isStale
         response.redirects = FollowedRedirects(of: passed, to: request, isInvalidated: isInvalidated)
     }
 
-    /// The hops for a message that ends with a full stop, without queries.
+    /// The hops as a sentence that follows a message, without queries.
     var trail: String { (passed + [request]).trail }
 }
 
@@ -148,7 +151,8 @@ extension [CacheRequest] {
 }
 
 extension CacheRequest {
-    /// The request that a redirect of this one leads to. All of the call's settings apply to it.
+    /// Returns the request that a redirect of this one leads to. All of the call's settings apply
+    /// to it.
     func redirected(to redirect: Redirect) -> CacheRequest {
         var next = self
         next.head = redirect.head
@@ -162,17 +166,17 @@ extension CacheRequest {
     private mutating func dropContent() {
         body = nil
         keysContent = false
-        // The new method decides.
+        // The new method determines whether the request is idempotent.
         isIdempotent = nil
         guard var context = context as? CallContext else { return }
         context.body = nil
-        // Reading the result of a mutation again changes nothing.
+        // Reading a mutation's result again changes nothing.
         context.isIdempotent = context.isIdempotent || head.method.isSafe
         self.context = context
     }
 
-    /// The target for people. Queries are left out, because an origin may put a secret of its own
-    /// into a `Location`.
+    /// The target, for people to read. Queries are omitted, because an origin may put a secret into
+    /// `Location`.
     fileprivate var plainTarget: String { TargetURI(request: head)?.withoutQuery ?? "?" }
 }
 
@@ -188,6 +192,6 @@ extension ContentReading {
 }
 
 extension Call {
-    /// Whether content can be sent once more: it is in memory, or is read from files again.
+    /// Whether content can be sent again: it is in memory, or is read from files.
     func mayRepeat(_ body: RequestBody?) -> Bool { body?.isInMemory != false || endpoint.task.isReadAgain }
 }

@@ -3,11 +3,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension CachingClient {
-    /// Returns a request, and those that stored redirects lead to from there, at most ten.
+    /// Returns a request and the requests that stored redirects lead to, at most ten.
     ///
     /// All variants of a stored redirect count, fresh or not: a value is out of date only if every
-    /// response is that may be found on the way to it. If the store cannot be read, no redirect can
-    /// be served either.
+    /// response that a lookup may find on the way to it is out of date. If the store cannot be
+    /// read, no redirect can be served from it either.
     func requestsWithStoredRedirects(from first: CacheRequest) async -> [CacheRequest] {
         guard first.followsRedirects else { return [first] }
         var requests = [first]

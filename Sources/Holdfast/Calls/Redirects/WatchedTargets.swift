@@ -2,8 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// The store's changes to the targets of one stream: that of its endpoint, and those that its
-/// redirects lead to.
+/// The store changes to the targets of one stream: its endpoint's target, and the targets of its
+/// redirects.
 final class WatchedTargets: Sendable {
     private struct State {
         var targets: Set<TargetURI> = []
@@ -18,7 +18,7 @@ final class WatchedTargets: Sendable {
 
     init(_ engine: CacheEngine, _ request: CacheRequest) {
         self.engine = engine
-        // As many as the engine itself keeps for a slow listener.
+        // The same number that the engine keeps for a slow listener.
         (changes, continuation) = AsyncStream.makeStream(of: StoreChange.self, bufferingPolicy: .bufferingNewest(64))
         watch(request)
     }
@@ -28,8 +28,8 @@ final class WatchedTargets: Sendable {
         continuation.finish()
     }
 
-    /// Adds the targets of redirects, and reports a change if one is new: it may have changed since
-    /// its response came.
+    /// Adds the targets of redirects. If one of them is new, reports a change, because the target
+    /// may have changed since its response was received.
     func watch(_ redirects: FollowedRedirects?) {
         guard let redirects else { return }
         let isNew = (redirects.requests + [redirects.last]).map { watch($0) }.contains(true)
@@ -41,7 +41,7 @@ final class WatchedTargets: Sendable {
         guard let target = TargetURI(request: request.head),
             state.withLock({ $0.targets.insert(target).inserted })
         else { return false }
-        // It reports changes from this call on.
+        // The engine reports changes from this call on.
         let changes = engine.changes(for: request)
         let watching = Task { [continuation] in
             for await change in changes { continuation.yield(change) }

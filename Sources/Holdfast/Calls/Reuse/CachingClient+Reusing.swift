@@ -1,9 +1,9 @@
 import HTTPCache
 
 extension CachingClient {
-    /// Returns the response to a call's request. If the call chose reuse
-    /// (``CallOptions/reuseWithin``), it may be a recent response to the same request, or one that
-    /// another call waits for.
+    /// Returns the response to a call's request. If the call allows reuse
+    /// (``CallOptions/reuseWithin``), this may be a recent response to the same request, or a
+    /// response that another call is waiting for.
     func respondOrReuse<Value: Sendable>(
         to request: CacheRequest,
         _ call: Call<Value>,
@@ -13,7 +13,7 @@ extension CachingClient {
             let identity = RequestIdentity(sharing: request)
         else {
             let response = try await respond(to: request, call, prepared)
-            // A later call that reuses must not see a response older than this one.
+            // A later call that reuses responses must not get one that is older than this.
             if response.source == .network { recent.supersede(RequestIdentity(request)) }
             return response
         }
@@ -21,7 +21,7 @@ extension CachingClient {
         let exchange = ExchangeIdentity(identity, request, call, bodyLimit: reading.maximumBodyBytes)
         return try await recent.response(to: exchange, within: window) {
             var request = request
-            // The exchange serves several calls, so it does not run on one call's executor.
+            // The exchange serves several calls, so it does not run on any single call's executor.
             request.executionContext = .system
             return try await reading.collect(try await self.respond(to: request, call, prepared))
         }
@@ -35,8 +35,8 @@ extension CachingClient {
 }
 
 extension ContentReading {
-    /// Returns the response with its content in memory, so that several calls can read it. A body
-    /// that broke off fails for each of them.
+    /// Returns the response with its content in memory, so that several calls can read it. If the
+    /// body broke off, reading it fails for each call.
     fileprivate func collect(_ response: CacheResponse) async throws -> CacheResponse {
         guard response.body.whole == nil else { return response }
         var response = response

@@ -3,7 +3,7 @@ import HTTPTypes
 import HoldfastConfiguration
 
 /// The identity of an exchange: the request, and every setting that affects how its response is
-/// fetched and stored. Calls with equal identities can share an exchange.
+/// fetched and stored. Calls with equal identities can share one exchange.
 struct ExchangeIdentity: Hashable, Sendable {
     let request: RequestIdentity
     private var preference = CacheRequest.Preference.standard
@@ -14,10 +14,10 @@ struct ExchangeIdentity: Hashable, Sendable {
     private var secretParameters: Set<String> = []
     private var secretFields: Set<HTTPField.Name> = []
     private var bodyLimit = 0
-    /// The types of endpoint and value. They determine the checks before a response is stored.
+    /// The types of the endpoint and the value. They determine the checks before storing.
     private var types: [ObjectIdentifier] = []
 
-    /// - Parameter bodyLimit: bytes of content that the call accepts.
+    /// - Parameter bodyLimit: the maximum number of bytes of content for the call.
     init<Value: Sendable>(_ request: RequestIdentity, _ sent: CacheRequest, _ call: Call<Value>, bodyLimit: Int) {
         self.request = request
         preference = sent.preference
@@ -31,7 +31,7 @@ struct ExchangeIdentity: Hashable, Sendable {
         types = [ObjectIdentifier(Swift.type(of: call.endpoint)), ObjectIdentifier(Value.self)]
     }
 
-    /// The identity of an exchange that has no settings besides its request.
+    /// Creates the identity of an exchange that has only a request and no settings.
     init(_ request: RequestIdentity) {
         self.request = request
     }

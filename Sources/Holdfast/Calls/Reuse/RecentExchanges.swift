@@ -5,8 +5,8 @@ import Synchronization
 /// Shares one response among calls that make the same request at the same time, or shortly after
 /// each other.
 ///
-/// An exchange runs in a task of its own. A caller that is cancelled ends only its own waiting; the
-/// last one to do so ends the exchange.
+/// An exchange runs in its own task. Cancelling a caller ends only that caller's wait; cancelling
+/// the last waiting caller ends the exchange.
 final class RecentExchanges: Sendable {
     private typealias Waiter = CheckedContinuation<CacheResponse, any Error>
 
@@ -30,8 +30,9 @@ final class RecentExchanges: Sendable {
     private let fencingNumber: @Sendable () -> InvalidationSequence
 
     /// - Parameters:
-    ///   - bytes: the limit for the content that is kept; with 0 every call makes its own request.
-    ///   - fencingNumber: the store's last invalidation.
+    ///   - bytes: the maximum number of bytes of content to keep; with 0, every call makes its own
+    ///   request.
+    ///   - fencingNumber: returns the number of the store's last invalidation.
     init(
         bytes: Int,
         clock: any WallClock,
@@ -53,8 +54,8 @@ final class RecentExchanges: Sendable {
     /// The number of waiting callers.
     var waitingCount: Int { state.withLock { $0.exchanges.count } }
 
-    /// Returns the response of an exchange: a recent one, that of an exchange under way, or that of
-    /// a new exchange.
+    /// Returns a recent response, the response of an exchange in flight, or the response of a new
+    /// exchange.
     ///
     /// - Parameter fetch: performs the exchange, and returns its response with the content in
     ///   memory.
@@ -126,7 +127,7 @@ final class RecentExchanges: Sendable {
         }
     }
 
-    /// Records that another response came for a request, so that later calls get no older one.
+    /// Records that a request has a newer response, so that later calls do not get an older one.
     func supersede(_ request: @autoclosure () -> RequestIdentity) {
         change { $0.supersede(request()) }
     }
@@ -148,7 +149,7 @@ final class RecentExchanges: Sendable {
         isIdle.store(state.recent.isEmpty, ordering: .releasing)
     }
 
-    /// Removes everything. From now on each call makes its own request.
+    /// Removes all responses. From now on, each call makes its own request.
     func close() {
         isOff.store(true, ordering: .releasing)
         let timer = state.withLock { state in
@@ -160,9 +161,9 @@ final class RecentExchanges: Sendable {
         timer?.cancel()
     }
 
-    /// Restarts the timer that removes old responses, because the newest one may expire first.
+    /// Restarts the timer that removes old responses, because the newest response may expire first.
     ///
-    /// - Returns: the timer before.
+    /// - Returns: the previous timer.
     private func replaceTimer(_ state: inout State) -> Task<Void, Never>? {
         let before = state.timer
         state.timer = Task { [weak self, sleeper] in
@@ -183,7 +184,7 @@ final class RecentExchanges: Sendable {
 }
 
 extension CacheResponse {
-    /// The response for a call that joined another call's exchange.
+    /// The response, for a call that joined another call's exchange.
     fileprivate var collapsed: CacheResponse {
         var response = self
         if source == .network { response.outcome.isCollapsed = true }

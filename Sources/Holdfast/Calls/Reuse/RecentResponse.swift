@@ -1,18 +1,18 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// A network response that later calls may reuse. The store does not serve it, because it is not
-/// stored or needs validation before each use.
+/// A network response that later calls may reuse. The store cannot serve it to them, because it is
+/// not stored or must be validated before each use.
 struct RecentResponse: Sendable {
     private let response: CacheResponse
     private let receivedAt: Timestamp
-    /// The first instant at which it is stale.
+    /// The first time at which the response is stale.
     private let freshUntil: Timestamp
-    /// Bytes of its content.
+    /// The number of bytes of content.
     let bytes: Int
 
-    /// Returns `nil` for responses that later calls must not reuse: failures, incomplete content,
-    /// and responses that the store serves.
+    /// Creates a reusable response. Returns `nil` for responses that later calls must not reuse:
+    /// failures, incomplete content, and responses that the store serves.
     init?(_ response: CacheResponse, at now: Timestamp) {
         guard response.source == .network, response.head.status.kind == .successful, !response.outcome.isCollapsed,
             let content = response.body.whole
@@ -32,11 +32,11 @@ struct RecentResponse: Sendable {
         bytes = content.readableBytes
     }
 
-    /// How long ago the response came. The age is absolute, so that a clock that is set back does
-    /// not make the response recent forever.
+    /// Returns the time since the response was received. The absolute value is used, so that a
+    /// clock that is set back does not make the response recent forever.
     func age(at now: Timestamp) -> Duration { .milliseconds(now.milliseconds(since: receivedAt).magnitude) }
 
-    /// The response for a later call.
+    /// Returns the response for a later call.
     func makeResponse(at now: Timestamp) -> CacheResponse {
         var reused = response
         reused.source = .store

@@ -1,33 +1,35 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Recent responses, and exchanges that calls may join. It receives events and returns decisions.
+/// Recent responses, and the exchanges that calls may join. It receives events and returns
+/// decisions.
 ///
-/// Every invalidation in the store ends the reuse of all of them, because it is not known which
+/// Any invalidation in the store ends the reuse of all responses, because it is unknown which
 /// responses it affects.
 struct RecentResponses: Sendable {
     struct Limits: Sendable {
-        /// Bytes of content that are kept. One response may have at most an eighth of them.
+        /// The maximum number of bytes of content to keep. A single response may use at most one
+        /// eighth.
         var bytes: Int
         var responses = 1024
     }
 
     /// How a call proceeds.
     enum Arrival: Sendable {
-        /// It uses this response, which came for an earlier call.
+        /// It uses this response, which was fetched for an earlier call.
         case reuses(CacheResponse)
-        /// It waits for this exchange, which is under way.
+        /// It waits for this exchange, which is in flight.
         case joins(Int)
-        /// It begins this exchange, and waits for it.
+        /// It starts this exchange, and waits for it.
         case leads(Int)
     }
 
     private struct Kept {
         var response: RecentResponse
-        /// How long the response is kept: the longest window of the calls that it came for.
+        /// How long to keep the response: the longest window of the calls that shared its exchange.
         var window: Duration
         var fencingNumber: InvalidationSequence
-        /// Grows with each response: the oldest goes first.
+        /// The response's sequence number. The lowest number is removed first.
         var number: Int
 
         func isOld(at now: Timestamp) -> Bool { response.age(at: now) > window }
@@ -38,7 +40,7 @@ struct RecentResponses: Sendable {
         var callers = 1
         var window: Duration
         var fencingNumber: InvalidationSequence
-        /// Another, possibly newer, response came for its request meanwhile.
+        /// Whether another, possibly newer, response to the request arrived in the meantime.
         var isSuperseded = false
     }
 
@@ -48,7 +50,7 @@ struct RecentResponses: Sendable {
     /// The exchanges that calls may join.
     private var joinable: [ExchangeIdentity: Int] = [:]
     private var nextNumber = 0
-    /// Bytes of all kept responses.
+    /// The total number of bytes of all kept responses.
     private(set) var bytes = 0
 
     init(_ limits: Limits) {
@@ -58,14 +60,14 @@ struct RecentResponses: Sendable {
     /// The number of kept responses.
     var count: Int { kept.count }
 
-    /// Whether no response is kept and no exchange is under way.
+    /// Whether no response is kept and no exchange is in flight.
     var isEmpty: Bool { kept.isEmpty && running.isEmpty }
 
     /// Handles a new call.
     ///
     /// - Parameters:
-    ///   - window: the greatest age of a response that may be reused.
-    ///   - fencingNumber: the store's last invalidation.
+    ///   - window: the maximum age of a response that may be reused.
+    ///   - fencingNumber: the number of the store's last invalidation.
     mutating func arrive(
         _ identity: ExchangeIdentity,
         within window: Duration,
@@ -101,10 +103,10 @@ struct RecentResponses: Sendable {
         return found.response.age(at: now) <= window ? found.response.makeResponse(at: now) : nil
     }
 
-    /// Handles a call that is cancelled.
+    /// Handles the cancellation of a call.
     ///
-    /// - Returns: whether it was the last one that waited for the exchange, which must then be
-    ///   ended.
+    /// - Returns: whether it was the last call waiting for the exchange. If so, the exchange must
+    ///   be ended.
     mutating func leave(_ number: Int) -> Bool {
         guard var exchange = running[number] else { return false }
         exchange.callers -= 1
@@ -117,10 +119,9 @@ struct RecentResponses: Sendable {
     /// Handles the end of an exchange.
     ///
     /// - Parameters:
-    ///   - response: `nil` if later calls must not reuse it.
-    ///   - fencingNumber: the store's last invalidation. If it is later than at the start of the
-    ///     exchange,
-    ///     the response may be older than the change, and is not kept.
+    ///   - response: the response; `nil` if later calls must not reuse it.
+    ///   - fencingNumber: the number of the store's last invalidation. If it has changed since the
+    ///   exchange started, the response may be older than the invalidated change, and is not kept.
     mutating func finish(_ number: Int, _ response: RecentResponse?, _ fencingNumber: InvalidationSequence) {
         guard let exchange = end(number), let response, exchange.fencingNumber == fencingNumber, !exchange.isSuperseded,
             response.bytes <= limits.bytes / 8
@@ -145,7 +146,7 @@ struct RecentResponses: Sendable {
         return exchange
     }
 
-    /// Records that another response came for a request, so that later calls get no older one.
+    /// Records that a request has a newer response, so that later calls do not get an older one.
     mutating func supersede(_ request: RequestIdentity) {
         forget(request)
         for (number, exchange) in running where exchange.identity.request == request {
@@ -159,7 +160,7 @@ struct RecentResponses: Sendable {
         bytes -= forgotten.response.bytes
     }
 
-    /// Removes everything.
+    /// Removes all responses.
     mutating func forgetAll() {
         kept = [:]
         bytes = 0
@@ -167,7 +168,7 @@ struct RecentResponses: Sendable {
 
     /// Removes responses that are too old.
     ///
-    /// - Returns: how long it takes until the next one is too old; `nil` if none is kept.
+    /// - Returns: the time until the next response is too old; `nil` if no response is kept.
     mutating func removeOld(at now: Timestamp) -> Duration? {
         var wait: Duration?
         for (request, one) in kept {

@@ -1,12 +1,12 @@
 import HTTPCache
 import HTTPTypes
 
-/// The identity of a request: method, target, fields and principal, byte for byte.
+/// The identity of a request: its method, target, fields and principal, byte for byte.
 ///
-/// Credentials are among the fields, or in the target, so a response never crosses credentials.
+/// Credentials are in the fields or the target, so a response never crosses credentials.
 struct RequestIdentity: Hashable, Sendable {
     private let method: HTTPRequest.Method
-    /// As bytes, because strings that only look alike can be equal.
+    /// The target as bytes, because Swift compares strings by canonical equivalence.
     private let target: [UInt8]
     private let principal: [UInt8]?
     private let fields: HTTPFields
@@ -19,9 +19,12 @@ struct RequestIdentity: Hashable, Sendable {
         fields = head.headerFields
     }
 
-    /// The identity of a request that may share its response with an equal, slightly later one.
-    /// `nil` if the request changes something, has content, has an endpoint whose `storage` is
-    /// `never`, asks for a range or under a condition, or has its own cache directives.
+    /// Creates the identity of a request that may share its response with a slightly later, equal
+    /// request. Returns `nil` in these cases:
+    ///
+    /// - The method is not GET or HEAD, or the request has content.
+    /// - The endpoint's `storage` is `never`.
+    /// - The request has a range, a condition, or its own cache directives.
     init?(sharing request: CacheRequest) {
         guard request.head.method == .get || request.head.method == .head, request.body == nil,
             request.storage != .never,

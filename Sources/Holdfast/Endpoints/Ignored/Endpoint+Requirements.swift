@@ -52,7 +52,7 @@ extension Endpoint {
     }
 }
 
-/// The defaults that depend on other properties of an endpoint.
+/// An endpoint that supplies the default of `isMutation`, which depends on other properties.
 private struct DefaultMutation: Endpoint {
     let path = ""
     let method: HTTPRequest.Method
@@ -60,7 +60,7 @@ private struct DefaultMutation: Endpoint {
     let storage: CacheRequest.Storage
 }
 
-/// The defaults that depend on whether an endpoint is a mutation.
+/// An endpoint that supplies the defaults that depend on whether an endpoint is a mutation.
 private struct DefaultsOfEndpoint: Endpoint {
     let path = ""
     let method: HTTPRequest.Method

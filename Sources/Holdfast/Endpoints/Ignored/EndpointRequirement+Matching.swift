@@ -2,8 +2,8 @@ extension EndpointRequirement {
     /// Returns the requirement that a property was probably meant to satisfy; `nil` if its name and
     /// type suggest no requirement, or if it has the name of a requirement.
     ///
-    /// A property of another type is the endpoint's own data: `tag: String` is not a misspelled
-    /// `tags`.
+    /// A property whose type does not match is the endpoint's own data: `tag: String` is not a
+    /// misspelled `tags`.
     ///
     /// - Parameter type: the property's type in Swift's short form.
     package static func meant(
@@ -29,12 +29,12 @@ extension EndpointRequirement {
         return types.contains(value)
     }
 
-    /// The types in words: `'String' or 'String?'`.
+    /// The types as text, such as `'String' or 'String?'`.
     package var typeWords: String { types.map { "'\($0)'" }.joined(separator: " or ") }
 
     /// Returns the reason that a property with another name is ignored.
     package func explanation(ofProperty property: String) -> String {
-        "'\(property)' is ignored: 'Endpoint' has no such requirement. '\(name)' of type \(typeWords) is one."
+        "'\(property)' is ignored: 'Endpoint' has no such requirement. Use '\(name)' of type \(typeWords)."
     }
 
     /// Returns the reason that a property with this name and another type is ignored.

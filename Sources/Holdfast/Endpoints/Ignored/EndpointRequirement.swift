@@ -6,10 +6,10 @@
 package struct EndpointRequirement: Sendable {
     /// The name of the requirement.
     package let name: String
-    /// The types that satisfy the requirement, in Swift's short form: `[String: String]`,
+    /// The types that satisfy the requirement, in Swift's short form, such as `[String: String]` or
     /// `Duration?`.
     package let types: [String]
-    /// Names for the same thing in other libraries or in everyday use.
+    /// Names for the same property in other libraries or in everyday use.
     package let otherNames: [String]
     /// The types that a property with one of these names may have if it was meant to satisfy the
     /// requirement. `[String: …]` matches any dictionary with string keys.
@@ -22,7 +22,7 @@ package struct EndpointRequirement: Sendable {
         self.otherTypes = otherTypes
     }
 
-    /// Creates a requirement that accepts a type and an optional of it.
+    /// Creates a requirement that accepts both a type and its optional.
     private init(
         optional name: String,
         _ type: String,

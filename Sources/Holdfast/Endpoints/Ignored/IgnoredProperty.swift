@@ -40,8 +40,8 @@ package struct IgnoredProperty: Sendable, Hashable {
             guard Swift.type(of: value) == endpoint.typesOfRequirements[name] else {
                 return (name, requirement.explanation(ofType: type))
             }
-            // Only an implicitly unwrapped optional has the right type but does not satisfy the
-            // protocol.
+            // An implicitly unwrapped optional is the only case in which the type looks right but
+            // does not satisfy the protocol.
             guard type.hasSuffix("?"), endpoint.isDefault(name),
                 (value as? any OptionalConvertible)?.hasValue == true
             else { return nil }

@@ -1,31 +1,32 @@
 import HTTPCacheSemantics
 
-/// A cookie as a jar keeps it.
+/// A cookie in a jar.
 struct Cookie: Sendable, Hashable {
     var name: String
     var value: String
-    /// The domain, in lower case, without a dot in front.
+    /// The domain, in lower case, without a leading dot.
     var domain: String
-    /// Whether only the host ``domain`` itself gets it. Otherwise the hosts below get it too.
+    /// Whether the cookie is sent only to the host ``domain``. If `false`, it is also sent to hosts
+    /// below that domain.
     var isHostOnly: Bool
     var path: String
-    /// Whether only `https` origins get it.
+    /// Whether the cookie is sent only to `https` origins.
     var isSecure: Bool
-    /// `nil`: it lasts as long as the jar.
+    /// When the cookie expires; `nil` if it lasts as long as the jar.
     var expiry: Timestamp?
 
-    /// The most bytes of a name and its value together. RFC 6265bis §5.6
+    /// The maximum number of bytes of a name and its value together. RFC 6265bis §5.6
     static let limit = 4096
-    /// The most bytes of an attribute's value. RFC 6265bis §5.6
+    /// The maximum number of bytes of an attribute's value. RFC 6265bis §5.6
     private static let attributeLimit = 1024
-    /// The longest lifetime, in seconds: 400 days. RFC 6265bis §5.6.1
+    /// The maximum lifetime, in seconds: 400 days. RFC 6265bis §5.6.1
     private static let longestLife: Int64 = 400 * 86_400
 
     /// Reads a `Set-Cookie` field. RFC 6265bis §5.6, §5.7
     ///
-    /// - Returns: `nil` if the origin may not set it, or if it has no name.
+    /// - Returns: `nil` if the origin may not set the cookie, or if the cookie has no name.
     init?(_ field: String, from origin: TargetURI, at now: Timestamp) {
-        // No control character but a tab.
+        // Control characters are forbidden, except for the tab.
         guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         guard let pair = parts.first, let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
@@ -45,8 +46,8 @@ struct Cookie: Sendable, Hashable {
         expiry = (attributes.age ?? attributes.expiry).map { min($0, longest) }
         (domain, isHostOnly) = (origin.host, true)
         if let domain = attributes.domain, domain != origin.host {
-            // Domain=com would reach the hosts of everyone. Public suffixes with a dot, such as
-            // co.uk, are not known here.
+            // Domain=com would send the cookie to every host in com. Public suffixes that contain a
+            // dot, such as co.uk, are not known here.
             guard domain.contains("."), CookieScope.host(origin.host, matches: domain) else { return nil }
             (self.domain, isHostOnly) = (domain, false)
         } else if attributes.domain != nil, origin.host.contains("."), CookieScope.mayHaveSubdomains(origin.host) {
@@ -57,7 +58,7 @@ struct Cookie: Sendable, Hashable {
         }
     }
 
-    /// Whether it keeps the promise of its name's prefix. RFC 6265bis §4.1.3
+    /// Whether the cookie meets the requirements of its name's prefix. RFC 6265bis §4.1.3
     private func mayHaveItsName(hasDomain: Bool) -> Bool {
         let name = name.lowercased()
         if name.hasPrefix("__secure-") { return isSecure }
@@ -65,7 +66,7 @@ struct Cookie: Sendable, Hashable {
         return true
     }
 
-    /// The path of cookies without `Path`. RFC 6265bis §5.1.4
+    /// Returns the path of cookies without `Path`. RFC 6265bis §5.1.4
     private static func defaultPath(of origin: TargetURI) -> String {
         let end = origin.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? origin.path.startIndex
         return end == origin.path.startIndex ? "/" : String(origin.path[..<end])
@@ -78,25 +79,26 @@ struct Cookie: Sendable, Hashable {
         return String(Substring(rest))
     }
 
-    /// Whether it has expired.
+    /// Whether the cookie has expired.
     func hasExpired(at now: Timestamp) -> Bool { expiry.map { $0 <= now } ?? false }
 
-    /// Whether both are one cookie, of which the later one stays. RFC 6265bis §5.7
+    /// Whether the two cookies have the same identity, so that the later one replaces the earlier
+    /// one. RFC 6265bis §5.7
     func replaces(_ other: Cookie) -> Bool {
         name == other.name && domain == other.domain && isHostOnly == other.isHostOnly && path == other.path
     }
 }
 
 extension Cookie {
-    /// The attributes of a `Set-Cookie` field. The last one of a name counts; `HttpOnly` and
-    /// `SameSite` are for browsers.
+    /// The attributes of a `Set-Cookie` field. If a name occurs several times, the last value is
+    /// used. `HttpOnly` and `SameSite` concern only browsers.
     private struct Attributes {
         var domain: String?
         var path: String?
         var isSecure = false
-        /// By `Expires`.
+        /// The expiry from `Expires`.
         var expiry: Timestamp?
-        /// By `Max-Age`, which takes precedence.
+        /// The expiry from `Max-Age`, which takes precedence.
         var age: Timestamp?
 
         mutating func take(_ name: String, _ value: String, at now: Timestamp) {
@@ -112,7 +114,7 @@ extension Cookie {
             }
         }
 
-        /// RFC 6265bis §5.6.2
+        /// Returns the expiry for a `Max-Age` value. RFC 6265bis §5.6.2
         private static func expiry(ofAge value: String, at now: Timestamp) -> Timestamp? {
             let isNegative = value.hasPrefix("-")
             let digits = isNegative ? value.dropFirst() : value[...]

@@ -1,10 +1,10 @@
 import HTTPCacheSemantics
 
-/// The dates of cookies, which have many formats. RFC 6265bis §5.1.1
+/// Parses the dates of cookies, which occur in many formats. RFC 6265bis §5.1.1
 enum CookieDate {
-    /// Reads a date whose parts have any order and delimiters.
+    /// Reads a date whose parts may have any order and any delimiters.
     ///
-    /// - Returns: `nil` if the time, day, month or year is missing or impossible.
+    /// - Returns: `nil` if the time, day, month or year is missing or out of range.
     static func parse(_ text: String) -> Timestamp? {
         var secondOfDay: Int64?
         var (day, month, year): (Int64?, Int64?, Int64?)
@@ -34,13 +34,13 @@ enum CookieDate {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// The number at the start, if it has so many digits.
+    /// Returns the number at the start of a token, if its number of digits is in a range.
     private static func number(_ token: Substring.UTF8View, digits: ClosedRange<Int>) -> Int64? {
         let found = token.prefix(while: isDigit)
         return digits.contains(found.count) ? Int64(Substring(found)) : nil
     }
 
-    /// `8:49:37`
+    /// Returns the second of the day for a time such as `8:49:37`.
     private static func second(ofDay token: Substring.UTF8View) -> Int64? {
         let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit),

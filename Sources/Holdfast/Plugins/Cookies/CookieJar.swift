@@ -13,26 +13,27 @@ import Synchronization
 /// jar.removeAll()     // at log-out
 /// ```
 ///
-/// The jar is in memory and belongs to one user. Cookies are credentials: the response to a request
-/// with cookies is found only by requests with the same cookies, or with the same named principal.
-/// A name keeps stored responses available when an origin changes its cookies; see
-/// <doc:KeysAndPrivacy>.
+/// The jar is in memory and belongs to one user. Cookies are credentials: a stored response to a
+/// request with cookies is found only by requests with the same cookies, or with the same named
+/// principal. A named principal keeps stored responses available when an origin changes its
+/// cookies; see <doc:KeysAndPrivacy>.
 ///
-/// * Cookies are read from responses of the network, never from stored ones.
-/// * A request that has a `Cookie` field of its own keeps it, and gets none of the jar's.
-/// * After a redirect, the jar's cookies for the new target are sent, including those that the
+/// * Cookies are read only from network responses, never from stored responses.
+/// * A request with its own `Cookie` field keeps that field, and gets no cookies from the jar.
+/// * After a redirect, the jar's cookies for the new target are sent, including cookies that the
 ///   redirect set.
 /// * `Domain`, `Path`, `Secure`, `Expires`, `Max-Age` and the prefixes `__Secure-` and `__Host-`
-///   are obeyed. `HttpOnly` and `SameSite` are for browsers and have no effect.
+///   are respected. `HttpOnly` and `SameSite` are for browsers, and have no effect here.
 /// * A domain without a dot (com) is rejected. Other public suffixes (co.uk) are not known, so do
 ///   not use one jar for hosts whose owners do not trust each other.
-/// * A name and its value have at most 4,096 bytes, and a domain has at most 50 cookies, the jar
-///   3,000. Beyond that, the cookie that was unused for longest is removed. A cookie lasts at most
-///   400 days.
+/// * A name and its value may have at most 4,096 bytes together. A domain may have at most 50
+///   cookies, and the jar at most 3,000. When a limit is exceeded, the least recently used cookie
+///   is removed. A cookie lasts at most 400 days.
 public final class CookieJar: PreparingPlugin, ObservingPlugin {
     private struct State {
         var cookies = CookieStore()
-        /// Responses to requests that were prepared up to this one set no cookies.
+        /// The number of the last preparation before ``removeAll()``. Responses to requests up to
+        /// this number set no cookies.
         var removal: UInt64 = 0
     }
 
@@ -41,13 +42,13 @@ public final class CookieJar: PreparingPlugin, ObservingPlugin {
 
     /// Creates an empty jar.
     ///
-    /// - Parameter clock: decides which cookies have expired.
+    /// - Parameter clock: the clock that determines which cookies have expired.
     public init(clock: any WallClock = SystemWallClock()) { self.clock = clock }
 
-    /// The number of cookies, including expired ones that were not removed yet.
+    /// The number of cookies, including expired cookies that have not been removed yet.
     public var count: Int { state.withLock { $0.cookies.count } }
 
-    /// Removes all cookies. Responses to requests that are under way set none.
+    /// Removes all cookies. Responses to requests in flight set no cookies.
     ///
     /// Stored responses stay; see <doc:KeysAndPrivacy>.
     public func removeAll() {
@@ -68,21 +69,21 @@ public final class CookieJar: PreparingPlugin, ObservingPlugin {
         }
     }
 
-    /// Replaces the `Cookie` field by the cookies of the request's target.
+    /// Replaces the `Cookie` field with the cookies for the request's target.
     private func setCookies(of request: inout CacheRequest) {
         request.head.headerFields[.cookie] = nil
         let now = clock.now()
         guard let target = TargetURI(request: request.head),
             let field = state.withLock({ $0.cookies.field(for: target, at: now) })
         else { return }
-        // As one field: HTTPFields would split it.
+        // Append a single field, because HTTPFields would split the value.
         request.head.headerFields.append(HTTPField(name: .cookie, value: field))
     }
 
-    /// `true`: it never waits.
+    /// Always `true`, because the jar never waits.
     public var isReady: Bool { true }
 
-    /// Takes the cookies of a response.
+    /// Stores the cookies of a response.
     public func didReceive(
         _ result: Result<HTTPResponse, any Error>,
         to request: SentRequest,

@@ -2,26 +2,26 @@ import HTTPCacheSemantics
 
 /// The cookies of a jar.
 struct CookieStore: Sendable {
-    /// The most cookies of one domain. RFC 6265bis §6.1
+    /// The maximum number of cookies for one domain. RFC 6265bis §6.1
     static let domainLimit = 50
-    /// The most cookies in all. RFC 6265bis §6.1
+    /// The maximum number of cookies in total. RFC 6265bis §6.1
     static let limit = 3000
 
     private struct Entry {
         var cookie: Cookie
-        /// The order in which they came; a cookie that replaces another has its number.
+        /// The order of arrival. A cookie that replaces another keeps that cookie's number.
         var number: UInt64
         var lastUse: UInt64
     }
 
-    /// By domain.
+    /// The cookies by domain.
     private var entries: [String: [Entry]] = [:]
     private var lastNumber: UInt64 = 0
     private(set) var count = 0
 
-    /// Keeps or replaces a cookie, or removes it if it has expired.
+    /// Stores or replaces a cookie, or removes it if it has expired.
     ///
-    /// - Parameter origin: the origin that sets it.
+    /// - Parameter origin: the origin that sets the cookie.
     mutating func take(_ cookie: Cookie, from origin: TargetURI, at now: Timestamp) {
         if origin.scheme != "https", hasSecureCookie(that: cookie, shadows: origin, at: now) { return }
         var others = entries[cookie.domain] ?? []
@@ -38,7 +38,7 @@ struct CookieStore: Sendable {
         if count > Self.limit { evict(at: now) }
     }
 
-    /// The `Cookie` field of a request; `nil` if it gets none. RFC 6265bis §5.8.3
+    /// Returns the `Cookie` field for a request; `nil` if there are no cookies. RFC 6265bis §5.8.3
     mutating func field(for target: TargetURI, at now: Timestamp) -> String? {
         var found: [Entry] = []
         lastNumber += 1
@@ -52,7 +52,7 @@ struct CookieStore: Sendable {
             entries[domain] = others
         }
         guard !found.isEmpty else { return nil }
-        // Longer paths first, then in the order in which they came.
+        // Longer paths come first. Cookies with equally long paths are in order of arrival.
         found.sort { one, other in
             let (first, second) = (one.cookie.path.utf8.count, other.cookie.path.utf8.count)
             return first == second ? one.number < other.number : first > second
@@ -60,10 +60,11 @@ struct CookieStore: Sendable {
         return found.map { "\($0.cookie.name)=\($0.cookie.value)" }.joined(separator: "; ")
     }
 
-    /// Whether a cookie from an origin without TLS would hide one from an origin with TLS. RFC
-    /// 6265bis §5.7
+    /// Returns whether a cookie from an origin without TLS would hide a secure cookie. RFC 6265bis
+    /// §5.7
     private func hasSecureCookie(that cookie: Cookie, shadows origin: TargetURI, at now: Timestamp) -> Bool {
-        // A secure cookie of any domain that the host belongs to, or that belongs to the cookie's.
+        // Look for a secure cookie of any domain that contains the new cookie's domain or is
+        // contained in it.
         entries.values.joined().contains { entry in
             let other = entry.cookie
             return other.isSecure && other.name == cookie.name && !other.hasExpired(at: now)
@@ -73,7 +74,7 @@ struct CookieStore: Sendable {
         }
     }
 
-    /// Removes expired cookies, or if there are none, the one that was unused for longest.
+    /// Removes expired cookies or, if there are none, the least recently used cookie.
     private static func evict(from entries: inout [Entry], at now: Timestamp) {
         let before = entries.count
         entries.removeAll { $0.cookie.hasExpired(at: now) }

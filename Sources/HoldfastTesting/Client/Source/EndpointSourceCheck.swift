@@ -3,10 +3,10 @@ import Holdfast
 
 /// Finds endpoint properties in source text that compile but are ignored.
 ///
-/// Every requirement of `Endpoint` except its path has a default, so the compiler does not report a
-/// property with a wrong type or name; it is just ignored. A client logs such stored properties,
-/// and ``withTestClient(_:logger:_:)`` fails. Computed properties and enums can be detected only in
-/// source text:
+/// Every requirement of `Endpoint` except its path has a default. A property with a wrong type or
+/// name is therefore ignored, and the compiler does not report it. A client logs such stored
+/// properties, and ``withTestClient(_:logger:_:)`` fails. Computed properties and enums can be
+/// checked only in source text:
 ///
 /// ```swift
 /// let findings = try EndpointSourceCheck(folder: "Sources/App").findings
@@ -15,8 +15,9 @@ import Holdfast
 ///
 /// The check reads text without a compiler:
 ///
-/// - A type conforms if the type, an extension, or a protocol in the folder says so.
-/// - Type aliases are known if the folder declares them.
+/// - A type conforms if the type, an extension, or a protocol in the folder declares the
+///   conformance.
+/// - Type aliases are resolved if the folder declares them.
 /// - A property without a stated type is checked only if its initial value is a literal or calls an
 ///   initializer.
 /// - A property with another name is reported only if its type matches the requirement's type and
@@ -35,7 +36,7 @@ public struct EndpointSourceCheck: Sendable {
         /// The reason that the property is ignored, and the correction.
         public var explanation: String
 
-        /// The finding as one line: `Feed.swift:7: GetFeed: 'timeout' is ignored, …`.
+        /// The finding as one line, such as `Feed.swift:7: GetFeed: 'timeout' is ignored, …`.
         public var description: String { "\(file):\(line): \(endpoint): \(explanation)" }
     }
 
