@@ -12,8 +12,8 @@ import Synchronization
     #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast'. Remove 'traits: []'.")
 #endif
 
-/// A gateway: an HTTP/1.1 server that serves stored responses, and forwards other requests to the
-/// origin.
+/// A gateway: an HTTP/1.1 and HTTP/2 server that serves stored responses, and forwards other
+/// requests to the origin.
 ///
 /// ```swift
 /// let origin = try GatewayOrigin("https://api.example.com")
@@ -28,9 +28,9 @@ import Synchronization
 /// await server.stop()
 /// ```
 ///
-/// It runs no task of its own. As a service, ``run()`` serves until its group shuts down or its
-/// task is cancelled. The caller owns the engine, its store and its transport, and must keep them
-/// until the server has stopped.
+/// ``start()`` returns once the server listens. As a service, ``run()`` serves until its service
+/// group shuts down or its task is cancelled. The caller owns the engine, its store and its
+/// transport, and must keep them until the server has stopped.
 public final class GatewayServer: Service {
     private enum State {
         case initial
@@ -47,7 +47,7 @@ public final class GatewayServer: Service {
     let proxyLog: ProxyRefusalLog
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
-    /// Each loop's hot table.
+    /// The hot table of each event loop.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
 
     /// - Parameters:
@@ -101,8 +101,8 @@ public final class GatewayServer: Service {
 
     /// Starts listening.
     ///
-    /// - Returns: the first IP address and port it listens on. If it only listens on Unix sockets,
-    ///   the first of these.
+    /// - Returns: the first IP address and port that the server listens on, or the path of its
+    ///   first Unix socket if it only listens on Unix sockets.
     /// - Throws: the system's error if it cannot listen on an address; `CancellationError` if the
     ///   server was already started or stopped.
     public func start() async throws -> ListenAddress {
@@ -117,8 +117,8 @@ public final class GatewayServer: Service {
         }
     }
 
-    /// Starts listening on all ``GatewayConfiguration/listeners``. If one cannot be used, it
-    /// listens on none.
+    /// Starts listening on all ``GatewayConfiguration/listeners``. If one cannot be opened, the
+    /// server listens on none.
     ///
     /// - Returns: the address of each listener, in order.
     /// - Throws: ``ListenFailure``, which names the listener; ``GatewayConfiguration/Refusal`` if
@@ -181,8 +181,8 @@ public final class GatewayServer: Service {
         counted.stop()
     }
 
-    /// How long cancelled exchanges may take to end after their connections are closed. Only a disk
-    /// that does not respond takes that long.
+    /// The time that cancelled exchanges get to end after their connections are closed. Only an
+    /// unresponsive disk takes that long.
     private static let tasksEnd = TimeAmount.seconds(10)
 
     /// The number of requests served from the loops' hot tables.
@@ -227,7 +227,7 @@ public final class GatewayServer: Service {
     }
 
     /// Serves until its service group shuts down gracefully or the task is cancelled, then stops
-    /// like ``stop()``. It starts the server if it is not running.
+    /// like ``stop()``. If the server is not running, this starts it.
     ///
     /// - Throws: the errors of ``startListening()``.
     public func run() async throws {
@@ -248,7 +248,7 @@ public final class GatewayServer: Service {
     /// Reloads the certificate files of all listeners. Connections stay open, and new ones get the
     /// new certificates. An unusable certificate and key change nothing, and an error is logged.
     ///
-    /// It reads files, so do not call it on an event loop.
+    /// Reads files, so do not call this function on an event loop.
     ///
     /// - Parameter selection: the files to read.
     public func reloadCertificates(_ selection: CertificateSelection = .all) {
@@ -269,7 +269,7 @@ public final class GatewayServer: Service {
 
     /// - Parameters:
     ///   - acceptor: the loop that accepts connections.
-    ///   - loops: the loops that serve them: only the acceptor, or all of the group.
+    ///   - loops: the loops that serve connections: either only the acceptor, or the entire group.
     func bootstrap(
         on acceptor: ServingLoop,
         handingOutTo loops: [ServingLoop],
@@ -333,7 +333,7 @@ public final class GatewayServer: Service {
     ///
     /// - Parameters:
     ///   - client: the client's address.
-    ///   - excess: the reason if the connection is beyond a limit.
+    ///   - excess: the limit that the connection exceeds, if any.
     private static func addHandlers(
         to channel: any Channel,
         of client: ClientAddress,

@@ -6,8 +6,8 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Converts client requests to cache requests, and cache responses to client responses, independent
-/// of the client's protocol.
+/// Converts client requests to cache requests, and cache responses to client responses,
+/// independently of the client's protocol.
 final class GatewayService: Sendable {
     private let current: Mutex<ConfigurationInForce>
     private let instance: UInt32
@@ -65,11 +65,12 @@ final class GatewayService: Sendable {
         engine.selectsByScheme = configuration.servesBothSchemes
     }
 
-    /// Prepares an exchange's request without content for the cache. Returns `nil` if the request
-    /// is for the gateway itself, if it is rejected, or if the settings are changing right now.
+    /// Prepares an exchange's request for the cache without waiting. Returns `nil` if the request
+    /// needs another path: it has content, may switch to another protocol, is for the gateway
+    /// itself, or is rejected. Also returns `nil` if the settings are changing right now.
     func prepare(_ exchange: ClientExchange) -> PreparedRequest? {
-        // The version is read before the configuration. So a request prepared under an earlier
-        // configuration never passes for one under the current configuration.
+        // Read the version before the configuration. Otherwise a request that was prepared under an
+        // earlier configuration could pass for one under the current configuration.
         let version = engine.settingsVersion
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
@@ -87,9 +88,9 @@ final class GatewayService: Sendable {
     /// The value of `Date` for a response that has none. RFC 9110 §6.6.1
     var date: String { HTTPDate.format(clock.now()) }
 
-    /// Whether every client that sends an identical request gets this response. If clients see
-    /// different details, or if the response varies by the client's address, the bytes must not be
-    /// reused.
+    /// Whether any client that sends an identical request may get the same bytes. That is not the
+    /// case if the response belongs to one client, if clients see different details, or if the
+    /// response varies by the client's address.
     func suitsEveryClient(_ hit: ImmediateHit, _ head: GatewayResponseHead) -> Bool {
         guard hit.conditions != nil, !head.isForOneClient, !configuration.hidesCacheStatusDetails else { return false }
         guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }

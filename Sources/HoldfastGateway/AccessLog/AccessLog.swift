@@ -78,7 +78,7 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// The most bytes of unwritten lines per event loop. 1 MiB
+    /// The maximum number of bytes in unwritten lines per event loop: 1 MiB
     public static let bufferLimit = 1 << 20
 
     private struct State {
@@ -142,8 +142,8 @@ public final class AccessLog: Sendable {
     /// Creates the part of the log that belongs to an event loop.
     ///
     /// - Parameters:
-    ///   - labels: names the routes.
-    ///   - identify: names stored responses; see ``ResponseStore/shortID(of:)``.
+    ///   - labels: provides the names of the routes.
+    ///   - identify: returns the names of stored responses; see ``ResponseStore/shortID(of:)``.
     func add(
         _ eventLoop: any EventLoop,
         _ labels: RouteLabels,
@@ -167,14 +167,14 @@ public final class AccessLog: Sendable {
         for (eventLoop, log) in loops { eventLoop.execute { log.value.settings = settings } }
     }
 
-    /// Reopens the file, for example after it was renamed. Lines logged before may go to the old
-    /// file or the new one; none is lost.
+    /// Reopens the file, for example after it was renamed. Lines that were logged before may go to
+    /// the old file or the new one. No line is lost.
     public func reopen() { writer.reopen() }
 
-    /// Writes all logged lines, as far as the time allows. Lines logged later are dropped.
+    /// Writes the lines logged so far, until the time is up. Lines logged later are dropped.
     public func close(within time: Duration = .seconds(2)) async {
         for (eventLoop, log) in state.withLock({ $0.loops }) {
-            // It fails if the loop has shut down. Then the loop has no lines left.
+            // This fails if the loop has shut down. In that case, the loop has no lines left.
             try? await eventLoop.submit { log.value.handOver() }.get()
         }
         await writer.close(within: time)

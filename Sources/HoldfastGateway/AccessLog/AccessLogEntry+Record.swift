@@ -5,7 +5,7 @@ import HoldfastTracing
 import NIOCore
 
 extension ExchangeRecord {
-    /// Slower requests are logged at the level `notable`.
+    /// Requests that take longer are logged at the level `notable`.
     static let slowness = TimeAmount.seconds(1)
 
     /// Whether an operator would look for this request after an incident.
@@ -45,8 +45,8 @@ extension AccessLogEntry {
         notStored = outcome.notStored?.label
     }
 
-    /// Records the origin's part. A fresh hit has none, and neither does a request that the gateway
-    /// rejects.
+    /// Records the origin's part in the response. A fresh hit has no such part, and neither does a
+    /// request that the gateway rejects.
     private mutating func takeOrigin(_ record: ExchangeRecord) {
         if let facts = record.facts, facts.ending == nil || facts.ending == .hit { return }
         origin = record.origin
@@ -63,7 +63,7 @@ extension AccessLogEntry {
         (self.status, responseSize, result) = (status, Int64(size), .hit)
     }
 
-    /// Records the client's address, and how it is connected.
+    /// Records the client's address, and whether it uses TLS.
     mutating func take(_ client: GatewayClient) {
         self.client = client.address
         (scheme, tlsVersion) = (client.scheme, client.tlsVersion)

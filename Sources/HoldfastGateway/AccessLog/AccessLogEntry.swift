@@ -1,9 +1,9 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// The facts about one request in the access log; `nil` for unknown ones.
+/// The facts about one request in the access log. Unknown facts are `nil`.
 struct AccessLogEntry: Sendable, Hashable {
-    /// When the exchange ended.
+    /// The time when the exchange ended.
     var time = Timestamp(milliseconds: 0)
     /// The address of the client, or of the nearest proxy.
     var client: String?
@@ -16,10 +16,10 @@ struct AccessLogEntry: Sendable, Hashable {
     var authority: String?
     /// Path and query.
     var target: String?
-    /// Bytes of the request's content.
+    /// The number of bytes in the request's content.
     var requestSize: Int64?
     var status: Int?
-    /// Bytes of the response's content.
+    /// The number of bytes in the response's content.
     var responseSize: Int64?
     /// The time from the request's head to the response's end, and to its first byte.
     var duration: TimeAmount?
@@ -28,19 +28,19 @@ struct AccessLogEntry: Sendable, Hashable {
     var result: AccessLogResult?
     /// RFC 9211
     var cacheStatus: String?
-    /// Seconds.
+    /// In seconds.
     var age: Int64?
     var timeToLive: Int64?
     var cacheID: String?
     var isStored: Bool?
     var notStored: String?
     var origin: String?
-    /// The server that received the request, if the origin has settings of its own.
+    /// The server that received the request, if the origin has its own settings.
     var originServer: String?
     var originStatus: Int?
     var originDuration: TimeAmount?
     var isOriginReused: Bool?
-    /// The code of the problem, or why the response was cut short.
+    /// The code of the problem, or the reason why the response was cut short.
     var problem: String?
     var isAborted = false
     var requestID: String?
@@ -61,7 +61,7 @@ enum AccessLogResult: String, Sendable, Hashable, CaseIterable {
     case stale = "STALE"
     /// Served from the store after the origin validated it.
     case revalidated = "REVALIDATED"
-    /// Served stale from the store while it is fetched again.
+    /// Served stale from the store while a new response is fetched.
     case updating = "UPDATING"
     /// Fetched, because the stored response was stale.
     case expired = "EXPIRED"

@@ -5,11 +5,11 @@ import NIOCore
 /// Writes entries as lines of the access log. No text from a client can end a line, leave its
 /// quotes, or make a line longer than ``lineLimit``.
 struct AccessLogFormat {
-    /// The most bytes in a line, including its end.
+    /// The maximum number of bytes in a line, including its end.
     static let lineLimit = 8192
 
-    /// The most bytes in each part. All parts and member names together are shorter than
-    /// ``AccessLogFormat/lineLimit``.
+    /// The maximum number of bytes in each part. All parts and member names together are shorter
+    /// than ``AccessLogFormat/lineLimit``.
     enum Limit {
         static let path = 2048
         static let query = 1024
@@ -43,14 +43,14 @@ struct AccessLogFormat {
         offsets.client = start..<bytes.writerIndex
     }
 
-    /// Written only in JSON.
+    /// Writes the TLS version, which only JSON lines contain.
     mutating func writeTLSVersion(_ version: String?, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         bytes.writeMember("tls.protocol.version", version, limit: Limit.word)
         offsets.tlsVersion = start..<bytes.writerIndex
     }
 
-    /// Written only in JSON.
+    /// Writes the scheme, which only JSON lines contain.
     mutating func writeScheme(_ scheme: String?, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         bytes.writeMember("url.scheme", scheme, limit: Limit.word)
@@ -106,7 +106,7 @@ struct AccessLogFormat {
     ) {
         let full = settings.query == .full
         writeClient(entry.client, settings, to: &bytes)
-        // Never a user, because no principal is logged.
+        // No user is written, because principals are not logged.
         bytes.writeStaticString(" - - [")
         writeTime(entry.time, settings, to: &bytes)
         bytes.writeStaticString("] \"")
@@ -196,7 +196,7 @@ struct AccessLogFormat {
 }
 
 extension ByteBuffer {
-    /// A word between spaces; `-` if there is none.
+    /// Writes a word between spaces, or `-` if there is none.
     fileprivate mutating func writeWord(_ text: String?, limit: Int) {
         writeLogText(text.flatMap { $0.isEmpty ? nil : $0 } ?? "-", limit: limit, .hexadecimal, plain: true)
     }
@@ -261,7 +261,7 @@ extension ByteBuffer {
 
 /// The parts of a line that identify a client.
 enum LogClient {
-    /// A client's address, in the configured detail.
+    /// Returns a client's address in the configured detail.
     static func text(_ address: String?, _ detail: Configuration.Log.Client) -> String? {
         guard let address else { return nil }
         return switch detail {
@@ -271,7 +271,7 @@ enum LogClient {
         }
     }
 
-    /// A URL or authority without the user and password before `@`.
+    /// Returns a URL or authority without the user and password before `@`.
     static func withoutUser(_ text: String) -> String {
         let bytes = text.utf8
         let start = text.firstRange(of: "//")?.upperBound ?? text.startIndex

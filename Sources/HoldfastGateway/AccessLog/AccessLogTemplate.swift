@@ -5,7 +5,7 @@ import NIOCore
 /// The line of a hot-table hit, for hits that differ only in ``Values``. ``AccessLogFormat`` writes
 /// the whole line once. After that, only these values are written.
 final class AccessLogTemplate {
-    /// A part of a line that differs between hits.
+    /// The parts of a line that differ between hits.
     struct Values {
         var client: GatewayClient?
         var time: Timestamp
@@ -46,7 +46,7 @@ final class AccessLogTemplate {
             (offsets.client, .client), (offsets.time, .time), (offsets.durations, .durations),
             (offsets.connection, .connection),
         ]
-        // Only this format has these values.
+        // Only JSON lines have these values.
         if settings.format == .json { parts += [(offsets.tlsVersion, .tlsVersion), (offsets.scheme, .scheme)] }
         // The order depends on the format.
         self.parts = parts.sorted { $0.range.lowerBound < $1.range.lowerBound }

@@ -3,10 +3,11 @@ import Synchronization
 
 /// Log events on standard error, written by one thread.
 ///
-/// Otherwise a stalled reader would stop every thread that logs: an event loop, the store's writer,
-/// the shutdown. Here, a line is dropped and counted if the buffer is full.
+/// If each thread wrote its own events, a stalled reader would stop every thread that logs: an
+/// event loop, the store's writer, the shutdown. Here, a line is dropped and counted if the buffer
+/// is full.
 package final class EventLog: TextOutputStream, Sendable {
-    /// The most unwritten bytes. 1 MiB
+    /// The maximum number of unwritten bytes: 1 MiB
     package static let bufferLimit = 1 << 20
 
     private let writer: LogWriter
@@ -27,8 +28,8 @@ package final class EventLog: TextOutputStream, Sendable {
     /// The number of dropped lines.
     package var droppedCount: UInt64 { writer.droppedCount }
 
-    /// Reports when lines start to be lost, with the reason, and when they no longer are, with
-    /// their number. The callback runs on the writer thread, and may log.
+    /// Reports when lines start to be lost, with the reason, and when losses end, with the number
+    /// of lost lines. The callback runs on the writer thread, and may log.
     package func onLosses(
         begin: @escaping @Sendable (_ reason: String) -> Void,
         end: @escaping @Sendable (_ lost: UInt64) -> Void
@@ -44,7 +45,7 @@ package final class EventLog: TextOutputStream, Sendable {
         }
     }
 
-    /// Queues whole lines for writing. It never waits.
+    /// Queues whole lines for writing. Never waits.
     package func write(_ lines: String) {
         let count = lines.utf8.count { $0 == UInt8(ascii: "\n") }
         guard waiting.bytes + lines.utf8.count <= Self.bufferLimit else { return writer.drop(count) }
@@ -53,6 +54,6 @@ package final class EventLog: TextOutputStream, Sendable {
         writer.write(LogWriter.Batch(bytes: bytes, lines: count, waiting: waiting))
     }
 
-    /// Writes all queued lines, as far as the time allows. Later lines are dropped.
+    /// Writes the queued lines, until the time is up. Later lines are dropped.
     package func close(within time: Duration = .seconds(2)) async { await writer.close(within: time) }
 }

@@ -1,19 +1,19 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// Formats dates for a log. The text of each second is made once.
+/// Formats dates for a log. Each second is formatted only once.
 struct LogDates {
     private var second = Int64.min
     private var combined = ByteBuffer()
     private var rfc3339 = ByteBuffer()
 
-    /// `10/Oct/2026:13:55:36 +0000`
+    /// Writes `10/Oct/2026:13:55:36 +0000`.
     mutating func writeCombined(_ time: Timestamp, to bytes: inout ByteBuffer) {
         refresh(time)
         bytes.writeImmutableBuffer(combined)
     }
 
-    /// `2026-10-10T13:55:36.123Z` RFC 3339
+    /// Writes `2026-10-10T13:55:36.123Z`. RFC 3339
     mutating func writeRFC3339(_ time: Timestamp, to bytes: inout ByteBuffer) {
         refresh(time)
         bytes.writeImmutableBuffer(rfc3339)
@@ -22,7 +22,8 @@ struct LogDates {
         bytes.writeInteger(UInt8(ascii: "Z"))
     }
 
-    /// Times before 1970 and after 9999 are clamped to those years.
+    /// Returns the second and the milliseconds of a time. Times before 1970 and after 9999 are
+    /// clamped to those years.
     private static func parts(_ time: Timestamp) -> (second: Int64, milliseconds: Int64) {
         let limited = min(max(time.milliseconds, 0), 253_402_300_799_999)
         return (limited / 1000, limited % 1000)
@@ -62,7 +63,7 @@ struct LogDates {
         writeClock(&rfc3339)
     }
 
-    /// The date of a day since 1970-01-01, in the Gregorian calendar.
+    /// Returns the date of a day since 1970-01-01, in the Gregorian calendar.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         // Years start in March here, so that a leap day is the last day of its year. There are
         // 719,468 days from 0000-03-01 to 1970-01-01. An era has 400 years.

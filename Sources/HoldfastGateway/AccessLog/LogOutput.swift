@@ -11,24 +11,24 @@ import NIOCore
 /// The file, pipe or terminal that lines are written to. Only one thread uses it.
 struct LogOutput {
     enum Result: Hashable {
-        /// Some bytes were written, or none; keep writing.
+        /// Some bytes were written, or none. Keep writing.
         case written
-        /// Nothing could be written for a while.
+        /// The output has accepted no bytes for a while.
         case wait
         /// The system's error.
         case failed(Int32)
     }
 
-    /// The most bytes that a pipe accepts atomically, so that other writers' lines do not get mixed
-    /// in. Files accept more.
+    /// The maximum number of bytes that a pipe accepts atomically, so that other writers' lines do
+    /// not get mixed in. Files accept more.
     private static let pipePiece = 4096
     private static let filePiece = 64 << 10
-    /// How long to wait for a full pipe at a time, in milliseconds.
+    /// The maximum duration of one wait for a full pipe, in milliseconds.
     private static let patience: Int32 = 100
 
     private var descriptor: Int32 = -1
     private var isOwn = false
-    /// Whether the last byte written is in the middle of a line.
+    /// Whether the output so far ends in the middle of a line.
     private(set) var isInLine = false
     /// Whether the rest of a line is lost, so its line end must be written.
     private var isTorn = false
@@ -37,7 +37,9 @@ struct LogOutput {
 
     var isOpen: Bool { descriptor >= 0 }
 
-    /// - Returns: the system's error.
+    /// Opens a destination.
+    ///
+    /// - Returns: the system's error; `nil` on success.
     mutating func open(_ destination: AccessLog.Destination) -> Int32? {
         close()
         (isInLine, isTorn) = (false, false)
@@ -117,7 +119,7 @@ struct LogOutput {
         }
     }
 
-    /// As many whole lines as the limit allows, at least one.
+    /// Returns the length of as many whole lines as the limit allows, but at least one.
     private static func piece(of bytes: ByteBuffer, limit: Int) -> Int {
         let view = bytes.readableBytesView
         if view.count <= limit { return view.count }

@@ -16,7 +16,8 @@ extension ByteBuffer {
 
     /// Writes a text so that it can end neither the line nor the quotes around it.
     ///
-    /// - Parameter limit: the most bytes to write, including ``cutMark`` if the text is cut.
+    /// - Parameter limit: the maximum number of bytes to write, including ``cutMark`` if the text
+    ///   is cut.
     mutating func writeLogText(_ text: some StringProtocol, limit: Int, _ escape: LogEscape, plain: Bool = false) {
         let start = writerIndex
         // Almost every text is short and needs no escape.
@@ -67,7 +68,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes a number with a minimum number of digits, the last ones after a decimal point.
+    /// Writes a number with a minimum number of digits, some of them after a decimal point.
     mutating func writeDecimal(_ value: Int64, digits: Int = 1, decimals: Int = 0) {
         // 19 digits, a point and a sign. No caller needs more.
         let room = 32

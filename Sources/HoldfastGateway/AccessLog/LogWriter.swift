@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// The sources limit how many lines wait here; see ``Waiting``.
 final class LogWriter: Sendable {
-    /// The number of one source's bytes that are not written yet.
+    /// Counts one source's bytes that are not written yet.
     final class Waiting: Sendable {
         private let count = Atomic(0)
         var bytes: Int { count.load(ordering: .relaxed) }
@@ -32,7 +32,7 @@ final class LogWriter: Sendable {
     private let output: Mutex<LogOutput>
     private let losses: Mutex<LogLosses>
     private let dropped = Atomic<UInt64>(0)
-    /// When writing must stop.
+    /// The time when writing must stop.
     private let end = Mutex<NIODeadline?>(nil)
     private let wanted: Mutex<AccessLog.Destination>
     /// Counts changes of ``wanted`` and requests to reopen it.
@@ -69,16 +69,16 @@ final class LogWriter: Sendable {
 
     func reopen() {
         openings.add(1, ordering: .releasing)
-        // The new file is created immediately, even if no request comes.
+        // The new file is created immediately, even if no request arrives.
         thread.submit { _ in self.output.withLock { _ = self.open(&$0) } }
     }
 
-    /// Returns when everything is written, or when the time is up.
+    /// Returns when all lines are written, or when the time is up.
     func close(within time: Duration) async {
         end.withLock { $0 = .now() + time.timeAmount }
         let closing = Closing()
-        // The thread may hang in the system, for example on a stopped terminal. So the timer runs
-        // elsewhere.
+        // The thread may hang in a system call, for example on a stopped terminal. So the timer
+        // runs elsewhere.
         let alarm = Task {
             try? await Task.sleep(for: time + .milliseconds(500))
             closing.finish()
@@ -95,7 +95,7 @@ final class LogWriter: Sendable {
         thread.shutdownGracefully { _ in }
     }
 
-    /// Waits until writing has ended, or its time is up.
+    /// A call that waits until writing has ended, or until the time is up.
     private final class Closing: Sendable {
         let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
 
@@ -106,7 +106,7 @@ final class LogWriter: Sendable {
 
     /// Opens the wanted destination unless it is open.
     ///
-    /// - Returns: the system's error.
+    /// - Returns: the system's error; `nil` on success.
     private func open(_ output: inout LogOutput) -> Int32? {
         let opening = openings.load(ordering: .acquiring)
         guard output.opening != opening || !output.isOpen else { return nil }
@@ -171,9 +171,11 @@ struct LogLosses {
     private var begun: (count: UInt64, at: NIODeadline)?
     private var lastBegin: NIODeadline?
 
+    /// Records the losses so far, and decides what to report.
+    ///
     /// - Parameters:
-    ///   - dropped: all lines lost so far.
-    ///   - failure: why lines cannot be written now; `nil` if they can.
+    ///   - dropped: the number of lines lost so far.
+    ///   - failure: the reason why lines cannot be written now; `nil` if they can.
     mutating func note(dropped: UInt64, failure: Int32?, at now: NIODeadline) -> Report {
         let isLosing = dropped > known
         defer { known = dropped }

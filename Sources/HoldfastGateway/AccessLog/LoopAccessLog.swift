@@ -5,7 +5,7 @@ import NIOCore
 
 /// The access log lines of one event loop. Only that loop uses it.
 final class LoopAccessLog {
-    /// Lines are handed to the writer at this size in bytes, and after ``patience`` at the latest.
+    /// The size in bytes at which lines are handed to the writer, and the maximum time before that.
     private static let batch = 64 << 10
     private static let patience = TimeAmount.milliseconds(100)
 
@@ -30,7 +30,7 @@ final class LoopAccessLog {
     private var format = AccessLogFormat()
     private var bytes = ByteBuffer()
     private var lines = 0
-    /// Bytes that the writer has not written yet.
+    /// The bytes that the writer has not written yet.
     private let waiting = LogWriter.Waiting()
     private var isDue = false
 

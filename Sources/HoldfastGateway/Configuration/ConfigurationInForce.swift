@@ -12,9 +12,9 @@ final class ConfigurationInForce: Sendable {
     let allowsWebSocket: Bool
     /// How each route's responses are rewritten; `nil` if they are not.
     let rewritings: [ResponseRewriting?]
-    /// The `Via` fields for requests received over HTTP/1.0 and HTTP/1.1. RFC 9110 §7.6.3
+    /// The `Via` field for each protocol that a request may be received over. RFC 9110 §7.6.3
     private let vias: [HTTPField]
-    /// The value of `Via` in responses, whatever version the origin used.
+    /// The value of `Via` in responses, regardless of the HTTP version that the origin used.
     let via: String
     /// This gateway's unique name in requests.
     private let ownName: String
@@ -22,7 +22,7 @@ final class ConfigurationInForce: Sendable {
     /// - Parameters:
     ///   - instance: a number that differs between gateways with the same pseudonym, which may be
     ///     in front of or behind this one.
-    ///   - labels: gives the routes their labels.
+    ///   - labels: gives each route its metric label.
     init(_ configuration: GatewayConfiguration, instance: UInt32, labels: RouteLabels) {
         self.configuration = configuration
         routeLabels = labels.labels(of: configuration.routes.routes)
@@ -52,6 +52,6 @@ final class ConfigurationInForce: Sendable {
         }
     }
 
-    /// The `Via` field that this gateway adds to a request received over this protocol.
+    /// Returns the `Via` field that this gateway adds to a request received over this protocol.
     func via(of receivedProtocol: GatewayRequest.ReceivedProtocol) -> HTTPField { vias[receivedProtocol.rawValue] }
 }

@@ -20,7 +20,8 @@ extension GatewayConfiguration {
         try self.init(configuration, routes: routes, listeners: listen.map { [.address($0)] } ?? [])
     }
 
-    /// Same, with any number of listeners.
+    /// Reads the gateway's settings from a configuration file, with any number of replaced
+    /// listeners.
     ///
     /// - Parameters:
     ///   - routes: routes that replace the file's.

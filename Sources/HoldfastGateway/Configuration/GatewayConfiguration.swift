@@ -12,40 +12,42 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// Use the same mirrors as ``OriginTransport/Configuration/origins``.
     public var mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]
-    /// Where the gateway listens, at most ``GatewayListener/limit`` listeners. ``host`` and
-    /// ``port`` belong to the first one with an address.
+    /// The gateway's listeners, at most ``GatewayListener/limit``. ``host`` and ``port`` belong to
+    /// the first listener with an address.
     public var listeners: [GatewayListener]
     /// This gateway's name in `Via`, a token. In requests, the instance is appended, so that a
     /// request that loops back is rejected. RFC 9110 §7.6.3
     public var pseudonym = "holdfast"
-    /// The most concurrent client connections. Further connections get 503 and are closed. 10,000
+    /// The maximum number of concurrent client connections. Further connections are closed, after a
+    /// response with 503 if they do not use TLS. Default: 10,000
     public var maximumConnections = 10_000
-    /// The most connections per client IP address, except for trusted clients. `nil`, the default:
-    /// only ``maximumConnections`` applies, because behind a proxy or a container network all
-    /// clients may share one address.
+    /// The maximum number of connections per client IP address, except for trusted clients. If it
+    /// is `nil`, only ``maximumConnections`` applies. Default: `nil`, because behind a proxy or a
+    /// container network all clients may share one address
     public var maximumConnectionsPerClient: Int?
-    /// The most concurrent tunnels of all routes with ``GatewayRoute/upgrades``. Further ones get
-    /// 503. 1,000
+    /// The maximum number of concurrent tunnels of all routes with ``GatewayRoute/upgrades``.
+    /// Further tunnels get 503. Default: 1,000
     public var maximumTunnels = 1000
     /// Limits on requests. See ``MessageLimits``.
     public var messageLimits = MessageLimits()
-    /// The most bytes of content to read into memory for the key: of a QUERY, and of a POST if a
-    /// rule requires it. Longer content passes through. 1 MiB
+    /// The maximum number of bytes of content to read into memory for the key: of a QUERY, and of a
+    /// POST if a rule requires it. Longer content passes through. Default: 1 MiB
     public var keyedContentLimit = 1 << 20
-    /// The most bytes of request content to forward. Larger content gets 413. 1 GiB
+    /// The maximum number of bytes of request content to forward. Larger content gets 413. Default:
+    /// 1 GiB
     public var contentLimit: Int64 = 1 << 30
-    /// The minimum upload rate in bytes per second, over any ``Timeouts/slowContent``. A slower
-    /// client gets 408. `nil`: no minimum. 1 KiB
+    /// The minimum upload rate in bytes per second. A client that falls behind this rate by more
+    /// than ``Timeouts/slowContent`` gets 408. `nil` means no minimum. Default: 1 KiB per second
     public var uploadRate: Int64? = 1 << 10
-    /// The most bytes of unneeded content to read to keep the connection open: a GET's content, or
-    /// content after an early response. 1 MiB
+    /// The maximum number of bytes of unneeded content to read to keep the connection open: a GET's
+    /// content, or content after an early response. Default: 1 MiB
     public var discardedContentLimit = 1 << 20
     /// Addresses of proxies in front of this gateway; `unix` for proxies that connect through a
     /// Unix socket. The gateway appends its own values to their `Forwarded`, `X-Forwarded-For` and
     /// `X-Forwarded-Proto`. For all other clients it replaces these fields.
     public var trustedClients: [AddressRange] = []
-    /// Addresses of clients that may purge with the method PURGE if they have a token. Others get
-    /// 405. Default: none
+    /// Addresses of clients that may purge with the method PURGE if they have a token. All other
+    /// clients get 405. Default: none
     public var purgers: [AddressRange] = []
     /// How the gateway handles request fields whose names contain `_` or another character besides
     /// letters, digits and hyphens. Default: dropped
@@ -53,8 +55,8 @@ public struct GatewayConfiguration: Sendable {
     /// Whether TRACE is forwarded. It is forwarded without credentials and without fields that
     /// rules set, because its response shows all fields of the request. RFC 9110 §9.3.8
     ///
-    /// `false`, the default: TRACE gets 405. TRACK, which some servers treat the same, and all
-    /// other spellings of both get the same handling.
+    /// If `false`, the default, TRACE gets 405. The same applies to TRACK, which some servers treat
+    /// like TRACE, and to all other spellings of both.
     public var forwardsTrace = false
     /// Whether clients that are not trusted see in `Cache-Status` only whether the response was
     /// stored. RFC 9211 §4
@@ -64,12 +66,12 @@ public struct GatewayConfiguration: Sendable {
     /// otherwise the ID is 128 random bits. The ID is not in the key. An origin's own ID is
     /// replaced in every response.
     ///
-    /// `false`, the default: the field passes like any other. If enabled, no two responses have the
-    /// same bytes, so memory hits do not use the fastest path.
+    /// If `false`, the default, the field passes like any other. If `true`, no two responses have
+    /// the same bytes, so memory hits do not use the fastest path.
     public var identifiesRequests = false
     /// The path where any client sees the gateway's health in one word, on any host and with any
     /// query. It is compared byte by byte and begins with a slash. Requests for it never reach an
-    /// origin. `nil`, the default: no such path
+    /// origin. Default: `nil`, no such path
     public var healthPath: String?
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
@@ -88,28 +90,30 @@ public struct GatewayConfiguration: Sendable {
         case pass
     }
 
-    /// How long a client may take.
+    /// The maximum times that a client may take.
     public struct Timeouts: Sendable, Hashable {
-        /// To start a request: the first on a connection, or the next one. 60 s
+        /// The time to start a request: the first on a connection, or the next. Default: 60 s
         public var request = Duration.seconds(60)
-        /// To send the first request on a connection that was accepted before the gateway began to
-        /// shut down. Then the connection is closed. 2 s
+        /// The time to send the first request on a connection that was accepted before the gateway
+        /// began to shut down. Then the connection is closed. Default: 2 s
         public var lateRequest = Duration.seconds(2)
-        /// To send a whole request head, counted from its first byte. 30 s
+        /// The time to send a complete request head, counted from its first byte. Default: 30 s
         public var head = Duration.seconds(30)
-        /// To send the next bytes of request content. 60 s
+        /// The time to send the next bytes of request content. Default: 60 s
         public var content = Duration.seconds(60)
-        /// To catch up after sending content more slowly than ``GatewayConfiguration/uploadRate``
-        /// or not at all. 20 s
+        /// The time to catch up after sending content more slowly than
+        /// ``GatewayConfiguration/uploadRate`` or not at all. Default: 20 s
         public var slowContent = Duration.seconds(20)
-        /// To read the next bytes of a response. 60 s
+        /// The time to read the next bytes of a response. Default: 60 s
         public var write = Duration.seconds(60)
-        /// To send or read a byte in a tunnel, for both sides combined. 60 s
+        /// The time in which at least one byte must pass through a tunnel, in either direction.
+        /// Default: 60 s
         public var tunnel = Duration.seconds(60)
-        /// To close its side after a response that ends the connection. 2 s
+        /// The time to close the client's side after a response that ends the connection. Default:
+        /// 2 s
         public var closing = Duration.seconds(2)
-        /// For exchanges in progress when the gateway shuts down. Then their connections are
-        /// closed. 10 s
+        /// The time for exchanges in progress to finish when the gateway shuts down. Then their
+        /// connections are closed. Default: 10 s
         public var draining = Duration.seconds(10)
 
         /// Creates the default timeouts.
@@ -120,7 +124,7 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - host: the address to listen on.
-    ///   - port: the port to listen on; 0 for any free one.
+    ///   - port: the port to listen on; 0 for any free port.
     public init(routes: GatewayRoutes, host: String = "127.0.0.1", port: Int = 8080) {
         self.routes = routes
         listeners = [.address(ListenAddress(host: host, port: port))]
@@ -134,19 +138,19 @@ public struct GatewayConfiguration: Sendable {
 
 /// The listeners.
 extension GatewayConfiguration {
-    /// A gateway cannot listen with these settings.
+    /// The error if a gateway cannot listen with its settings.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         /// A sentence that states the expected value.
         public let description: String
     }
 
-    /// The address to listen on: a name or an IP address; empty if the gateway listens on none.
+    /// The host to listen on: a name or an IP address; empty if no listener has an address.
     public var host: String {
         get { address?.host ?? "" }
         set { address = ListenAddress(host: newValue, port: port) }
     }
 
-    /// The port to listen on; 0 for any that is free.
+    /// The port to listen on; 0 for any free port.
     public var port: Int {
         get { address?.port ?? 0 }
         set { address = ListenAddress(host: host, port: newValue) }
@@ -175,6 +179,8 @@ extension GatewayConfiguration {
         }
     }
 
+    /// Checks that the number of listeners is valid.
+    ///
     /// - Throws: ``Refusal``
     func checkListeners() throws(Refusal) {
         guard !listeners.isEmpty else { throw Refusal(description: "The gateway has no listener. Name at least one.") }
@@ -187,8 +193,8 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
-    /// Whether clients with both schemes can reach the routes: some listeners have TLS and some do
-    /// not, or there are proxies that state their clients' scheme.
+    /// Whether clients can reach the routes over both schemes: only some listeners have TLS, or
+    /// there are trusted proxies, which state their clients' scheme.
     var servesBothSchemes: Bool {
         Configuration.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: trustedClients)
     }

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Responds 503 on a connection beyond the limit, and closes it.
+/// Responds with 503 on a connection that exceeds a limit, and closes the connection.
 ///
 /// If few connections are being closed this way, it reads and drops the client's bytes for a while.
 /// Closing a connection with unread bytes would reset it and lose the response. RFC 9112 §9.6
@@ -38,7 +38,8 @@ final class BusyHandler: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // The client was identified after its connection was active.
+        // A PROXY protocol header identifies the client only after the connection has become
+        // active.
         if context.channel.isActive { respond(context) }
     }
 
@@ -67,8 +68,8 @@ final class BusyHandler: ChannelInboundHandler {
         context.read()
     }
 
-    /// Logs the connection instead of its requests, which are not read. The log's buffer limits a
-    /// flood of such lines.
+    /// Logs the connection, because its requests are not read. The log's buffer limits a flood of
+    /// such lines.
     private func log(_ response: GatewayResponse, _ requestID: String?) {
         guard let log = telemetry.log, log.isOn else { return }
         let now = NIODeadline.now()

@@ -11,7 +11,7 @@ final class ClientDeadline {
         case closing
     }
 
-    // Converted to NIO's type once, because every request needs them.
+    // Converted to NIO's type once, because every request needs these times.
     private let request, head, content, closing: TimeAmount
     private let deadline = Deadline()
     /// The step that must happen before the deadline.
@@ -30,7 +30,9 @@ final class ClientDeadline {
         deadline.whenPassed { [unowned self] in if let awaited { action(awaited) } }
     }
 
-    /// - Parameter limit: a time shorter than the step's own.
+    /// Starts the deadline for a step.
+    ///
+    /// - Parameter limit: a time that applies instead of the step's own if it is shorter.
     func begin(_ step: Step, within limit: TimeAmount? = nil, on eventLoop: any EventLoop) {
         awaited = step
         let time =
@@ -43,13 +45,13 @@ final class ClientDeadline {
         deadline.set(.now() + min(time, limit ?? time), on: eventLoop)
     }
 
-    /// The step has happened, or is no longer expected.
+    /// Stops the deadline, because the step has happened or is no longer expected.
     func stop() {
         deadline.stop()
         awaited = nil
     }
 
-    /// Releases everything when the connection has ended.
+    /// Releases everything after the connection has ended.
     func release() {
         awaited = nil
         deadline.release()

@@ -45,7 +45,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private let number = ConnectionNumber.next()
     /// The number of requests received, including invalid ones.
     private var requestCount: Int64 = 0
-    /// The piece of content that the exchange is waiting for, and since when.
+    /// The piece of content that the exchange is waiting for, and the time since which it waits.
     private var content: EventLoopPromise<ContentDecoder.Event>?
     private var contentWantedAt = NIODeadline.now()
     private var pace: UploadPace
@@ -55,7 +55,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private var isReadWanted = false
     private var isProceeding = false
     private var mustProceed = false
-    /// When the bytes arrived that the channel is delivering; `nil` between deliveries.
+    /// The time when the bytes arrived that the channel is delivering; `nil` between deliveries.
     private var readAt: NIODeadline?
 
     init(
@@ -163,7 +163,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private func drain() {
         switch machine.drain() {
         case .none: break
-        // From now on the time is shorter. A channel that is not active yet begins later.
+        // The time for the first request is shorter now. If the channel is not active yet, its
+        // deadline starts later.
         case .awaitRequest: if deadline.awaited == .request { begin(.request) }
         case .close: close()
         }
@@ -175,13 +176,14 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The client closed its side without TLS's close alert. The event for that follows, as
-        // without TLS. The framing of requests shows whether one was cut short.
+        // The client closed its side without a TLS close alert. The event for a closed side
+        // follows, as it does without TLS. The framing of requests shows whether one was cut short.
         if let error = error as? NIOSSLError, case .uncleanShutdown = error { return }
         close(context: context, mode: .all, promise: nil)
     }
 
-    /// Closes the connection for another part: the gateway shuts down, or the client does not read.
+    /// Closes the connection for another part of the gateway, because the gateway shuts down or the
+    /// client does not read.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode == .all, exchange != nil else { return context.close(mode: mode, promise: promise) }
         output.breakOff(promise)
@@ -192,7 +194,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         context.fireChannelInactive()
     }
 
-    /// The client has disconnected, so its exchange ends.
+    /// Cancels the exchange and releases everything, because the connection has ended or another
+    /// handler takes over.
     private func end() {
         enter(nil)
         machine.close()
@@ -215,8 +218,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         while mustProceed, !output.isHeldBack {
             mustProceed = false
             guard let head = machine.wholeHead else {
-                // A request that is not compared with earlier ones must not count as a repetition
-                // of one.
+                // This request is not compared with earlier ones, so it must not count as a
+                // repetition of one of them.
                 writer.releaseRequestBytes()
                 beginRequest(in: session.drawTrace())
                 continue
@@ -251,7 +254,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     /// Hands the connection over to the HTTP/2 handler.
     ///
-    /// - Parameter bytes: the bytes the client has sent so far.
+    /// - Parameter bytes: the bytes that the client has sent so far.
     private func beginHTTP2(with bytes: ByteBuffer) {
         guard let context else { return }
         let connection = HTTP2Connection(service: service, session: session, tls: tls, number: number)
@@ -265,14 +268,16 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         pipeline.removeHandler(context: context, promise: nil)
         if isDraining { connection.drain() }
         connection.receive(bytes)
-        // Otherwise the new handler sees the end of the read anyway.
+        // During a read, the new handler sees the end of the read anyway.
         if !isReading { connection.endReading() }
     }
 
-    /// The current request may be the last HTTP request on this connection.
+    /// Prepares for a switch to another protocol: the current request may be the last HTTP request
+    /// on this connection.
     func beginUpgrade() { machine.beginUpgrade() }
 
-    /// Hands the connection over to a tunnel of another protocol, whose head is written.
+    /// Hands the connection over to a tunnel for another protocol, after the response's head is
+    /// written.
     func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ permit: TunnelPermits.Permit) {
         // The tunnel ends the exchange.
         exchange = nil
@@ -313,19 +318,20 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
             at: ordinal
         )
         self.exchange = exchange
-        // An identical request also gets a span, so the response is not kept for it.
+        // Requests with a span are not served from the hot table, so the response is not kept
+        // there.
         if exchange.trace.span != nil { writer.releaseRequestBytes() }
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
         enter(.active)
         writer.releaseRequestBytes()
-        // Reads the next piece while this request is served. Otherwise the system would be told to
-        // stop watching the connection and to resume a moment later. This also detects a client
-        // that disconnects.
+        // Keeps reading while this request is served. Otherwise the kernel would be told to stop
+        // watching the connection, and to resume a moment later. Reading also detects a client that
+        // disconnects.
         if !head.hasContent { read() }
     }
 
-    /// Responds to bytes that are not a valid request. There is no exchange for them.
+    /// Responds to bytes that are not a valid request. Such bytes have no exchange.
     private func refuse(_ refusal: MessageRefusal) {
         deadline.stop()
         writer.begin(nil)
@@ -338,7 +344,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     var isSecure: Bool { tls != nil }
 
-    /// The client's address, and how it is connected.
+    /// The client: its address, and whether it uses TLS.
     var sessionClient: GatewayClient { session.client }
 
     /// See ``ClientSession/hotKey(of:)``.
@@ -391,15 +397,15 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         content.take()?.fail(refusal)
     }
 
-    /// The response is written.
+    /// Ends the exchange after its response is written.
     ///
-    /// - Parameter keepingAlive: the value that its head announced.
+    /// - Parameter keepingAlive: the value that the response's head announced.
     func endResponse(keepingAlive: Bool) {
         exchange = nil
         if state == .active { enter(.idle) }
         content.take()?.fail(CancellationError())
         let action = machine.endResponse(keepingAlive: keepingAlive)
-        // The rest of the content, which is dropped, has one deadline.
+        // The rest of the content is dropped. All of it has one deadline.
         if case .read = action, deadline.awaited == nil { begin(.content) }
         perform(action)
     }
@@ -462,5 +468,5 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     }
 }
 
-/// Fired through every client's pipeline when the gateway shuts down.
+/// The event that goes through every client's pipeline when the gateway shuts down.
 struct DrainEvent: Sendable {}

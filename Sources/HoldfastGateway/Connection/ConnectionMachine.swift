@@ -104,21 +104,21 @@ struct ConnectionMachine {
 
     /// The state of the current request's content.
     private enum Content {
-        /// No more of it has been requested yet.
+        /// No more content has been requested yet.
         case unread
         /// The exchange waits for the next piece.
         case wanted
-        /// It is being read and dropped.
+        /// The content is being read and dropped.
         case discarding
         /// The rest is not read, because it is malformed or too long. The connection ends with the
         /// response.
         case givenUp
-        /// All of it was delivered.
+        /// All content was delivered.
         case complete
-        /// All of it was read, and at least the last part was dropped.
+        /// All content was read, and at least the last part was dropped.
         case discarded
 
-        /// Whether all of it is decoded. Any bytes that follow belong to the next request.
+        /// Whether all content is decoded. Any bytes that follow belong to the next request.
         var isComplete: Bool {
             switch self {
             case .complete, .discarded: true
@@ -142,8 +142,8 @@ struct ConnectionMachine {
     private(set) var isDraining = false
     /// Whether a request has started.
     private var hasBegun = false
-    /// How many bytes of unwanted content, or after a rejection, to read before the connection is
-    /// closed.
+    /// The number of bytes that may still be read and dropped before the connection is closed:
+    /// unwanted content, or bytes after a rejection.
     private var discardable: Int
     private let discardLimit: Int
     /// If `false`, the HTTP/2 preface is treated as an HTTP/1 request, which is invalid.
@@ -196,7 +196,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// The client sends nothing more; it may still read. RFC 9112 §9.6
+    /// Handles the end of the client's input. The client may still read. RFC 9112 §9.6
     mutating func closeInput() -> CloseInputAction {
         isInputClosed = true
         switch state {
@@ -215,8 +215,8 @@ struct ConnectionMachine {
         }
     }
 
-    /// The gateway shuts down. The current exchange finishes, and no new one starts, except the
-    /// first of the connection.
+    /// Begins the shutdown. The current exchange finishes. No new exchange starts, unless the
+    /// connection has had none.
     mutating func drain() -> DrainAction {
         isDraining = true
         guard case .idle = state, !decoder.isInsideMessage else { return .none }
@@ -225,7 +225,7 @@ struct ConnectionMachine {
         return .close
     }
 
-    /// The rest of a head or of content did not arrive in time.
+    /// Handles a missed deadline: the rest of a head or of content did not arrive in time.
     mutating func timeOut() -> TimeOutAction {
         let refusal = MessageRefusal(.timedOut, status: 408)
         switch state {
@@ -307,7 +307,7 @@ struct ConnectionMachine {
         return refusal
     }
 
-    /// The exchange asks for the next piece of the current request's content.
+    /// Requests the next piece of the current request's content for the exchange.
     mutating func wantContent() -> ContentAction {
         guard case .exchange(var exchange) = state else { return .fail(MessageRefusal(.truncated)) }
         switch exchange.content {
@@ -321,8 +321,8 @@ struct ConnectionMachine {
         }
     }
 
-    /// The exchange does not need the current request's content. It is read and dropped, so that it
-    /// is not mistaken for the next request.
+    /// Reads and drops the current request's content, which the exchange does not need, so that the
+    /// content is not mistaken for the next request.
     ///
     /// - Returns: whether to ask the channel for bytes.
     mutating func discardContent() -> Bool {
@@ -338,14 +338,15 @@ struct ConnectionMachine {
         }
     }
 
-    /// The bytes that follow may belong to another protocol. They are not requests, whether or not
-    /// the origin switches protocols. The connection ends with the response.
+    /// Stops treating the bytes that follow as requests, because they may belong to another
+    /// protocol. This also applies if the origin does not switch protocols: then the connection
+    /// ends with the response.
     mutating func beginUpgrade() {
         guard case .exchange(let exchange) = state else { return }
         giveUpContent(of: exchange)
     }
 
-    /// The connection switches to another protocol.
+    /// Ends HTTP on this connection, because it switches to another protocol.
     ///
     /// - Returns: the bytes of that protocol received so far.
     mutating func switchProtocol() -> ByteBuffer {
@@ -353,7 +354,7 @@ struct ConnectionMachine {
         return decoder.undecoded
     }
 
-    /// The response is written.
+    /// Ends the exchange after its response is written.
     ///
     /// - Parameter keepingAlive: the value that the response's head announced.
     mutating func endResponse(keepingAlive: Bool) -> NextAction {

@@ -9,28 +9,28 @@ import NIOSSL
     import Darwin
 #endif
 
-/// The bytes on their way to one client. They are flushed once per round of the event loop, and
-/// held back while the client does not read. Used on the connection's event loop.
+/// Sends bytes to one client. It flushes once per round of the event loop, and holds back the next
+/// request while the client does not read. Used on the connection's event loop.
 final class ConnectionOutput: Flushing {
     private let socket = SocketWriter()
     private let round: LoopRound
-    /// How long the client may take to read some of the written bytes.
+    /// The time that the client gets to read some of the written bytes.
     private let patience: TimeAmount
     private let deadline = WriteDeadline()
     private var context: ChannelHandlerContext?
     private var tls: NIOSSLServerHandler?
     private var writability: EventLoopPromise<Void>?
     private var isFlushScheduled = false
-    /// Whether the channel is delivering bytes it has read. It flushes when it is done.
+    /// Whether the channel is delivering bytes that it has read. It flushes afterwards.
     private var isReading = false
-    /// The connection ends when the client has read everything.
+    /// Whether the connection ends once the client has read everything.
     private var isClosing = false
     /// Whether the next request waits because the client has not read earlier responses.
     private(set) var isHeldBack = false
 
-    /// From this number of bytes, they are flushed before the end of the round.
+    /// The number of pending bytes beyond which they are flushed before the end of the round.
     private static let pendingLimit = 64 << 10
-    /// The most bytes of a stream that wait for the end of the round.
+    /// The maximum number of bytes of a stream that wait for the end of the round.
     private static let roundLimit = 16 << 10
 
     init(round: LoopRound, patience: TimeAmount) {
@@ -45,7 +45,7 @@ final class ConnectionOutput: Flushing {
         socket.open(context.channel, isDirect: tls == nil)
     }
 
-    /// Releases everything when the connection has ended.
+    /// Releases everything after the connection has ended.
     func release() {
         deadline.release()
         socket.release()
@@ -63,12 +63,12 @@ final class ConnectionOutput: Flushing {
         flushIfLong()
     }
 
-    /// Same as ``put(_:)``, but without a flush. A failing flush makes the channel read the
-    /// remaining bytes and close before it returns.
+    /// Writes bytes with the next flush, like ``put(_:)``, but never flushes. A flush that fails
+    /// makes the channel read the remaining bytes and close, all before the flush returns.
     func collect(_ bytes: ByteBuffer) { socket.put(bytes) }
 
-    /// Otherwise many responses would wait for the end of a round, and the gateway would not notice
-    /// that the client does not read them.
+    /// Flushes if many bytes are pending. Otherwise many responses would wait for the end of a
+    /// round, and the gateway would not notice that the client does not read them.
     func flushIfLong() {
         if socket.pendingCount > Self.pendingLimit, let context { socket.flush(context) }
     }
@@ -95,8 +95,9 @@ final class ConnectionOutput: Flushing {
 
     // MARK: Slow clients
 
-    /// Completes when the client has read the written part of a stream; `nil` if it has, or if
-    /// little is unread. So at most one piece of a stream waits for its client.
+    /// Returns a future that completes when the kernel has accepted the written part of a stream.
+    /// Returns `nil` if it already has, or if little is unsent. So at most one piece of a stream
+    /// waits for its client.
     func untilWritable() -> EventLoopFuture<Void>? {
         guard let context else { return nil }
         if socket.pendingCount <= Self.roundLimit, context.channel.untaken == 0 {
@@ -110,14 +111,15 @@ final class ConnectionOutput: Flushing {
         writability = promise
         let taken = context.eventLoop.makePromise(of: Void.self)
         taken.futureResult.assumeIsolated().whenComplete { _ in self.endWaiting() }
-        // After all other handlers, in the form in which the system gets the bytes.
+        // Bypasses TLS, so that the promise completes when the kernel has accepted the encrypted
+        // bytes.
         let below = tls.flatMap { try? context.pipeline.syncOperations.context(handler: $0) }
         (below ?? context).writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
         if writability != nil { deadline.begin(patience, on: context.channel) }
         return promise.futureResult
     }
 
-    /// The system has accepted all written bytes of a stream.
+    /// Completes the wait, because the kernel has accepted all written bytes of a stream.
     private func endWaiting() {
         guard let writability = writability.take() else { return }
         if !isHeldBack, !isClosing { deadline.stop() }
@@ -133,7 +135,7 @@ final class ConnectionOutput: Flushing {
         deadline.begin(patience, on: context.channel)
     }
 
-    /// The client has read enough to continue.
+    /// Continues, because the client has read enough.
     ///
     /// - Returns: whether the next request was held back.
     func resume() -> Bool {
@@ -149,29 +151,30 @@ final class ConnectionOutput: Flushing {
 
     // MARK: The end
 
-    /// Closes the connection when the system has accepted all bytes. Closing earlier would lose
-    /// some.
+    /// Closes the connection when the kernel has accepted all bytes. Closing it earlier would lose
+    /// some of them.
     func close() {
         guard let context else { return }
         isClosing = true
         socket.flush(context)
-        // After all other handlers.
+        // This empty write completes after all earlier writes.
         let taken = context.eventLoop.makePromise(of: Void.self)
         taken.futureResult.assumeIsolated().whenComplete { _ in self.closeBehindFlush() }
         context.writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
-        // A slow client has as much time as for any other bytes.
+        // A slow client gets as much time for these bytes as for any others.
         if self.context?.channel.isActive == true { deadline.begin(patience, on: context.channel) }
     }
 
-    /// Closes the connection from within a flush. TLS would write its alert into that flush. If the
-    /// client has sent its own alert, TLS would close before the flush is sent.
+    /// Closes the connection; called during a flush. With TLS, the close waits for the end of the
+    /// flush: TLS would add its alert to the flush, and if the client has sent its own alert, TLS
+    /// would close before the flush is sent.
     private func closeBehindFlush() {
         guard let context else { return }
         guard tls != nil else { return context.close(promise: nil) }
         context.eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) }
     }
 
-    /// Closes the sending side when the system has accepted all bytes.
+    /// Closes the sending side when the kernel has accepted all bytes.
     ///
     /// Closing the connection while client bytes are unread would reset it and lose the response.
     /// RFC 9112 §9.6
@@ -180,7 +183,7 @@ final class ConnectionOutput: Flushing {
     ///   its side.
     func closeSending(_ completion: @escaping () -> Void) {
         flush()
-        // A failing flush ends the connection, and with it the deadline.
+        // A flush that fails ends the connection. Then no deadline is needed.
         guard let context else { return }
         isClosing = true
         deadline.begin(patience, on: context.channel)

@@ -2,23 +2,24 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// The open client connections. It limits their number, so that no client can take all of them, and
+/// Tracks the open client connections. It limits their number, in total and per client, and
 /// notifies them when the gateway shuts down.
 ///
-/// A connection needs no authorization: it may be in the TLS handshake, or have sent half a head.
-/// So clients share the available connections (``ClientShare``).
+/// Any client can hold a connection without authorization, for example by stopping in the TLS
+/// handshake or in the middle of a head. So clients share the available connections
+/// (``ClientShare``).
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
         var channels: [ObjectIdentifier: (channel: any Channel, client: String?)] = [:]
         /// The number of open connections by the client's address.
         var counts: [String: Int] = [:]
         var isDraining = false
-        /// Whether the time to drain is up.
+        /// Whether the time for draining is up.
         var isOver = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Why a connection is beyond the limit.
+    /// The limit that a connection exceeds.
     enum Excess {
         case all, perClient
     }
@@ -33,11 +34,11 @@ final class ConnectionRegistry: Sendable {
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
     /// Admits a connection until it is closed, even if limits change. A connection that was
-    /// accepted just as the gateway began to shut down is also admitted, because its client was not
-    /// refused.
+    /// accepted just as the gateway began to shut down is also admitted, because its client does
+    /// not know about the shutdown.
     ///
     /// - Parameter client: the client's IP address, or the shared name of all clients without one.
-    /// - Returns: the reason if it is not admitted.
+    /// - Returns: the limit that the connection exceeds; `nil` if the connection is admitted.
     func admit(_ channel: any Channel, of client: String?, _ configuration: GatewayConfiguration) -> Excess? {
         let id = ObjectIdentifier(channel)
         let excess = state.withLock { $0.admit(channel, id, client, configuration) }
@@ -46,19 +47,21 @@ final class ConnectionRegistry: Sendable {
         return nil
     }
 
-    /// Moves an admitted connection to another client, which its proxy has named.
+    /// Counts an admitted connection for another client, which its proxy has named.
     ///
-    /// - Returns: the reason if that client has too many. Then the connection counts for no client.
+    /// - Returns: the limit that this client exceeds. The connection then counts for no client.
+    ///   `nil` if no limit is exceeded.
     func move(_ channel: any Channel, to client: String?, _ configuration: GatewayConfiguration) -> Excess? {
         state.withLock { $0.move(ObjectIdentifier(channel), to: client, configuration) }
     }
 
-    /// The most rejected connections that are read for a moment so that their clients get the
-    /// response. A flood of them is closed immediately.
+    /// The maximum number of rejected connections that are read for a moment so that their clients
+    /// get the response. If there are more, they are closed immediately.
     private static let lingeringLimit = 64
     private let lingering = Atomic(0)
 
-    /// Whether another connection may linger. If so, call ``endLingering()`` for it later.
+    /// Adds a connection to those that linger, unless there are too many. If this returns `true`,
+    /// call ``endLingering()`` later.
     func beginLingering() -> Bool {
         if lingering.add(1, ordering: .relaxed).newValue <= Self.lingeringLimit { return true }
         endLingering()
@@ -67,7 +70,7 @@ final class ConnectionRegistry: Sendable {
 
     func endLingering() { lingering.subtract(1, ordering: .relaxed) }
 
-    /// Makes ``untilDraining()`` return.
+    /// Marks the gateway as shutting down, and makes ``untilDraining()`` return.
     func beginDraining() {
         let waiting = state.withLock { state in
             state.isDraining = true
@@ -87,8 +90,8 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Closes idle connections immediately, and others after their current exchange or when the
-    /// time is up. Call it when no more connections are accepted.
+    /// Closes idle connections immediately, and other connections after their current exchange or
+    /// when the time is up. Call this when no more connections are accepted.
     func drain(within time: Duration, on loop: any EventLoop) async {
         beginDraining()
         let open = channels
@@ -115,8 +118,8 @@ extension ConnectionRegistry.State {
         return nil
     }
 
-    /// - Parameter others: the open connections, not counting this one.
-    /// - Returns: `false` if the client has too many.
+    /// - Parameter others: the number of open connections, not counting this one.
+    /// - Returns: `false` if the client has too many connections.
     private mutating func count(
         _ client: String?,
         among others: Int,

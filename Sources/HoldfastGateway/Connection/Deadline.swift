@@ -21,7 +21,7 @@ final class Deadline {
         schedule(end, on: eventLoop)
     }
 
-    /// Ends the deadline, because it was met. The timer stays for the next one.
+    /// Ends the deadline, because it was met. The timer stays for the next deadline.
     func stop() { end = nil }
 
     /// Releases everything.

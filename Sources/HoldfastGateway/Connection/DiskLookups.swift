@@ -5,9 +5,9 @@ import Synchronization
 
 /// Looks up stored responses for one event loop, on threads that may wait for a disk.
 ///
-/// Switching threads costs as much as looking up data that the system has cached. So one thread
-/// does all lookups that arrive in the meantime, and returns several results at once. While it
-/// waits for the disk, other threads help.
+/// Switching threads costs as much as looking up data that the kernel has cached. So one thread
+/// performs all lookups that arrive in the meantime, and returns several results at once. While
+/// this thread waits for the disk, other threads help.
 final class DiskLookups: Sendable {
     /// Called on the loop with the result; `nil` if the store failed.
     typealias Completion = @Sendable (FoundResponses?) -> Void
@@ -19,11 +19,11 @@ final class DiskLookups: Sendable {
     private struct State {
         var waiting = CircularBuffer<Waiting>()
         var workers = 0
-        /// When the last lookup began.
+        /// The time when the last lookup began.
         var progress = NIODeadline.now()
 
-        /// Whether another thread must start: the first one, or one that helps threads waiting for
-        /// the disk.
+        /// Adds a worker if one is needed: the first, or one that helps workers that wait for the
+        /// disk. Returns whether a thread must start.
         mutating func addWorker(at now: NIODeadline) -> Bool {
             guard !waiting.isEmpty, workers < DiskLookups.workerLimit else { return false }
             guard workers == 0 || now - progress > DiskLookups.patience else { return false }
@@ -33,14 +33,15 @@ final class DiskLookups: Sendable {
         }
     }
 
-    /// The most threads that work for one loop at a time.
+    /// The maximum number of threads that work for one loop at the same time.
     static let workerLimit = 4
-    /// The most waiting lookups. Connections that come and go while a disk hangs leave their
-    /// lookups behind.
+    /// The maximum number of waiting lookups. While a disk hangs, clients that connect and
+    /// disconnect leave lookups behind.
     static let waitingLimit = 4096
-    /// A lookup that takes longer is waiting for a disk.
+    /// A lookup that takes longer than this is waiting for a disk.
     private static let patience = TimeAmount.milliseconds(1)
-    /// How many results are returned together at most, and after what time at the latest.
+    /// The maximum number of results that are returned together, and the maximum time to collect
+    /// them.
     private static let batchLimit = 16
     private static let batchTime = TimeAmount.microseconds(200)
 
@@ -53,6 +54,8 @@ final class DiskLookups: Sendable {
         self.threads = threads
     }
 
+    /// Begins a lookup.
+    ///
     /// - Returns: `false` if too many lookups are waiting. Then `completion` is not called.
     func begin(_ lookup: StoredLookup, _ completion: @escaping Completion) -> Bool {
         let now = NIODeadline.now()
@@ -68,7 +71,8 @@ final class DiskLookups: Sendable {
     /// Starts another thread. On the loop, it starts at the end of the current round, so that a
     /// round wakes one thread once for all its lookups.
     private func startWorker() {
-        // This works even while the pool shuts down: every lookup that was begun gets a result.
+        // The pool accepts this even while it shuts down: every lookup that was begun gets a
+        // result.
         guard eventLoop.inEventLoop else { return threads.submit { _ in self.work() } }
         eventLoop.execute { self.threads.submit { _ in self.work() } }
     }

@@ -1,7 +1,8 @@
 import NIOCore
 
 extension Duration {
-    /// The duration as NIO's type, at most 292 years.
+    /// The duration in NIO's type. A duration of more than 292 years does not fit, and becomes 146
+    /// years.
     var timeAmount: TimeAmount {
         let (seconds, attoseconds) = components
         let (nanoseconds, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Writes the responses on a client's HTTP/1 connection, one after the other. RFC 9112
+/// Writes the responses on a client's HTTP/1 connection in order. RFC 9112
 ///
 /// It keeps the bytes of stored responses for identical requests, and writes relayed responses as
 /// they were received.
@@ -40,8 +40,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
 
     /// Writes the response that an identical request got before, if it is still valid.
     ///
-    /// - Parameter start: when the request's head had arrived.
-    /// - Returns: whether it was written.
+    /// - Parameter start: the time when the request's head had arrived.
+    /// - Returns: whether a response was written.
     func respondHot(to head: ByteBuffer, since start: NIODeadline) -> Bool {
         guard let key = connection?.hotKey(of: head) else { return false }
         let response = hot.response(to: key)
@@ -75,7 +75,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         if head == nil { releaseRequestBytes() }
     }
 
-    /// Releases the request's bytes, so that the channel can read into the same memory again.
+    /// Releases the request's bytes, so that the channel can reuse their memory for the next read.
     func releaseRequestBytes() { hotKey = nil }
 
     // MARK: One response
@@ -86,7 +86,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         output.put(
             .head { bytes in
                 bytes.writeStatusLine(head.status)
-                // RFC 9110 §8.6: a response without content has no length.
+                // An interim response has no content, so it has no length either. RFC 9110 §8.6
                 bytes.writeFields(head.headerFields) { $0 != "content-length" }
                 bytes.writeEndOfHead()
             }
@@ -108,8 +108,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         case .stream(let head, let length):
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
-            // The engine does not know HTTP/1; the type tells whether there are bytes to relay.
-            // They contain the origin's fields, but not this request's ID.
+            // The engine does not know HTTP/1. The response's type shows whether its bytes can be
+            // relayed. They include the origin's fields, but not this request's ID.
             if context.requestID == nil, let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
@@ -195,15 +195,15 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         finish(with: content)
     }
 
-    /// Writes the whole content, unless it was written with the head, and ends the response.
+    /// Writes the complete content, unless it was written with the head, and ends the response.
     private func finish(with content: ByteBuffer, isWritten: Bool = false) {
         if let bytes = try? framing?.bytes(of: content), !isWritten { output.put(bytes) }
         output.holdBack()
         finish(nil)
     }
 
-    /// The bytes of a stored response's head. The response is kept for identical requests if they
-    /// get the same bytes.
+    /// Returns the bytes of a stored response's head. If identical requests get the same bytes, the
+    /// response is kept for them.
     private func storedHead(
         _ head: GatewayResponseHead,
         _ hit: ImmediateHit,
@@ -226,7 +226,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         return bytes
     }
 
-    /// Writes a whole response as it was received.
+    /// Writes a complete response as it was received.
     private func relay(_ response: RelayedMessage, _ context: GatewayService.ResponseContext) {
         let content = response.content
         let isShort = content.readableBytes <= RelayedMessage.shortContent

@@ -11,8 +11,9 @@ import NIOPosix
 
 /// Makes an event loop poll its sockets before it runs an action.
 ///
-/// A loop runs all due work before it polls, and a timer would add a delay. So a byte goes through
-/// a pipe. The loop reads it when it polls, together with everything else that has arrived.
+/// A loop runs all due work before it polls, and a timer would add a delay. So the bell sends a
+/// byte through a pipe. The loop reads the byte when it polls, together with everything else that
+/// has arrived.
 final class LoopBell: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -27,7 +28,7 @@ final class LoopBell: ChannelInboundHandler {
     static func install(on eventLoop: any EventLoop, for executor: LoopExecutor) async throws -> any Channel {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { throw IOError(errnoCode: errno, reason: "pipe") }
-        // Child processes must not inherit it.
+        // Child processes must not inherit the pipe.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         do {
             return try await NIOPipeBootstrap(group: eventLoop)
@@ -63,7 +64,7 @@ final class LoopBell: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // After the other sockets of this poll.
+        // Runs after the other sockets of this poll are served.
         runAction(context.eventLoop)
     }
 

@@ -20,11 +20,12 @@ final class LoopExecutor: TaskExecutor {
         var shortSlices = 0
     }
 
-    /// The loop polls its sockets after at least this time and this number of jobs. Polling costs
-    /// as much as a few jobs, because it evicts data from the processor's caches.
+    /// The minimum duration of a slice. Once a slice has also run enough jobs, it ends, and the
+    /// loop polls its sockets. Polling costs as much as a few jobs, because it evicts data from the
+    /// processor's caches.
     private static let slice = TimeAmount.microseconds(100)
-    /// The loop polls its sockets after this time, even after few jobs. Some jobs, such as
-    /// rewriting a piece of a page, take as long as a hundred others.
+    /// The time after which a slice ends even if it has run few jobs. Some jobs, such as rewriting
+    /// a piece of a page, take as long as a hundred others.
     private static let longestSlice = TimeAmount.milliseconds(1)
     private static let (shortSlice, longSlice) = (16, 256)
     /// The number of short slices after a hit.
@@ -32,7 +33,7 @@ final class LoopExecutor: TaskExecutor {
 
     let eventLoop: any EventLoop
     private let queue: NIOLoopBoundBox<Queue>
-    /// Makes the loop poll. Without it, all jobs run in one round.
+    /// Makes the loop poll its sockets. If it is `nil`, all jobs run in one round.
     let bell: NIOLoopBoundBox<LoopBell?>
 
     init(_ eventLoop: any EventLoop) {

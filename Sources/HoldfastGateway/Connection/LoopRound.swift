@@ -1,8 +1,8 @@
 import NIOCore
 import NIOPosix
 
-/// The connections that have written something in a loop's current round. They are flushed at the
-/// end of the round.
+/// Collects the connections that have written bytes in a loop's current round, and flushes them at
+/// the end of the round.
 ///
 /// Bytes sent right after one another wake a sleeping receiver only once. Each wake takes longer
 /// than the rest of a write.
@@ -17,7 +17,7 @@ final class LoopRound {
 
     private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// The round of a loop. Call it on the loop.
+    /// Returns the round of a loop. Call this on the loop.
     static func of(_ eventLoop: any EventLoop) -> LoopRound {
         eventLoop.preconditionInEventLoop()
         if let round = present.currentValue { return round }

@@ -12,7 +12,7 @@ struct OpeningTime {
     private(set) var isDraining = false
 
     /// - Parameters:
-    ///   - time: the time from the start.
+    ///   - time: the time that the peer has, unless the gateway drains.
     ///   - timeouts: contains the time that applies once the gateway begins to drain.
     init(_ time: Duration, _ timeouts: GatewayConfiguration.Timeouts) {
         self.time = time.timeAmount
@@ -21,12 +21,12 @@ struct OpeningTime {
 
     func whenPassed(_ body: @escaping () -> Void) { deadline.whenPassed(body) }
 
-    /// The channel is active.
+    /// Starts the deadline, because the channel is active.
     mutating func begin(_ context: ChannelHandlerContext) { allow(isDraining ? min(time, lateTime) : time, context) }
 
     mutating func drain(_ context: ChannelHandlerContext) {
         isDraining = true
-        // A channel that is not active yet begins later.
+        // If the channel is not active yet, the deadline starts later.
         if context.channel.isActive { allow(lateTime, context) }
     }
 

@@ -9,19 +9,18 @@ import NIOCore
     import Darwin
 #endif
 
-/// Writes to a connection's socket with one system call while the system accepts all bytes
-/// immediately. The channel writes bytes that the system does not accept, and all bytes that arrive
-/// while the channel has some left. Used on the connection's event loop.
+/// Writes to a connection's socket with one system call as long as the kernel accepts all bytes
+/// immediately. The channel writes the bytes that the kernel does not accept, and all bytes that
+/// arrive before the channel has written these. Used on the connection's event loop.
 ///
-/// Writing through the channel's pipeline and its promise queue takes a tenth of the time of a
-/// request.
+/// Writing through the channel's pipeline and promise queue would take a tenth of a request's time.
 final class SocketWriter {
-    /// The most pieces in one system call.
+    /// The maximum number of pieces in one system call.
     private static let pieceLimit = 16
 
     /// `nil` if the channel has no socket, or has handlers that change the bytes.
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
-    /// Whether bytes are passed in parts the size of a TLS record.
+    /// Whether bytes are passed on in parts the size of a TLS record.
     private var isCut = false
     private var pending: [ByteBuffer] = []
     /// The last flush's array, kept for its memory.
@@ -66,7 +65,9 @@ final class SocketWriter {
         emptied = bytes
     }
 
-    /// - Returns: the number of bytes that the system accepted; 0 on failure. Then the channel gets
+    /// Writes bytes to the socket.
+    ///
+    /// - Returns: the number of bytes that the kernel accepted; 0 on failure. Then the channel gets
     ///   the error.
     private func writeDirectly(_ bytes: [ByteBuffer]) -> Int {
         guard let socket, bytes.count <= Self.pieceLimit else { return 0 }
@@ -88,14 +89,15 @@ final class SocketWriter {
         return max(sent ?? 0, 0)
     }
 
-    /// The most bytes to pass at once. A TLS record with this many bytes fits in 16 KiB.
+    /// The maximum number of bytes to pass at once. A TLS record with this many bytes fits in 16
+    /// KiB.
     private static let recordLimit = (16 << 10) - 64
 
     /// Passes everything to the channel, in parts.
     ///
-    /// TLS makes at least one record of each piece, so short pieces, such as a head and its
-    /// content, are joined. Long ones are cut and flushed, because NIOSSL encrypts everything in a
-    /// flush into one buffer, and the connection keeps that buffer at its largest size.
+    /// TLS makes at least one record from each piece, so short pieces, such as a head and its
+    /// content, are joined. Long pieces are cut and flushed: NIOSSL encrypts everything in a flush
+    /// into one buffer, and the connection keeps that buffer at its largest size.
     private func passAll(to context: ChannelHandlerContext) {
         var bytes = emptied
         emptied = []
@@ -124,7 +126,7 @@ final class SocketWriter {
         emptied = bytes
     }
 
-    /// Passes the rest to the channel.
+    /// Passes the bytes that the kernel did not accept to the channel.
     private func pass(_ bytes: [ByteBuffer], after taken: Int, to context: ChannelHandlerContext) {
         backlog += 1
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -146,13 +148,13 @@ final class SocketWriter {
 extension Channel {
     /// The socket; `nil` if the channel has none.
     ///
-    /// This is the channel's core instead of its descriptor. The core knows when the descriptor is
-    /// closed and belongs to another connection.
+    /// This is the channel's core instead of its descriptor. After the channel is closed, its
+    /// descriptor may belong to another connection, and only the core knows this.
     var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)? {
         _channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
     }
 
-    /// The written bytes that the system has not accepted.
+    /// The number of written bytes that the kernel has not accepted.
     var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 }
 

@@ -8,11 +8,13 @@ import NIOCore
     import Darwin
 #endif
 
-/// Limits how much of a response the system buffers before the client has room for it.
+/// Limits how much of a response the kernel buffers before the client has room for it.
 enum UnsentBytes {
-    /// The system's socket buffer grows to several megabytes for a client that reads nothing. With
-    /// thousands of such clients, copying into their buffers kept the event loops busy for seconds.
-    /// Bytes in flight to a client do not count, so fast connections stay fast.
+    /// The maximum number of unsent bytes of one connection.
+    ///
+    /// Otherwise the kernel's socket buffer grows to several megabytes for a client that does not
+    /// read. With thousands of such clients, copying into their buffers kept the event loops busy
+    /// for seconds. Bytes in flight to a client do not count, so fast connections stay fast.
     static let limit = 128 << 10
 
     /// Limits unsent bytes on a client's connection. Unix sockets have no such limit.

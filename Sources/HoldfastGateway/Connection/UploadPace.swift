@@ -1,15 +1,16 @@
 import NIOCore
 
-/// How long a client may take for the next bytes of request content to keep a minimum rate. Time is
-/// a parameter.
+/// Decides how long to wait for the next bytes of request content, so that clients keep a minimum
+/// rate. It reads no clock: the caller passes the time.
 ///
-/// The client has a budget of patience. Waiting for the client uses it up, and content that arrives
-/// refills it. Fast content at first is no credit for a later stall. Only time in which content was
-/// wanted counts, because a slow origin is not the client's fault.
+/// The client has a budget of time. Waiting for content uses the budget up, and content that
+/// arrives refills it up to its initial value. So fast content earns no credit for a longer stall
+/// later. Only time in which content was wanted counts, because a slow origin is not the client's
+/// fault.
 struct UploadPace {
     /// Bytes per second; `nil` if there is no minimum.
     private let rate: Int64?
-    /// How long content may stall, and how long a slow start may take.
+    /// The full budget: how long content may stall, and how long a slow start may take.
     private let patience: TimeAmount
     private var stock: TimeAmount
 
@@ -22,13 +23,13 @@ struct UploadPace {
     /// Restarts for another request.
     mutating func restart(rate: Int64?) { self = UploadPace(rate: rate, patience: patience) }
 
-    /// How long the next bytes may take; `nil` if there is no limit.
+    /// The maximum time to wait for the next bytes; `nil` if there is no limit.
     var allowance: TimeAmount? { rate == nil ? nil : stock }
 
-    /// Records bytes that were waited for.
+    /// Records content, and the time that was spent waiting for it.
     mutating func record(_ count: Int, after waited: TimeAmount) {
         guard let rate, rate > 0 else { return }
-        // Clamped before it can overflow; more than the whole budget is never earned.
+        // Clamped to prevent an overflow. The budget never exceeds its initial value anyway.
         let seconds = min(Double(count) / Double(rate), 1e6)
         stock = min(max(stock - waited, .zero) + .nanoseconds(Int64(seconds * 1e9)), patience)
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Disconnects a client that reads none of the bytes written to it within a time. Used on the
+/// Disconnects a client that reads none of the bytes written to it within a given time. Used on the
 /// connection's event loop.
 ///
 /// NIO only reports when all bytes, or nearly all, are accepted. So when the time is up, the

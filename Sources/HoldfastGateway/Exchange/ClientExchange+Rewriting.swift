@@ -6,7 +6,7 @@ import NIOCore
 /// Rewrites the response for the exchange's client, after the cache and before the client's
 /// protocol.
 extension ClientExchange {
-    /// The client that URLs must lead to; `nil` if nothing is rewritten.
+    /// The client that the response is rewritten for; `nil` if nothing is rewritten.
     private var rewriteClient: RewriteClient? { rewriting?.client(session.client, of: request) }
 
     /// Rewrites the fields of a head, and decides how to handle the content.
@@ -25,8 +25,7 @@ extension ClientExchange {
         return content
     }
 
-    /// Rewrites the fields of an interim response: the links of a 103 (RFC 8297), everything in a
-    /// 101.
+    /// Rewrites the fields of an interim response, for example the links of a 103 (RFC 8297).
     func rewriteInterim(_ fields: inout HTTPFields) {
         guard let rewriting else { return }
         _ = rewriting.rewriteFields(&fields, for: rewriting.client(session.client, of: request))
@@ -41,7 +40,7 @@ extension ClientExchange {
 
     /// Writes a response that is in memory, rewritten if necessary.
     ///
-    /// - Parameter hit: the stored response, if an identical request may get the same.
+    /// - Parameter hit: the stored response, if an identical request may get the same bytes.
     func finish(_ response: CacheResponse, _ whole: ByteBuffer, hit: ImmediateHit? = nil) {
         var head = head(of: response)
         switch rewriteHead(&head, stored: response.stored?.head) {
@@ -56,12 +55,12 @@ extension ClientExchange {
         }
     }
 
-    /// Whether rewritten content is written in one piece, or there is no content.
+    /// Whether the content is rewritten before the head is written: it is short, or there is none.
     func isShort(_ whole: ByteBuffer) -> Bool {
         request.method == .head || whole.readableBytes <= ResponseRewriting.wholeLimit
     }
 
-    /// Rewrites content that is one piece.
+    /// Rewrites content in one piece.
     private func rewrite(_ whole: ByteBuffer, of head: GatewayResponseHead) -> ByteBuffer {
         guard request.method != .head, whole.readableBytes > 0, let client = rewriteClient else { return ByteBuffer() }
         var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
@@ -81,7 +80,7 @@ extension ClientExchange {
         return result
     }
 
-    /// The next piece to rewrite; `nil` at the end.
+    /// Returns the next piece to rewrite; `nil` at the end.
     private static func nextPiece(_ rest: inout ByteBuffer) -> ByteBuffer? {
         let length = min(rest.readableBytes, ResponseRewriting.pieceLimit)
         return length > 0 ? rest.readSlice(length: length) : nil
@@ -111,7 +110,7 @@ extension ClientExchange {
     }
 
     /// Finds out whether the complete content would be rewritten, which a 416 does not show. Then
-    /// responds.
+    /// responds to the request again.
     func settleRange() async {
         let service = session.service
         var isRewritten = false
@@ -122,7 +121,7 @@ extension ClientExchange {
             let whole = try await service.engine.respond(to: request).head
             isRewritten = whole.status.code == 200 && rewriting?.content(of: whole, stored: nil, for: [:]) == .rewritten
         } catch {
-            // The 416 is correct as far as is known.
+            // Nothing shows that the content is rewritten, so the range is used as requested.
         }
         guard (try? await enterLoop()) != nil else { return }
         rangeUse = isRewritten ? .ignored : .settled

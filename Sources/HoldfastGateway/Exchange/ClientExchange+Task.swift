@@ -6,7 +6,7 @@ import NIOCore
 /// The part of an exchange that may wait. It runs in the exchange's task, whose executor is the
 /// event loop.
 extension ClientExchange {
-    /// Where the response comes from.
+    /// The source of a response.
     enum ResponseSource: Sendable {
         /// The engine, for a request without preparation.
         case request
@@ -46,8 +46,8 @@ extension ClientExchange {
         }
     }
 
-    /// The client has disconnected, or the content was cut short. In both cases the response must
-    /// not look complete.
+    /// Aborts the response unless the exchange is over. The client has disconnected, or the content
+    /// was cut short, so the response must not look complete.
     private func abortIfOpen() async {
         if (try? await enterLoop()) != nil { abort() }
     }
@@ -93,8 +93,8 @@ extension ClientExchange {
         startStream(head, length: length)
         let body = response.body
         guard response.source == .store else { return try await write(body) }
-        // In a new task, because this one keeps the 32 KiB that finding the response took, and a
-        // client may read for a long time.
+        // In a new task, because this task keeps the 32 KiB that it used to find the response, and
+        // a client may read for a long time.
         startTask {
             do {
                 try await self.write(body)
@@ -113,7 +113,8 @@ extension ClientExchange {
         finishStream(body.trailers)
     }
 
-    /// Moves the task to the event loop if it is elsewhere. Tasks call this after every wait.
+    /// Moves the task to the event loop if it is elsewhere. Tasks call this function after every
+    /// wait.
     ///
     /// - Throws: `CancellationError` if the exchange is over.
     func enterLoop() async throws {

@@ -65,7 +65,7 @@ final class ClientExchange: @unchecked Sendable {
     /// - Parameters:
     ///   - trace: the trace to start, unless the request already belongs to one; see
     ///     ``ClientSession/drawTrace()``.
-    ///   - start: when the request's head had arrived.
+    ///   - start: the time when the request's head had arrived.
     ///   - ordinal: the number of the request on its connection.
     init(
         _ request: GatewayRequest,
@@ -97,7 +97,7 @@ final class ClientExchange: @unchecked Sendable {
     /// Whether the response is written, or the client has disconnected.
     var isOver: Bool { state == .over }
 
-    /// The current configuration, what this client may see, and the request's ID.
+    /// The current configuration, the details that this client may see, and the request's ID.
     var responseContext: GatewayService.ResponseContext {
         var context = session.responseContext
         context.requestID = record.requestID
@@ -140,8 +140,8 @@ final class ClientExchange: @unchecked Sendable {
         }
     }
 
-    /// Serves a request that is not prepared for the cache. Requests for the gateway itself always
-    /// end up here, so no other request is compared with them.
+    /// Serves a request that is not prepared for the cache. Requests for the gateway itself are
+    /// never prepared, so only this function checks for them.
     private func serveUnprepared() {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
@@ -156,7 +156,7 @@ final class ClientExchange: @unchecked Sendable {
         }
     }
 
-    /// Serves the request from the result of a disk lookup; `nil` if the store failed.
+    /// Serves the request from the result of a disk lookup, which is `nil` if the store failed.
     private func receive(_ found: FoundResponses?, for attempt: ExchangeAttempt) {
         guard !isOver else { return }
         switch attempt.proceed(with: found) {
@@ -244,7 +244,7 @@ final class ClientExchange: @unchecked Sendable {
     private func writeInterims() {
         guard case .waiting = state else { return }
         for var head in interims.withLock({ exchange(&$0, with: []) }) {
-            // The ID may be that of another client's request.
+            // The ID may belong to another client's request.
             if record.requestID != nil { head.headerFields[.xRequestID] = nil }
             rewriteInterim(&head.headerFields)
             writer.inform(head)
@@ -306,7 +306,8 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Writes a piece of a stream's content.
     ///
-    /// - Returns: completes when more may be written; `nil` if that is immediately.
+    /// - Returns: a future that completes when more may be written; `nil` if more may be written
+    ///   immediately.
     func write(_ piece: ByteBuffer) -> EventLoopFuture<Void>? {
         record.sentBytes += piece.readableBytes
         return writer.write(piece)
@@ -343,7 +344,7 @@ final class ClientExchange: @unchecked Sendable {
         attempt = nil
         upgrade = nil
         session.telemetry.end(request.method, of: session.client)
-        // The cache's request refers to this exchange.
+        // Drops the cache's request, which refers to this exchange.
         defer { record.facts?.forecastSubject = nil }
         guard isRecorded else { return }
         record.end = .now()
@@ -371,7 +372,7 @@ final class ClientExchange: @unchecked Sendable {
         if case .body(let bytes) = try await nextEvent() { bytes } else { nil }
     }
 
-    /// May run on any thread.
+    /// Returns the next piece or the end. May run on any thread.
     fileprivate func nextEvent() async throws -> ContentDecoder.Event {
         let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()
         guard let piece else { throw CancellationError() }
@@ -388,7 +389,7 @@ final class ClientExchange: @unchecked Sendable {
 
 /// A request's content of unknown length, which may end with trailers.
 ///
-/// The trailers arrive with the end itself, because later the connection may already be at another
+/// The trailers arrive with the end itself: after that, the connection may already be at another
 /// request.
 private final class TrailedRequest: TrailedContent {
     private let exchange: ClientExchange

@@ -3,9 +3,9 @@ import NIOCore
 
 /// Writes the response to one request in the client's protocol.
 ///
-/// Used on the client's event loop; it never waits. ``ClientExchange`` calls it first for interim
-/// responses, then once for the final response, and after a stream's head for its pieces and its
-/// end.
+/// Used on the client's event loop, and never waits. ``ClientExchange`` first calls it for interim
+/// responses, then once for the final response. If the final response is a stream, it then calls it
+/// for the stream's pieces and end.
 protocol ClientResponseWriter: AnyObject {
     /// Writes an interim response, unless the client's protocol has none. RFC 9110 §15.2
     func inform(_ head: HTTPResponse)
@@ -15,8 +15,8 @@ protocol ClientResponseWriter: AnyObject {
 
     /// Writes a piece of a stream.
     ///
-    /// - Returns: completes when more may be written; `nil` if that is immediately. It fails if the
-    ///   client can receive no more.
+    /// - Returns: a future that completes when more may be written, or fails if the client can
+    ///   receive no more; `nil` if more may be written immediately.
     func write(_ content: ByteBuffer) -> EventLoopFuture<Void>?
 
     /// Ends a stream.
@@ -25,8 +25,8 @@ protocol ClientResponseWriter: AnyObject {
     ///   They are dropped if the response's framing cannot carry them.
     func finish(_ trailers: HTTPFields?)
 
-    /// From here on, the client may send bytes of another protocol. None of them is treated as a
-    /// request.
+    /// Stops treating the client's bytes as requests, because they may belong to another protocol
+    /// from now on.
     func beginUpgrade()
 
     /// Starts a tunnel for another protocol: writes the head, and connects the client to the
@@ -62,12 +62,12 @@ extension ClientResponseWriter {
 
 /// Reads the content of one request in the client's protocol. Used on the client's event loop.
 protocol RequestContent: AnyObject {
-    /// The next piece, or the end with the trailer fields that may be forwarded. It fails with the
-    /// reason if the content is cut short.
+    /// Reads the next piece, or the end with the trailer fields that may be forwarded. The future
+    /// fails with the reason if the content is cut short.
     ///
     /// - Returns: `nil` if the client has disconnected, or if another call is waiting for a piece.
     func nextContent() -> EventLoopFuture<ContentDecoder.Event>?
 
-    /// Reads the content and drops it.
+    /// Reads and drops the content.
     func discardContent()
 }

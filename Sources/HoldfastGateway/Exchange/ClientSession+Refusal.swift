@@ -1,8 +1,8 @@
 import NIOCore
 
 extension ClientSession {
-    /// Responds to bytes that are not a valid request. There is no exchange for them. The response
-    /// is counted and logged.
+    /// Returns the response to bytes that are not a valid request, and counts and logs it. Such
+    /// bytes have no exchange.
     func refuse(
         _ refusal: MessageRefusal,
         since start: NIODeadline,

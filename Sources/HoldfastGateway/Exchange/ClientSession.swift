@@ -37,12 +37,14 @@ final class ClientSession {
 
     /// Decides whether the next request starts a trace that is recorded.
     ///
-    /// - Returns: the trace. If there is one, an exchange serves the request and creates the span.
+    /// - Returns: the trace; `nil` if none is recorded. If there is a trace, an exchange must serve
+    ///   the request, because exchanges create spans.
     func drawTrace() -> TraceID? { service.tracer?.drawTrace() }
 
-    /// The hot-table key of a request by this client.
+    /// Returns the hot-table key of a request by this client.
     func hotKey(of head: ByteBuffer) -> HotKey {
-        // Read before the configuration, so that an older value never passes for the current one.
+        // Read the version before the configuration, so that older traits never pass for the
+        // current ones.
         let settings = service.engine.settingsVersion
         if let traits, traits.settings == settings {
             return HotKey(head, of: traits.value, settings: settings)
@@ -52,7 +54,7 @@ final class ClientSession {
         return HotKey(head, of: traits, settings: settings)
     }
 
-    /// The current configuration, and what this client may see.
+    /// The current configuration, and the details that this client may see.
     var responseContext: GatewayService.ResponseContext {
         GatewayService.ResponseContext(service.inForce, client)
     }

@@ -1,8 +1,9 @@
 import NIOCore
 import Synchronization
 
-/// Work of exchanges that runs elsewhere and returns to their event loops: tasks and disk lookups.
-/// The event loops must not shut down before it ends, even if the client has disconnected.
+/// Counts the work of exchanges that runs elsewhere and returns to their event loops: tasks and
+/// disk lookups. The event loops must not shut down before this work ends, even if the client has
+/// disconnected.
 final class ExchangeTasks: Sendable {
     private struct State {
         var count = 0
@@ -25,7 +26,7 @@ final class ExchangeTasks: Sendable {
         for promise in waiting { promise.succeed() }
     }
 
-    /// Returns when no work is running, or when the time is up.
+    /// Waits until no work is running, or until the time is up.
     ///
     /// - Returns: whether no work is running.
     func untilNone(within time: TimeAmount, on loop: any EventLoop) async -> Bool {

@@ -42,7 +42,7 @@ struct GatewayRequest: Hashable {
     var target: String
     /// The host that the request names; `nil` if it names none.
     var authority: RequestedHost?
-    /// The fields in wire order. Names keep their case, values their bytes.
+    /// The fields in wire order. Names keep their case, and values keep their bytes.
     var fields: HTTPFields
     var receivedProtocol: ReceivedProtocol
     var content: Content

@@ -5,9 +5,9 @@ import Tracing
 
 /// A client request's position in a trace, if it has one.
 ///
-/// The span is started and ended here instead of in a task, because most requests have none. Its
-/// context goes to the transport with the engine's request (`CacheRequest.context`), so it is
-/// neither in the key nor in the store.
+/// The span is started and ended here instead of in a task, because most requests have no task. The
+/// span's context goes to the transport with the engine's request (`CacheRequest.context`), so it
+/// is neither in the key nor in the store.
 struct RequestTrace: Sendable {
     /// `nil` if the request is not recorded.
     let span: RecordedSpan?
@@ -88,7 +88,8 @@ struct RequestTrace: Sendable {
 }
 
 extension HTTPRequest.Method {
-    /// Its name if it is a known method, because clients can invent any number of others.
+    /// The method's name if it is a known method; otherwise `nil`, because clients can invent any
+    /// number of names.
     var traced: String? {
         switch rawValue {
         case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PURGE": rawValue

@@ -8,7 +8,7 @@ struct ResponseContent {
     /// Whether the response's own `Content-Length` is forwarded. In a response without content, it
     /// states the length that a GET would have. RFC 9110 §8.6
     let passesLength: Bool
-    /// The bytes still to be written; `nil` if the length is unknown.
+    /// The number of bytes still to be written; `nil` if the length is unknown.
     private(set) var rest: StatedLength?
 
     /// - Parameters:
@@ -23,7 +23,7 @@ struct ResponseContent {
 
     /// Counts a piece of the content.
     ///
-    /// - Returns: whether it is written.
+    /// - Returns: whether the piece is written.
     /// - Throws: ``Overrun`` if the content is longer than announced.
     mutating func take(_ count: Int) throws(Overrun) -> Bool {
         guard isWritten else { return false }

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension BodyStream {
-    /// The content, which fails if it turns out to be longer than a limit.
+    /// Returns the content as a stream that fails if it turns out to be longer than `limit`.
     ///
     /// - Throws: ``ContentTooLarge`` if its stated length exceeds the limit.
     func limited(to limit: Int64) throws -> BodyStream {
@@ -15,8 +15,9 @@ extension BodyStream {
         return BodyStream(trailed: LimitedContent(self, to: limit))
     }
 
-    /// Reads the content into memory, so that it can become part of the key. Longer content stays a
-    /// stream. So does content with trailers, which are not part of the key.
+    /// Reads content of at most `limit` bytes into memory, so that it can become part of the key.
+    /// Longer content stays a stream. Content with trailers also stays a stream, because trailers
+    /// are not part of the key.
     func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, !length.isWithin(Int64(limit)) { return .stream(self) }
         let begun = try await begun(Int64(limit) + 1)
@@ -50,7 +51,7 @@ private final class LimitedContent: TrailedContent {
     var trailers: HTTPFields? { content.trailers }
 }
 
-/// A request's content is longer than this gateway forwards. RFC 9110 §15.5.14
+/// The error for request content that is longer than this gateway forwards. RFC 9110 §15.5.14
 struct ContentTooLarge: RequestRefusal {
     let code = "content-too-large"
     let status = 413

@@ -4,9 +4,9 @@ struct ClientAddress: Sendable, Hashable {
     var text: String?
     /// Whether the address is the client's own.
     ///
-    /// A proxy that sends the PROXY protocol may name no client: it has connected for itself
-    /// (`LOCAL`), or does not know the client (`UNKNOWN`, a Unix socket). The address is then the
-    /// proxy's, which tells who sent the bytes, not whose they are. So it grants no rights: nothing
-    /// that the connection states about clients is believed, and it may not purge.
+    /// A proxy's PROXY protocol header may name no client: the proxy connects on its own behalf
+    /// (`LOCAL`), or does not know the client's address (`UNKNOWN`, a Unix socket). The address is
+    /// then the proxy's, and does not say who the client is. So it grants no rights: the
+    /// connection's claims about clients are not trusted, and it may not purge.
     var isOwn = true
 }

@@ -1,10 +1,11 @@
-/// The value of a `Forwarded` field. RFC 7239 §4
+/// Removes hosts from the value of a `Forwarded` field. RFC 7239 §4
 enum ForwardedElements {
-    /// The value without the hosts that its elements name. The host is not in the key, so like
-    /// `X-Forwarded-Host` it is not forwarded, whatever proxy states it.
+    /// Returns the value without the `host` parameters of its elements. The host is not in the key,
+    /// so it is never forwarded, not even from a trusted proxy. `X-Forwarded-Host` is treated the
+    /// same.
     ///
-    /// - Returns: `nil` if nothing is left, or if a program could still read a host in the rest: in
-    ///   a quoted string that some programs split.
+    /// - Returns: `nil` if nothing is left, or if a program could still read a host in the rest,
+    ///   because some programs split quoted strings.
     static func withoutHost(_ value: String) -> String? {
         guard namesHost(value) else { return value }
         let elements = split(value[...], at: ",").map { element in
@@ -14,7 +15,7 @@ enum ForwardedElements {
         return rest.isEmpty || namesHost(rest) ? nil : rest
     }
 
-    /// Whether a program might read the parameter `host` in a text, however it splits the text.
+    /// Whether a program might find a `host` parameter in a text, however it splits the text.
     private static func namesHost(_ text: String) -> Bool {
         let names = text.lowercased().split(separator: "=", omittingEmptySubsequences: false).dropLast()
         return names.contains { name in
@@ -22,7 +23,7 @@ enum ForwardedElements {
         }
     }
 
-    /// The parts between separators, ignoring separators in quoted strings.
+    /// Returns the parts between separators, ignoring separators in quoted strings.
     private static func split(_ text: Substring, at separator: Character) -> [Substring] {
         var (parts, start, isQuoted, isEscaped) = ([Substring](), text.startIndex, false, false)
         for place in text.indices {

@@ -2,14 +2,14 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
 
-/// Which fields a gateway forwards or drops. RFC 9110 §7.6.1
+/// Decides which fields a gateway forwards or drops. RFC 9110 §7.6.1
 ///
-/// The policy knows connection-specific fields, and which fields `Connection` may remove. This type
-/// adds the fields that a gateway replaces.
+/// `CachePolicy` knows connection-specific fields, and which fields `Connection` may remove. This
+/// type adds the rules for fields that a gateway replaces.
 enum ForwardedFields {
     private static let policy = CachePolicy(kind: .shared)
 
-    /// The forwarded fields of a request.
+    /// A request's forwarded fields.
     struct Passing {
         var fields: HTTPFields
         /// Whether the response may be stored; `false` if a forwarded field might change the
@@ -17,11 +17,13 @@ enum ForwardedFields {
         var isStorable = true
     }
 
-    /// The fields of a request to forward. The sender writes framing fields and `Host` itself.
+    /// Returns the fields of a request to forward. The sender writes framing fields and `Host`
+    /// itself.
     ///
-    /// Fields in which a client states its own identity, its path to this gateway, or another
-    /// target are dropped. The gateway's own values replace them (``RequestFieldTable``). None of
-    /// them is in the key: if an origin builds a page from one, every client would get that page.
+    /// Drops fields in which a client states its own identity, its path to this gateway, or another
+    /// target. A trusted client keeps those that the gateway does not set itself. The gateway's own
+    /// values replace the dropped fields (``RequestFieldTable``). These fields are not in the key:
+    /// if an origin built a page from one of them, every client would get that page.
     ///
     /// - Parameters:
     ///   - isTrusted: whether the client is a proxy that may state more about its own clients.
@@ -37,8 +39,8 @@ enum ForwardedFields {
             case "content-length", "expect", "host": return true
             default: break
             }
-            // Checked before the table, because a family in the table may have a name with such a
-            // character, and a trusted client forwards what its own clients sent.
+            // Checked before the table. A family of names in the table may include such a name, and
+            // a trusted client may forward a field that its own client sent.
             if FieldRules.isReadAsAnother(name) {
                 guard underscored == .pass else { return true }
                 isStorable = false
@@ -52,13 +54,13 @@ enum ForwardedFields {
         return Passing(fields: passing, isStorable: isStorable)
     }
 
-    /// The fields of a response to forward.
+    /// Returns the fields of a response to forward.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
 
     private static let overHTTP = HTTPField(name: .xForwardedProto, value: "http")
     private static let overHTTPS = HTTPField(name: .xForwardedProto, value: "https")
 
-    /// Adds the client's address and protocol, in the field of RFC 7239 and in the older fields
+    /// Adds the client's address and protocol, in `Forwarded` (RFC 7239) and in the older fields
     /// with the same meaning.
     ///
     /// - Parameters:
@@ -70,7 +72,7 @@ enum ForwardedFields {
             return
         }
         if client.isLocal, claimed.contains(.xForwardedFor) {
-            // The proxy's own address would follow, but there is none.
+            // The proxy's own address would follow, but a Unix socket has none.
             fields.append(
                 HTTPField(name: .xForwardedFor, value: claimed[values: .xForwardedFor].joined(separator: ", "))
             )

@@ -4,24 +4,26 @@ import HoldfastConfiguration
 
 /// The client of a connection.
 final class GatewayClient: Sendable {
-    /// Its IP address; ``localName`` for a Unix socket.
+    /// The client's IP address; ``localName`` for a Unix socket.
     let address: String?
     /// Whether ``address`` is the client's own: see ``ClientAddress/isOwn``.
     private let hasOwnAddress: Bool
-    /// Whether its listener has TLS.
+    /// Whether the client's listener has TLS.
     let isSecure: Bool
     /// The client's TLS version; `nil` without TLS, and before the handshake is complete.
     let tlsVersion: String?
-    /// The fields that describe the client to origins: `Forwarded` (RFC 7239) and the older ones.
+    /// The fields that describe the client to origins: `Forwarded` (RFC 7239), and
+    /// `X-Forwarded-For` and `X-Forwarded-Proto` with the same meaning.
     let fields: [HTTPField]
-    /// The client whose share of an origin's permits this client's own requests use.
+    /// The client that this connection's own requests count for when an origin's permits are
+    /// shared.
     private let own: RequestClient
 
     /// The name of every client that connects through a Unix socket. It is used instead of an
     /// address: in `clients.trusted` and `clients.purgers`, and in limits.
     static let localName = AddressRange.unixName
 
-    /// Whether it connects through a Unix socket.
+    /// Whether the client connects through a Unix socket.
     var isLocal: Bool { address == Self.localName }
 
     /// `https` or `http`
@@ -29,7 +31,7 @@ final class GatewayClient: Sendable {
 
     /// - Parameters:
     ///   - tlsVersion: `1.2` or `1.3`; `nil` if there is none.
-    ///   - isSecure: whether its listener has TLS; `nil` derives it from ``tlsVersion``.
+    ///   - isSecure: whether the client's listener has TLS; `nil` derives it from ``tlsVersion``.
     ///   - hasOwnAddress: see ``ClientAddress/isOwn``.
     init(address: String?, tlsVersion: String? = nil, isSecure: Bool? = nil, hasOwnAddress: Bool = true) {
         let isSecure = isSecure ?? (tlsVersion != nil)
@@ -41,7 +43,7 @@ final class GatewayClient: Sendable {
         own = address.map { RequestClient($0) } ?? .none
         var fields = [HTTPField(name: .xForwardedProto, value: scheme)]
         if address == Self.localName {
-            // There is no address for the older field. RFC 7239 §6.3 allows a name.
+            // `X-Forwarded-For` requires an address. RFC 7239 §6.3 allows a name.
             fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)"))
         } else if let address {
             fields.append(HTTPField(name: .xForwardedFor, value: address))
@@ -54,12 +56,12 @@ final class GatewayClient: Sendable {
 
 /// The rights that a client has because of its address.
 extension GatewayClient {
-    /// Whether it may state the addresses and other facts of its own clients.
+    /// Whether the client may state the addresses and other facts of its own clients.
     func isTrusted(by configuration: GatewayConfiguration) -> Bool {
         hasOwnAddress && configuration.isTrusted(address)
     }
 
-    /// Whether it may purge if it has a token.
+    /// Whether the client may purge, if it also has a token.
     func mayPurge(by configuration: GatewayConfiguration) -> Bool {
         guard hasOwnAddress, let address else { return false }
         return configuration.purgers.contains { $0.contains(address) }
@@ -67,18 +69,20 @@ extension GatewayClient {
 }
 
 extension GatewayClient {
-    /// The client that a request is made for: this client, or the one that a trusted proxy states.
+    /// Returns the client that a request is made for: this client, or the client that a trusted
+    /// proxy names.
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
         guard isTrusted(by: configuration) else { return own }
-        // The nearest address comes first. Any client may have forged the addresses before the
-        // first untrusted one.
+        // The last address in the list is the nearest. The first untrusted address from the end is
+        // the client: everything to its left may be forged.
         for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {
             return RequestClient(AddressRange.plain(node))
         }
         return own
     }
 
-    /// The addresses in `X-Forwarded-For`, or else in `Forwarded` (RFC 7239 §4), in order.
+    /// Returns the addresses in `X-Forwarded-For`, or otherwise in `Forwarded` (RFC 7239 §4), in
+    /// order.
     private static func forwardedNodes(_ fields: HTTPFields) -> [String] {
         if fields.contains(.xForwardedFor) {
             return fields[values: .xForwardedFor].flatMap { $0.split(separator: ",") }.map { address(in: $0) }
@@ -90,7 +94,7 @@ extension GatewayClient {
         }
     }
 
-    /// The address without white space, quotes, brackets and port.
+    /// Returns the address without white space, quotes, brackets and port.
     private static func address(in node: Substring) -> String {
         let text = node.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
         if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }

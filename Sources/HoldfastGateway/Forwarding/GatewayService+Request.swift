@@ -18,7 +18,7 @@ extension GatewayService {
     /// A PURGE, which is never forwarded.
     struct PurgeForGateway: Error {}
 
-    /// The request of an exchange, with its content.
+    /// Returns the request of an exchange, with its content.
     func cacheRequest(for exchange: ClientExchange, _ inForce: ConfigurationInForce) async throws -> CacheRequest {
         var known: KnownRequest?
         var request = try cacheRequest(for: exchange, inForce, like: &known)
@@ -40,7 +40,7 @@ extension GatewayService {
         fileprivate let request: CacheRequest
     }
 
-    /// The request without its content.
+    /// Returns the request without its content.
     ///
     /// - Parameter known: the result for the last request with the same fields. It is replaced with
     ///   this request's result.
@@ -71,7 +71,7 @@ extension GatewayService {
             request.executionContext = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
-        // After 'known', because these belong to this request only.
+        // Set after 'known', because these values belong to this request only.
         request.requestID = exchange.record.requestID
         if exchange.rangeUse == .ignored { ResponseRewriting.dropRange(&request.head.headerFields) }
         if exchange.session.telemetry.log?.wantsOrigins == true {
@@ -88,7 +88,7 @@ extension GatewayService {
         return request
     }
 
-    /// The route of a request, and its path at the origin.
+    /// Returns a request's route, and its path at the origin.
     ///
     /// - Throws: ``Rejection``
     func choice(for head: GatewayRequest, _ routes: GatewayRoutes) throws -> GatewayRoutes.Choice {
@@ -114,7 +114,7 @@ extension GatewayService {
         throw Rejection(problem: .misdirected(head.authority))
     }
 
-    /// The head that the origin gets. Responses are stored under its target.
+    /// Returns the head to send to the origin. Responses are stored under its target.
     static func originHead(
         _ head: GatewayRequest,
         _ route: GatewayRoute,
@@ -137,7 +137,7 @@ extension GatewayService {
         from client: GatewayClient,
         dropsTrace: Bool
     ) throws -> CacheRequest {
-        // 'ClientExchange.begin' serves a PURGE. No path leads it to an origin.
+        // 'ClientExchange' handles each PURGE before this. A PURGE never reaches an origin.
         guard head.method == .get || !head.isPurge else { throw PurgeForGateway() }
         guard inForce.configuration.forwardsTrace || !head.method.returnsRequest else {
             throw Rejection(problem: .traceNotAllowed)
@@ -162,8 +162,8 @@ extension GatewayService {
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
-        // A host that is not in the key must not be in the response either, for example in a link.
-        // So the host is only forwarded if it is in the key, and in the same form.
+        // A host that is not in the key must not appear in the response, for example in a link. So
+        // the host is forwarded only if it is in the key, in the same form.
         if routes.routes[choice.route].preservesHost, head.authority != nil, let authority = originHead.authority {
             originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
@@ -179,7 +179,8 @@ extension GatewayService {
         guard head.method == .options || head.method.returnsRequest, let text = fields[.maxForwards], !text.isEmpty,
             text.utf8.allSatisfy(\.isDigit)
         else { return fields }
-        // Conversion only fails for a number with more digits than fit in a UInt64.
+        // The text has only digits, so the conversion fails only if the number does not fit in a
+        // UInt64.
         let count = min(UInt64(text) ?? .max, Self.largestMaxForwards + 1)
         if count == 0, head.method == .options { throw OptionsForGateway() }
         guard count > 0 else { throw Rejection(problem: .lastForward) }

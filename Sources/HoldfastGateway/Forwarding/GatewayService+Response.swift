@@ -6,7 +6,7 @@ import NIOCore
 
 /// Converts the cache's response to a client response.
 extension GatewayService {
-    /// The configuration and the client facts that a response's head depends on.
+    /// The configuration and the facts about the client that a response's head depends on.
     struct ResponseContext {
         let inForce: ConfigurationInForce
         /// Whether the client may see why it gets this response.
@@ -22,7 +22,7 @@ extension GatewayService {
         }
     }
 
-    /// The response to a rejected request or a failed exchange.
+    /// Returns the response to a rejected request or a failed exchange.
     func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
         if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
@@ -44,14 +44,14 @@ extension GatewayService {
         }
     }
 
-    /// The methods that the gateway forwards, for `Allow`: all known methods except CONNECT, and
-    /// TRACE only if configured.
+    /// Returns the methods that the gateway forwards, for `Allow`: all known methods except
+    /// CONNECT, and TRACE only if configured.
     private static func allowedMethods(_ context: ResponseContext) -> String {
         "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, \(context.inForce.configuration.forwardsTrace ? "TRACE, " : "")QUERY"
     }
 
-    /// The head of the response to OPTIONS for the gateway itself: the methods that it forwards.
-    /// RFC 9110 §9.3.7
+    /// Returns the head of the response to OPTIONS for the gateway itself. It lists the methods
+    /// that the gateway forwards. RFC 9110 §9.3.7
     private func optionsHead(_ context: ResponseContext) -> GatewayResponseHead {
         var head = HTTPResponse(status: .noContent)
         head.headerFields[.allow] = Self.allowedMethods(context)
@@ -59,9 +59,11 @@ extension GatewayService {
         return responseHead(head, ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway"))), context)
     }
 
+    /// Returns the response that reports a problem.
+    ///
     /// - Parameters:
     ///   - context: `nil` for a client that has sent no valid request.
-    ///   - error: the cache's error, if the request reached it.
+    ///   - error: the cache's error, if the request reached the cache.
     func problemResponse(
         _ problem: Problem,
         _ context: ResponseContext? = nil,
@@ -79,9 +81,9 @@ extension GatewayService {
         return (responseHead(head, ExchangeFacts(problem.outcome, problem: problem.code, error: error), context), body)
     }
 
-    /// The head that a client gets, with the fields of every response: the gateway's `Cache-Status`
-    /// after those of caches closer to the origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110
-    /// §6.6.1).
+    /// Returns the head that a client gets. It has the fields of every response: `Via`, `Date` (RFC
+    /// 9110 §6.6.1), and the gateway's `Cache-Status` after those of caches closer to the origin
+    /// (RFC 9211 §2).
     func responseHead(
         _ head: HTTPResponse,
         _ facts: ExchangeFacts,
@@ -115,12 +117,12 @@ extension GatewayService {
         )
     }
 
-    /// The part of an outcome that every client may see.
+    /// Returns the part of an outcome that every client may see.
     private static func withoutDetails(_ outcome: CacheOutcome) -> CacheOutcome {
         CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
     }
 
-    /// `Cache-Status` of relayed responses.
+    /// Returns the `Cache-Status` for relayed responses.
     func relayedCacheStatus(_ context: ResponseContext) -> String {
         context.showsDetails ? Self.detailedMiss : Self.miss
     }
@@ -130,11 +132,12 @@ extension GatewayService {
 }
 
 extension ExchangeError {
-    /// Why the client's content was rejected, if that is why the exchange failed.
+    /// The reason why the client's content was rejected; `nil` if the exchange failed for another
+    /// reason.
     fileprivate var refusedContent: (any RequestRefusal)? {
         if let refusal = cause as? any RequestRefusal { return refusal }
-        // A malformed origin response is also a refusal, with the code `protocolViolation`. It is
-        // not the client's fault.
+        // A malformed origin response is also a `RequestRefusal`, but with the code
+        // `protocolViolation`. The client is not at fault.
         guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
         return error.cause as? any RequestRefusal
     }

@@ -2,7 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 
 extension Problem {
-    /// Problems of the gateway itself: it does not forward such a request, or has no room for it.
+    /// Problems that do not come from the engine or a malformed message, for example a rejected
+    /// request or a limit that was reached.
     enum Own: String, CaseIterable {
         case dotSegment = "dot-segment"
         case `internal`
@@ -20,7 +21,7 @@ extension Problem {
         case wrongKey = "wrong-websocket-key"
     }
 
-    /// A problem of the gateway itself.
+    /// Creates a problem of the gateway itself.
     init(
         _ own: Own,
         title: String,
@@ -40,7 +41,7 @@ extension Problem {
 
     static let otherCode = "other"
 
-    /// The index of a code in ``codes``; one past the last index for any other code.
+    /// Returns the index of a code in ``codes``; one past the last index for any other code.
     static func number(ofCode code: String) -> Int { numbers[code] ?? codes.count }
 
     private static let numbers = Dictionary(uniqueKeysWithValues: codes.enumerated().map { ($1, $0) })

@@ -1,11 +1,13 @@
 import HTTPTypes
 
-/// The ID of one request, which finds it in the logs of the client, this gateway and the origin.
+/// The ID of one request, for finding the request in the logs of the client, this gateway and the
+/// origin.
 enum RequestID {
-    /// The most bytes of an ID from a client.
+    /// The maximum length of an ID from a client, in bytes.
     static let limit = 128
 
-    /// A new ID: 128 random bits as hexadecimal digits. No client can guess another client's ID.
+    /// Returns a new ID: 128 random bits as hexadecimal digits. No client can guess another
+    /// client's ID.
     static func make() -> String { hexadecimal(.random(in: .min ... .max)) + hexadecimal(.random(in: .min ... .max)) }
 
     private static func hexadecimal(_ bits: UInt64) -> String {
@@ -13,8 +15,8 @@ enum RequestID {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The ID that a request contains; `nil` if it contains none, several, or one that could
-    /// corrupt a log.
+    /// Returns the ID that a request contains; `nil` if it contains none, several, or one that
+    /// could corrupt a log.
     static func given(in fields: HTTPFields) -> String? {
         let values = fields[values: .xRequestID]
         guard values.count == 1, let value = values.first, (1...limit).contains(value.utf8.count),
@@ -37,8 +39,8 @@ extension UInt8 {
 }
 
 extension ConfigurationInForce {
-    /// The ID of a client's request: its own if the client is trusted, otherwise a new one; `nil`
-    /// if requests have none.
+    /// Returns the ID of a client's request: a valid ID from a trusted client, otherwise a new one.
+    /// Returns `nil` if requests have no IDs.
     ///
     /// - Parameter request: `nil` for bytes that are not a valid request.
     func requestID(of request: GatewayRequest?, from client: GatewayClient?) -> String? {

@@ -33,7 +33,7 @@ extension UInt8 {
 }
 
 extension Collection<UInt8> {
-    /// Without the optional whitespace at both ends. RFC 9110 §5.6.3
+    /// Returns the bytes without the optional whitespace at both ends. RFC 9110 §5.6.3
     func trimmingWhitespace() -> SubSequence where Self: BidirectionalCollection {
         var rest = self[...]
         while let first = rest.first, first.isWhitespace { rest = rest.dropFirst() }

@@ -7,8 +7,8 @@
 #endif
 
 extension UnsafeRawBufferPointer {
-    /// The first index of a byte at or after a start. The system's search examines many bytes at a
-    /// time.
+    /// Returns the first index of a byte at or after a start. The C library's search examines many
+    /// bytes at a time.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress,
             let found = memchr(base + start, Int32(byte), count - start)
@@ -16,6 +16,6 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
-    /// A range of the bytes as a buffer of its own.
+    /// Returns a range of the bytes as a separate buffer.
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

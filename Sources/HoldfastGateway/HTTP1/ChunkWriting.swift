@@ -3,7 +3,7 @@ import NIOCore
 
 /// Writes the chunked coding. RFC 9112 §7.1
 extension ByteBuffer {
-    /// A chunk's content between its size line and its end. RFC 9112 §7.1
+    /// Returns a chunk: its size line, its content, and its end. RFC 9112 §7.1
     static func chunk(_ content: ByteBuffer) -> ByteBuffer {
         var chunk = ByteBuffer()
         chunk.reserveCapacity(content.readableBytes + 20)
@@ -14,7 +14,7 @@ extension ByteBuffer {
         return chunk
     }
 
-    /// The last chunk, and the trailer section. RFC 9112 §7.1.2
+    /// Returns the last chunk and the trailer section. RFC 9112 §7.1.2
     static func lastChunk(_ trailers: HTTPFields?) -> ByteBuffer {
         guard let trailers else { return emptyLastChunk }
         return .head { bytes in

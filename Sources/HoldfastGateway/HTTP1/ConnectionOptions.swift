@@ -6,7 +6,7 @@ struct ConnectionOptions {
     private(set) var keepsAlive = false
     /// Whether the client asks to switch to another protocol. RFC 9110 §7.8
     private(set) var upgrades = false
-    /// Whether it names connection-specific fields. RFC 9110 §7.6.1
+    /// Whether the field lists connection-specific fields. RFC 9110 §7.6.1
     private(set) var namesFields = false
 
     init() {}

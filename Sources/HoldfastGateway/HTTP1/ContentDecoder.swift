@@ -14,7 +14,7 @@ struct ContentDecoder {
     }
 
     private enum State {
-        /// This many bytes follow; at 0 the content is complete.
+        /// The number of bytes that follow; at 0 the content is complete.
         case length(StatedLength)
         case untilClose
         case chunkSize(LineCutter)
@@ -39,7 +39,8 @@ struct ContentDecoder {
         self.restOfExtensions = limits.chunkExtensions
     }
 
-    /// The next event, or `nil` if more bytes are needed. After the end, every call returns `end`.
+    /// Returns the next event, or `nil` if more bytes are needed. After the end, every call returns
+    /// `end`.
     ///
     /// - Parameter isInputClosed: whether no more bytes will arrive.
     mutating func next(
@@ -90,7 +91,7 @@ struct ContentDecoder {
         }
     }
 
-    /// `chunk-size [ chunk-ext ]`
+    /// Returns the size in a line `chunk-size [ chunk-ext ]`.
     private mutating func size(_ line: ByteBuffer) throws(MessageRefusal) -> StatedLength {
         let bytes = line.readableBytesView
         let digits = bytes.prefix { $0.hexValue != nil }
@@ -99,8 +100,8 @@ struct ContentDecoder {
         else { throw MessageRefusal(.chunkSize) }
         restOfExtensions -= rest.count
         guard restOfExtensions >= 0 else { throw MessageRefusal(.chunkExtensionsTooLarge) }
-        // 15 digits always fit in an Int64. Leading zeros count, so a long line of zeros is not a
-        // size.
+        // 15 digits always fit in an Int64. Leading zeros count as digits, so a long line of zeros
+        // is rejected.
         guard digits.count <= 15 else { throw MessageRefusal(.chunkSize) }
         return StatedLength(clamping: digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) })
     }

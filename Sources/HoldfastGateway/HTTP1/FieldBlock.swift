@@ -3,7 +3,7 @@ import NIOCore
 
 /// The field lines of a head, or of a trailer section, read line by line. RFC 9112 §5
 ///
-/// Names keep their case and values their bytes.
+/// Names keep their case, and values keep their bytes.
 struct FieldBlock {
     /// The fields read so far, in wire order.
     private(set) var fields = HTTPFields()
@@ -12,12 +12,12 @@ struct FieldBlock {
     private let tooLarge: MessageRefusal
     private var cutter = LineCutter()
 
-    /// Whether no bytes of it have been read.
+    /// Whether no bytes of the block have been read.
     private(set) var isEmpty = true
 
     /// - Parameters:
-    ///   - limit: the most bytes in all lines.
-    ///   - count: the most lines.
+    ///   - limit: the maximum number of bytes in all lines.
+    ///   - count: the maximum number of lines.
     init(limit: Int, count: Int, tooLarge: MessageRefusal) {
         self.rest = limit
         self.restCount = count
@@ -35,12 +35,12 @@ struct FieldBlock {
         return isComplete
     }
 
-    /// - Parameter length: the bytes in the lines that were read.
+    /// - Parameter length: set to the number of bytes in the lines that were read.
     private mutating func read(
         _ bytes: UnsafeRawBufferPointer,
         _ length: inout Int
     ) throws(MessageRefusal) -> Bool {
-        // Room for the fields of most messages: growing later would copy them all.
+        // Reserves memory for the fields of most messages. Growing later would copy all fields.
         if fields.isEmpty, bytes.first != .carriageReturn { fields.reserveCapacity(8) }
         while true {
             let rests = bytes.part(length..<bytes.count)
@@ -54,8 +54,8 @@ struct FieldBlock {
         }
     }
 
-    /// `field-name ":" OWS field-value OWS`. Whitespace before the colon (RFC 9112 §5.1) and folded
-    /// lines (§5.2) are rejected.
+    /// Parses a line `field-name ":" OWS field-value OWS`. Whitespace before the colon (RFC 9112
+    /// §5.1) and folded lines (§5.2) are rejected.
     static func field(_ line: UnsafeRawBufferPointer) throws(MessageRefusal) -> HTTPField {
         guard let first = line.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else { throw MessageRefusal(.fieldLine) }
@@ -73,7 +73,7 @@ struct FieldBlock {
         while start < end, value[start].isWhitespace { start += 1 }
         while end > start, value[end - 1].isWhitespace { end -= 1 }
         let value = value.part(start..<end)
-        // Nearly all values consist of bytes that every reader decodes the same way.
+        // Nearly all values are ASCII, which every reader decodes the same way.
         guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
             return HTTPField(name: name, lenientValue: value)
         }

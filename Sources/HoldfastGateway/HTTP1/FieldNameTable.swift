@@ -3,8 +3,8 @@ import HTTPTypes
 /// Creates field names from bytes. The most common names are created in advance, because a lookup
 /// costs less than checking a name and folding its case.
 enum FieldNameTable {
-    /// The longest name that is looked up, in bytes. Swift stores strings of this size inline, so
-    /// copying one counts no references.
+    /// The maximum length of a name that is looked up, in bytes. Swift stores strings up to this
+    /// size inline, so copying them needs no reference counting.
     private static let limit = 15
 
     private struct Entry {
@@ -42,8 +42,8 @@ enum FieldNameTable {
         "User-Agent", "Vary", "Via", "X-Cache", "X-Forwarded-For", "X-Powered-By", "X-Request-ID", "X-Request-Id",
     ]
 
-    /// Not an array, because each lookup would count references. Safe: it is filled before any code
-    /// can read it, never changed, and never freed.
+    /// Not an array, because each lookup would then count references. Safe: the memory is filled
+    /// before any code can read it, never changed, and never freed.
     nonisolated(unsafe) private static let entries: UnsafePointer<Entry?> = {
         let entries = UnsafeMutablePointer<Entry?>.allocate(capacity: 256)
         entries.initialize(repeating: nil, count: 256)
@@ -57,7 +57,7 @@ enum FieldNameTable {
         return UnsafePointer(entries)
     }()
 
-    /// - Returns: `nil` if the bytes are not a token. RFC 9110 §5.1
+    /// Returns the field name in the given bytes; `nil` if they are not a token. RFC 9110 §5.1
     static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         if bytes.count <= limit {
             let packed = Packed(bytes)

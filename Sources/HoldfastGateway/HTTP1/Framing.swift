@@ -5,7 +5,7 @@ import HTTPTypes
 enum Framing: Hashable {
     /// There is no content.
     case none
-    /// This many bytes.
+    /// The content has this number of bytes.
     case length(StatedLength)
     /// The chunked transfer coding. RFC 9112 §7.1
     case chunked
@@ -46,9 +46,9 @@ enum Framing: Hashable {
         }
     }
 
-    /// `1*DIGIT` that fits in an `Int64`.
+    /// Parses `1*DIGIT`; `nil` if the number does not fit in an `Int64`.
     static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> StatedLength? {
-        // More digits are leading zeros, or do not fit.
+        // A longer text has leading zeros, or does not fit.
         bytes.count <= 19 ? StatedLength(digits: bytes) : nil
     }
 }
@@ -65,7 +65,7 @@ extension HTTPField {
 }
 
 extension HTTPFields {
-    /// The members of all lines of a list field; see ``HTTPField/listMembers``.
+    /// Returns the members of all lines of a list field; see ``HTTPField/listMembers``.
     func listMembers(_ name: HTTPField.Name) -> [String] {
         contains(name) ? self[fields: name].flatMap(\.listMembers) : []
     }

@@ -1,10 +1,10 @@
 /// Finds the end of a head without decoding it.
 enum HeadEnd {
-    /// The number of bytes up to the end of the first empty line; `nil` if there is none.
+    /// Returns the number of bytes up to the end of the first empty line; `nil` if there is none.
     ///
     /// Only CRLF ends a line here. The decoder checks whether the lines are valid.
     static func length(of bytes: UnsafeRawBufferPointer) -> Int? {
-        // The index is where the last byte of CR LF CR LF may be. The byte there tells how far away
+        // The index is where the last byte of CR LF CR LF may be. The byte there shows how far away
         // the next candidate is.
         var index = 3
         while index < bytes.count {

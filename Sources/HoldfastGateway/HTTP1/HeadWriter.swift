@@ -7,9 +7,9 @@ import NIOCore
 /// ``NIOCore/ByteBuffer/head(_:)``.
 struct HeadWriter {
     private let room: UnsafeMutableRawBufferPointer
-    /// The number of bytes put, including those that did not fit.
+    /// The number of bytes written, including those that did not fit.
     private(set) var count = 0
-    /// The positions of the values that depend on the time, recorded if this is not `nil`.
+    /// The positions of the values that depend on the time; `nil` if they are not recorded.
     var places: TimeOffsets?
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
@@ -42,7 +42,7 @@ struct HeadWriter {
         put(UInt8.lineFeed)
     }
 
-    /// `method SP request-target SP HTTP/1.1 CRLF`
+    /// Writes `method SP request-target SP HTTP/1.1 CRLF`.
     mutating func writeRequestLine(_ method: HTTPRequest.Method, _ target: String) {
         put(method.rawValue)
         put(UInt8.space)
@@ -50,8 +50,8 @@ struct HeadWriter {
         put(" HTTP/1.1\r\n" as StaticString)
     }
 
-    /// `HTTP/1.1 SP status-code SP reason-phrase CRLF`. If the status has no phrase, the one
-    /// registered by RFC 9110 §15 is written.
+    /// Writes `HTTP/1.1 SP status-code SP reason-phrase CRLF`. If the status has no phrase, the
+    /// phrase registered by RFC 9110 §15 is written.
     mutating func writeStatusLine(_ status: HTTPResponse.Status) {
         if status.code == 200, status.reasonPhrase.isEmpty || status.reasonPhrase == "OK" {
             return put("HTTP/1.1 200 OK\r\n" as StaticString)
@@ -67,8 +67,8 @@ struct HeadWriter {
         putLineEnd()
     }
 
-    /// Writes the fields in order, with the case of names and the bytes of values unchanged,
-    /// without the empty line at the end.
+    /// Writes the fields in order, without the empty line at the end. The case of names and the
+    /// bytes of values do not change.
     ///
     /// A field that would break the framing is skipped, because a line end in a value would start
     /// the next field.
@@ -99,7 +99,7 @@ struct HeadWriter {
     /// Writes whole lines, including their line ends.
     mutating func writeLines(_ bytes: UnsafeRawBufferPointer) { put(bytes) }
 
-    /// Writes a last chunk's line. Its trailer section follows. RFC 9112 §7.1
+    /// Writes the line of a last chunk. The trailer section must follow. RFC 9112 §7.1
     mutating func writeLastChunk() { put("0\r\n" as StaticString) }
 
     /// Writes the empty line that ends a head.
@@ -115,11 +115,11 @@ struct TimeOffsets: Hashable {
 }
 
 extension ByteBuffer {
-    /// Writes a head that is longer than most, or is followed by content.
+    /// Returns a head that is longer than most, or is followed by content.
     ///
     /// - Parameters:
     ///   - room: a number of bytes that is nearly always enough.
-    ///   - write: writes the head. It is called again if the room was not enough.
+    ///   - write: writes the head. It is called again if `room` was not enough.
     static func head(reserving room: Int, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
         var bytes = ByteBuffer()
         var needed = room
@@ -137,7 +137,7 @@ extension ByteBuffer {
     /// A size that fits nearly all heads. This memory is on the stack.
     private static let usualHead = 1024
 
-    /// Writes a head or part of one.
+    /// Returns a head or a part of one.
     ///
     /// - Parameter write: writes the bytes. It is called again if they exceed the usual size.
     static func head(_ write: (inout HeadWriter) -> Void) -> ByteBuffer {

@@ -3,18 +3,19 @@ import NIOCore
 /// The fields of the last request on a connection. Most clients send the same fields again, so
 /// their decoded form can be reused.
 struct KnownFields {
-    /// The longest fields to keep, in bytes, because each connection keeps some.
+    /// The maximum length of the fields to keep, in bytes. It is small, because each connection
+    /// keeps some.
     private static let limit = 1 << 10
 
-    /// All lines, including the empty line at the end.
+    /// All field lines, including the empty line at the end.
     private let bytes: ByteBuffer
     private let made: RequestHead
 
     /// - Parameters:
     ///   - bytes: bytes that begin with the fields.
     ///   - length: the length of the fields in bytes.
-    ///   - line: the request line before them. The result is `nil` if the fields mean something
-    ///     else with another target, or if content follows.
+    ///   - line: the request line before the fields. The result is `nil` if the fields could have
+    ///     another meaning with another target, or if content follows.
     init?(_ bytes: ByteBuffer, length: Int, _ line: RequestLine, _ head: RequestHead) {
         guard length <= Self.limit, case .origin = line.target, head.framing == .none else { return nil }
         // A copy of only these bytes, so that no larger buffer stays in memory.
@@ -22,7 +23,8 @@ struct KnownFields {
         made = head
     }
 
-    /// The head of a request with this line, if the same fields follow. It consumes them.
+    /// Returns the head of a request with this line if the same fields follow, and consumes these
+    /// fields.
     func head(_ line: RequestLine, in pending: inout ByteBuffer) -> RequestHead? {
         guard case .origin(let target) = line.target, line.receivedProtocol == made.request.receivedProtocol,
             pending.getSlice(at: pending.readerIndex, length: bytes.readableBytes) == bytes

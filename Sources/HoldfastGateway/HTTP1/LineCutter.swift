@@ -9,10 +9,10 @@ struct LineCutter: Hashable {
     /// The number of bytes already searched.
     private var searched = 0
 
-    /// The next line without its CRLF; `nil` if it is incomplete.
+    /// Returns the next line without its CRLF; `nil` if the line is incomplete.
     ///
-    /// - Parameter limit: the most bytes before the line feed. If there are more, `tooLong` is
-    ///   thrown, even if the line is incomplete.
+    /// - Parameter limit: the maximum number of bytes before the line feed. If there are more,
+    ///   `tooLong` is thrown, even if the line is incomplete.
     mutating func next(
         in pending: inout ByteBuffer,
         limit: Int,
@@ -26,7 +26,7 @@ struct LineCutter: Hashable {
         return line
     }
 
-    /// The length of the first line without its CRLF; see ``next(in:limit:tooLong:)``.
+    /// Returns the length of the first line without its CRLF; see ``next(in:limit:tooLong:)``.
     mutating func next(
         in bytes: UnsafeRawBufferPointer,
         limit: Int,

@@ -1,4 +1,4 @@
-/// Why a message is rejected.
+/// The reason why a message is rejected.
 ///
 /// A client gets the status, and its connection is closed, because its next request could not be
 /// found reliably. If an origin's message is rejected, the exchange fails and the connection is
@@ -34,7 +34,7 @@ struct MessageRefusal: RequestRefusal, Hashable {
 
     /// The fault.
     var reason: Reason
-    /// The status of the response to a client that sent it.
+    /// The status of the response to the client that sent the message.
     var status: Int
 
     var code: String { reason.rawValue }

@@ -15,8 +15,13 @@ extension RelayedMessage {
         var runs = Runs()
         private var isUnstorable: Bool?
 
-        /// - Parameter lines: the lines, including their line ends.
-        /// - Returns: whether all lines can be relayed, and none is missing.
+        /// Reads the lines of a head.
+        ///
+        /// - Parameters:
+        ///   - lines: the lines, including their line ends.
+        ///   - limit: the maximum number of lines.
+        /// - Returns: whether the response can be relayed: each line can be, there are not too
+        ///   many, and `Cache-Control` forbids storing.
         mutating func read(_ lines: UnsafeRawBufferPointer, count limit: Int) -> Bool {
             var (start, count) = (0, 0)
             while start < lines.count {
@@ -33,8 +38,10 @@ extension RelayedMessage {
             return count <= limit && isUnstorable == true && !connection.namesFields
         }
 
-        /// - Returns: `nil` if it is not the status line of a final response with content and an
-        ///   ASCII phrase.
+        /// Reads the first line.
+        ///
+        /// - Returns: `true`; `nil` if the line is not the status line of a final response with
+        ///   content and an ASCII phrase.
         private mutating func readStatusLine(_ line: UnsafeRawBufferPointer) -> Bool? {
             guard line.count > 13, line.starts(with: "HTTP/1.1 ".utf8), line.part(9..<12).allSatisfy(\.isDigit),
                 line[12] == .space, line.part(13..<line.count).allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
@@ -47,9 +54,11 @@ extension RelayedMessage {
             }
         }
 
+        /// Reads a field line.
+        ///
         /// - Parameter start: the position of the line.
-        /// - Returns: whether the line is relayed; `nil` if the response cannot be relayed, or the
-        ///   line would be written differently.
+        /// - Returns: whether the line is relayed; `nil` if the response cannot be relayed, or if
+        ///   the gateway would write the line differently.
         private mutating func readField(_ line: UnsafeRawBufferPointer, at start: Int) -> Bool? {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0), colon + 2 < line.count,
                 line[colon + 1] == .space, !line[colon + 2].isWhitespace, !line[line.count - 1].isWhitespace,
@@ -91,7 +100,7 @@ extension RelayedMessage {
 }
 
 extension ResponseFraming {
-    /// The bytes of a relayed response that are written in one piece.
+    /// Returns the bytes of a relayed response that are written in one piece.
     ///
     /// - Parameters:
     ///   - date: the `Date` to add; `nil` if the response has one.

@@ -7,26 +7,26 @@ import NIOCore
 ///
 /// A class, because it is passed through several functions.
 final class RelayedMessage: RelayedResponse {
-    /// The longest content that is written together with the head, in bytes.
+    /// The maximum length of content that is written together with the head, in bytes.
     static let shortContent = 4 << 10
 
     let bytes: ByteBuffer
     let status: Int
-    /// The header lines to relay.
+    /// The lines of the head to relay.
     let runs: Runs
     /// The length of the head in bytes.
     let headLength: Int
     let hasDate: Bool
     /// Whether the response's connection can be reused.
     let isKeptAlive: Bool
-    /// Whether it has fields that may contain URLs of the origin.
+    /// Whether the response has fields that may contain URLs of the origin.
     let hasReferences: Bool
-    /// The position of the value of `Content-Type`, from the first byte.
+    /// The position of the value of `Content-Type`, counted from the first byte.
     private let mediaType: Range<Int>?
 
-    /// Creates a relayed response from the bytes received for a GET. Returns `nil` unless they are
-    /// one complete, plain response: the content's length is stated, `Cache-Control` forbids
-    /// storing, and no field must be changed; lines may only be left out.
+    /// Creates a relayed response from the bytes received for a GET. Returns `nil` unless the bytes
+    /// are one complete response that states its content's length, forbids storing with
+    /// `Cache-Control`, and can be relayed line by line. Lines may be left out, but not changed.
     ///
     /// ``ResponseDecoder`` handles all other responses, and states why a response is rejected.
     init?(_ bytes: ByteBuffer, limits: MessageLimits) {
@@ -49,8 +49,8 @@ final class RelayedMessage: RelayedResponse {
         mediaType = reading.mediaType
     }
 
-    /// Up to four parts of a head, without an allocation, in order, as byte offsets from the start
-    /// of the message.
+    /// Up to four parts of a head in order, as byte offsets from the start of the message. Needs no
+    /// allocation.
     struct Runs {
         /// The lower and the upper bound of each part.
         private var bounds = SIMD8<UInt16>()
@@ -58,10 +58,10 @@ final class RelayedMessage: RelayedResponse {
 
         subscript(_ index: Int) -> Range<Int> { Int(bounds[2 * index])..<Int(bounds[2 * index + 1]) }
 
-        /// Adds a range after the existing ones.
+        /// Adds a range after the existing ranges.
         ///
         /// - Parameter run: must end at 65,535 or less.
-        /// - Returns: `false` if there is no room for it.
+        /// - Returns: `false` if there is no room for the range.
         mutating func append(_ run: Range<Int>) -> Bool {
             let isConnected = count > 0 && self[count - 1].upperBound == run.lowerBound
             if !isConnected {

@@ -5,8 +5,8 @@ import NIOCore
 /// Decodes HTTP/1 requests: bytes in, events out, one request after another. RFC 9112
 ///
 /// It decodes only on demand, so pipelined requests stay undecoded until the previous request has
-/// its response. The events do not depend on how the bytes are split, except where content is
-/// split. After rejecting a message it rejects all further bytes.
+/// its response. The way the bytes are split affects only where content is split. After it has
+/// rejected a message, it rejects all further bytes.
 struct RequestDecoder {
     enum Event: Hashable {
         case head(RequestHead)
@@ -25,7 +25,7 @@ struct RequestDecoder {
     /// The fields of the last request.
     private var known: KnownFields?
     /// Whether the last head has the same field bytes as the previous one, and reused their decoded
-    /// form. Then only the method and the target can differ.
+    /// form. In that case, only the method and the target can differ.
     private(set) var isHeadRepeated = false
     /// Checks the current request's trailer section, if it may have one.
     private var trailerRules = TrailerRules()
@@ -46,8 +46,8 @@ struct RequestDecoder {
     /// The number of received bytes that are not decoded yet.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// The next request's head, including the empty line at its end, if it is complete and none of
-    /// it is decoded.
+    /// The next request's head, including the empty line at its end; `nil` unless it is complete
+    /// and completely undecoded.
     var wholeHead: ByteBuffer? {
         guard case .startLine(_, isAfterEmptyLine: false) = state,
             let length = pending.readableBytesView.withUnsafeBytes({ HeadEnd.length(of: $0) })
@@ -72,7 +72,7 @@ struct RequestDecoder {
         pending.append(bytes)
     }
 
-    /// The next event, or `nil` if more bytes are needed.
+    /// Returns the next event, or `nil` if more bytes are needed.
     mutating func next() throws(MessageRefusal) -> Event? {
         do throws(MessageRefusal) {
             return try decode()
@@ -83,14 +83,15 @@ struct RequestDecoder {
         }
     }
 
-    /// The next request's head, or `nil` if more bytes are needed. The previous request must be
-    /// fully decoded.
+    /// Returns the next request's head, or `nil` if more bytes are needed. The previous request
+    /// must be fully decoded.
     mutating func nextHead() throws(MessageRefusal) -> RequestHead? {
         guard case .head(let head) = try next() else { return nil }
         return head
     }
 
-    /// The content of the last decoded head's request; `nil` if more bytes are needed.
+    /// Returns the next content of the request whose head was decoded last; `nil` if more bytes are
+    /// needed.
     ///
     /// After the end, every call returns `end`. The bytes that follow belong to the next request.
     mutating func nextContent() throws(MessageRefusal) -> ContentDecoder.Event? {
@@ -127,8 +128,8 @@ struct RequestDecoder {
                     state = .fields(line, block)
                 }
             case .fields(let line, var block):
-                // While it grows, the block is stored in only one place, because a second reference
-                // would make it copy.
+                // While the block grows, only one reference to it exists, because a second one
+                // would cause a copy.
                 state = .startLine(LineCutter(), isAfterEmptyLine: false)
                 let (bytes, isWhole) = (pending, block.isEmpty)
                 let isComplete = try block.read(&pending)
@@ -208,15 +209,15 @@ struct RequestLine: Hashable {
         self.receivedProtocol = receivedProtocol
     }
 
-    /// - Returns: `nil` if it is not a token. RFC 9110 §9.1
+    /// Returns the method in the given bytes; `nil` if they are not a token. RFC 9110 §9.1
     static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
         if bytes.elementsEqual("GET".utf8) { return .get }
         guard !bytes.isEmpty, bytes.allSatisfy(\.isTokenByte) else { return nil }
         return HTTPRequest.Method(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `HTTP/1.` and a digit. Another major version is rejected with `status`, anything else with
-    /// status 400. RFC 9110 §2.5
+    /// Returns the minor version in `HTTP/1.` and a digit, as 0 or 1. Another major version is
+    /// rejected with `status`, and anything else with status 400. RFC 9110 §2.5
     static func minorVersion(_ bytes: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
         guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), bytes[5].isDigit, bytes[6] == UInt8(ascii: "."),
             bytes[7].isDigit
@@ -229,8 +230,8 @@ struct RequestLine: Hashable {
         _ bytes: UnsafeRawBufferPointer,
         _ method: HTTPRequest.Method
     ) throws(MessageRefusal) -> Target {
-        // Clients never send a fragment (RFC 9112 §3.2.1 does not allow it). Programs read bytes
-        // outside ASCII differently.
+        // A fragment is not allowed (RFC 9112 §3.2.1), and no client sends one. Bytes outside ASCII
+        // are read differently by different programs.
         guard !bytes.isEmpty, bytes.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
             throw MessageRefusal(.target)
         }

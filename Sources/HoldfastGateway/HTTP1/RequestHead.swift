@@ -3,8 +3,9 @@ import HTTPTypes
 
 /// A request's head received over HTTP/1, after validation.
 struct RequestHead: Hashable {
-    /// The request without the parts specific to HTTP/1 and the connection. Its authority comes
-    /// from the absolute-form, otherwise from `Host`; `nil` only for HTTP/1.0. RFC 9112 §3.2.2
+    /// The request without the parts that are specific to HTTP/1 and the connection. Its authority
+    /// comes from the absolute-form, or otherwise from `Host`. The authority is `nil` only for
+    /// HTTP/1.0. RFC 9112 §3.2.2
     var request: GatewayRequest
     /// The framing; never `untilClose`.
     var framing: Framing
@@ -65,18 +66,18 @@ extension RequestHead {
             content: content
         )
         let connection = ConnectionOptions(fields)
-        // RFC 9110 §7.8: HTTP/1.0 ignores it.
+        // HTTP/1.0 ignores `Upgrade`. RFC 9110 §7.8
         if connection.upgrades, line.receivedProtocol == .http11 { request.upgrade = .offer }
         self.isKeptAlive = !connection.closes && (line.receivedProtocol != .http10 || connection.keepsAlive)
         let expectations = fields.listMembers(.expect)
         guard expectations.allSatisfy({ $0 == "100-continue" }) else {
             throw MessageRefusal(.expectation, status: 417)
         }
-        // RFC 9110 §10.1.1: it has no meaning in HTTP/1.0.
+        // `Expect` has no meaning in HTTP/1.0. RFC 9110 §10.1.1
         self.expectsContinue = !expectations.isEmpty && line.receivedProtocol != .http10 && framing != .none
     }
 
-    /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
+    /// Parses a host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
     static func authority(_ host: HTTPField) -> RequestedHost? {
         host.withUnsafeBytesOfValue { RequestedHost($0) }
     }

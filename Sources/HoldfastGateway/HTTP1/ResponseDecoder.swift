@@ -50,7 +50,8 @@ struct ResponseDecoder {
 
     /// - Parameters:
     ///   - method: the request's method. A response to HEAD has no content.
-    ///   - upgrade: the other protocol that the request asks for, in lowercase; `nil` for none.
+    ///   - upgrade: the other protocol that the request asks for, in lowercase; `nil` if it asks
+    ///     for none.
     init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits(), upgrade: String? = nil) {
         self.isHead = method == .head
         self.upgrade = upgrade
@@ -62,7 +63,7 @@ struct ResponseDecoder {
     /// unsolicited.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// The bytes after the response: those of the other protocol, if the origin has switched.
+    /// The bytes after the response. They belong to the other protocol if the origin has switched.
     var undecoded: ByteBuffer { pending }
 
     /// Adds bytes. ``next()`` decodes them.
@@ -76,7 +77,7 @@ struct ResponseDecoder {
         isInputClosed = true
     }
 
-    /// The next event; `nil` if more bytes are needed, or after the end.
+    /// Returns the next event; `nil` if more bytes are needed, or after the end.
     mutating func next() throws(MessageRefusal) -> Event? {
         do throws(MessageRefusal) {
             if let event = try decode() { return event }
@@ -104,8 +105,8 @@ struct ResponseDecoder {
                 let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
                 state = .fields(try StatusLine(line), block)
             case .fields(let line, var block):
-                // While it grows, the block is stored in only one place, because a second reference
-                // would make it copy.
+                // While the block grows, only one reference to it exists, because a second one
+                // would cause a copy.
                 state = .ended
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
@@ -134,7 +135,7 @@ struct ResponseDecoder {
         let stated = try Framing(fields, minorVersion: line.minorVersion)
         if response.status.kind == .informational {
             if response.status.code == 101 {
-                // RFC 9110 §15.2.2: it names the protocol, which must be the requested one.
+                // A 101 names the protocol, which must be the requested protocol. RFC 9110 §15.2.2
                 guard let upgrade, fields.listMembers(.upgrade) == [upgrade],
                     fields.listMembers(.connection).contains("upgrade")
                 else { throw MessageRefusal(.switchedProtocols) }
@@ -160,7 +161,7 @@ struct ResponseDecoder {
 
 /// `HTTP-version SP status-code SP [ reason-phrase ]`. RFC 9112 §4
 ///
-/// The second space may be missing along with the phrase, because many servers leave it out.
+/// If the phrase is missing, the second space may also be missing, because many servers omit it.
 struct StatusLine: Hashable {
     var status: HTTPResponse.Status
     var minorVersion: Int
@@ -192,7 +193,7 @@ struct StatusLine: Hashable {
         return beginning.starts(with: "HTTP/1.".utf8) && beginning.dropFirst(8).elementsEqual(" 408 ".utf8)
     }
 
-    /// HTTPTypes stores the phrase as ISO 8859-1: one scalar for each byte.
+    /// Returns the phrase as HTTPTypes stores it: in ISO 8859-1, with one scalar for each byte.
     private static func phrase(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

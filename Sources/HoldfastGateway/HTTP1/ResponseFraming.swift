@@ -33,10 +33,10 @@ struct ResponseFraming {
         closes = delimiting == .close || !isKeptAlive
     }
 
-    /// The head as bytes.
+    /// Returns the head as bytes.
     func bytes(of head: GatewayResponseHead) -> ByteBuffer { .head { write(head, to: &$0) } }
 
-    /// The head as bytes, and the positions of its values that depend on the time.
+    /// Returns the head as bytes, and the positions of its values that depend on the time.
     func bytesAndOffsets(of head: GatewayResponseHead) -> (bytes: ByteBuffer, places: TimeOffsets) {
         var places = TimeOffsets()
         let bytes = ByteBuffer.head { bytes in
@@ -72,11 +72,11 @@ struct ResponseFraming {
         bytes.writeEndOfHead()
     }
 
-    /// Whether the end of the connection marks the end of the content. Then a client cannot notice
-    /// missing content. RFC 9112 §8
+    /// Whether the end of the connection marks the end of the content. If so, a client cannot
+    /// notice missing content. RFC 9112 §8
     var endsWithConnection: Bool { delimiting == .close }
 
-    /// The bytes to write for a piece of content; `nil` for a response without content.
+    /// Returns the bytes to write for a piece of content; `nil` if there are none.
     ///
     /// - Throws: ``ResponseContent/Overrun`` if the content is longer than announced.
     mutating func bytes(of piece: ByteBuffer) throws(ResponseContent.Overrun) -> ByteBuffer? {
@@ -92,7 +92,7 @@ struct ResponseFraming {
     /// Whether all announced content was written.
     var isComplete: Bool { content.isComplete }
 
-    /// The bytes to write after the content. Only chunked content can have trailers.
+    /// Returns the bytes to write after the content. Only chunked content can have trailers.
     func end(_ trailers: HTTPFields?) -> ByteBuffer? { delimiting == .chunked ? .lastChunk(trailers) : nil }
 }
 

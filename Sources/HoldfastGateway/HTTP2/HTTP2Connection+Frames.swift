@@ -5,13 +5,13 @@ import NIOCore
 
 /// Handles frames.
 extension HTTP2Connection {
-    /// A frame begins; only its first nine bytes have arrived.
+    /// Handles the beginning of a frame, of which only the first nine bytes have arrived.
     func beginFrame(_ frame: nghttp2_frame_hd) {
         let flags = UInt32(frame.flags)
         switch UInt32(frame.type) {
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_CONTINUATION.rawValue:
             if fieldsSince == nil { fieldsSince = now }
-            // The last of these frames completes the fields.
+            // The last of these frames completes the fields, and ends the time for them.
             if UInt32(frame.type) == NGHTTP2_CONTINUATION.rawValue { spend(.frame) }
         case NGHTTP2_RST_STREAM.rawValue:
             fieldsSince = nil
@@ -29,15 +29,17 @@ extension HTTP2Connection {
         if !patience.spend(cost, at: now) { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
     }
 
-    /// A stream's fields begin: those of a request, or of its trailer section.
+    /// Prepares for the fields of a request or of its trailer section.
     func beginFields() { section.clear() }
 
-    /// - Returns: `false` if there are too many.
+    /// Adds a field.
+    ///
+    /// - Returns: `false` if the fields are too large to decode.
     func take(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         section.append(name, value)
     }
 
-    /// The fields of a request are complete.
+    /// Starts a request, because its fields are complete.
     func beginRequest(_ id: Int32, endsStream: Bool) {
         fieldsSince = nil
         guard let frames else { return }
@@ -66,12 +68,13 @@ extension HTTP2Connection {
                 at: at
             )
             stream.exchange = exchange
-            // An identical request also gets a span, so the response is not kept for it.
+            // Requests with a span are not served from the hot table, so the response is not kept
+            // there.
             if let key, exchange.trace.span == nil { stream.hotKey = key }
             exchange.begin()
             stream.hotKey = nil
         } catch {
-            // Decoding them costs more than their size suggests.
+            // Decoding oversized fields costs more than their compressed size suggests.
             if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
             let stream = HTTP2Stream(id, on: self, nil, permit, pace)
             streams[id] = stream
@@ -111,6 +114,8 @@ extension HTTP2Connection {
         if let stream = streams[id] { stream.receive(bytes) } else { frames?.consume(bytes.count) }
     }
 
+    /// Ends the content of a request.
+    ///
     /// - Parameter hasTrailers: whether a trailer section was just decoded.
     func endContent(of id: Int32, hasTrailers: Bool) {
         fieldsSince = nil
@@ -123,10 +128,11 @@ extension HTTP2Connection {
         }
     }
 
-    /// The client accepts more content than before, on one stream or on all of them.
+    /// Resumes sending, because the client accepts more content than before, on one stream or on
+    /// all.
     func openWindow() { for stream in streams.values { stream.openWindow() } }
 
-    /// The client has seen everything that was sent before a ping.
+    /// Handles the answer to a ping: the client has seen everything that was sent before the ping.
     func answerPing() {
         guard isAwaitingPing, case .open = state else { return }
         isAwaitingPing = false
@@ -134,19 +140,19 @@ extension HTTP2Connection {
         schedule()
     }
 
-    /// A frame was sent.
+    /// Handles a frame that was sent.
     func sent(_ frame: nghttp2_frame) {
         let endsStream = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
         switch UInt32(frame.hd.type) {
         case NGHTTP2_RST_STREAM.rawValue:
-            // The stream's fields may have been the reason. They are no longer expected.
+            // The reset may be due to the stream's fields. The rest of them is no longer expected.
             fieldsSince = nil
             switch frame.rst_stream.error_code {
-            // A response that was cut short, or one that needs no more of its request.
+            // The response was cut short, or it needs no more of its request.
             case NGHTTP2_INTERNAL_ERROR.rawValue, NGHTTP2_NO_ERROR.rawValue: break
             // The other side of a tunnel has disconnected.
             case NGHTTP2_CANCEL.rawValue where streams[frame.hd.stream_id]?.isTunnel == true: break
-            // Other connections hold the permits.
+            // Other connections hold the permits, so this client is not at fault.
             case NGHTTP2_REFUSED_STREAM.rawValue where !permits.areTaken: spend(.frame)
             // A client can make the gateway reset its streams instead of resetting them itself.
             default: spend(.reset)
@@ -158,7 +164,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// A stream is over.
+    /// Handles the end of a stream.
     func close(_ id: Int32) {
         if !hotStreams.end(id) { streams.removeValue(forKey: id)?.close() }
         if isIdle { idleSince = now }

@@ -4,7 +4,7 @@ extension HTTP2Connection {
     /// Time limits for a client.
     struct Limits {
         let request, lateRequest, head, content, write, closing: TimeAmount
-        /// How often clients with requests in progress are checked.
+        /// The time between two checks of a client with requests in progress.
         let interval: TimeAmount
 
         init(_ timeouts: GatewayConfiguration.Timeouts) {

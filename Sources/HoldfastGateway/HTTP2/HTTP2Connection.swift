@@ -15,8 +15,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     enum State {
         case open
-        /// The client's bytes are dropped for a while, so that it gets the last frames before a
-        /// reset.
+        /// The client's bytes are dropped for a while. Otherwise a reset could lose the last
+        /// frames.
         case lingering(rest: Int)
         case closed
     }
@@ -41,14 +41,14 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     var requestCount: Int64 = 0
 
     private let watchdog = Deadline()
-    /// When a client with a request in progress is checked next.
+    /// The time of the next check of a client with a request in progress.
     private var nextCheck: NIODeadline?
-    /// Since when no request has been in progress.
+    /// The time since which no request has been in progress.
     var idleSince = NIODeadline.now()
-    /// Since when a request's fields have been incomplete.
+    /// The time since which a request's fields have been incomplete.
     var fieldsSince: NIODeadline?
     private(set) var isDraining = false
-    /// When the bytes arrived that are being read; `nil` if none are.
+    /// The arrival time of the bytes that are being read; `nil` if none are.
     private var readAt: NIODeadline?
     private var isReadWanted = false
     /// Whether a call to nghttp2 is running.
@@ -82,7 +82,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     var hot: HotTable { session.hot }
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
-    /// The time of the bytes being handled.
+    /// The arrival time of the bytes being handled, or else the current time.
     var now: NIODeadline { readAt ?? .now() }
 
     // MARK: Events of the channel
@@ -129,7 +129,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             isBusy = true
             let isUnderstood = frames.receive(bytes)
             isBusy = false
-            // Requests that were already decoded end too.
+            // This also ends requests that were already decoded.
             if !isUnderstood { frames.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
         case .lingering(let rest):
             state = .lingering(rest: rest - bytes.readableBytes)
@@ -144,7 +144,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         context.fireChannelReadComplete()
     }
 
-    /// Sends the result of the bytes that were read.
+    /// Sends the frames that result from the bytes that were read.
     func endReading() {
         send()
         output.endReading()
@@ -164,7 +164,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        // A client that stops sending is done: HTTP/2 does nothing half-closed.
+        // HTTP/2 connections are never half-closed, so a client that stops sending is done.
         case ChannelEvent.inputClosed: context.close(promise: nil)
         case is DrainEvent: drain()
         default: context.fireUserInboundEventTriggered(event)
@@ -180,7 +180,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         context.fireChannelInactive()
     }
 
-    /// The client has disconnected, so its exchanges end.
+    /// Ends all exchanges, because the client has disconnected.
     private func end() {
         state = .closed
         enter(nil)
@@ -235,8 +235,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             goesOn = frames.send()
             isBusy = false
             if outbox.isPieceEmpty { break }
-            // The client may have disconnected. Then the channel reads what the client had sent,
-            // and closes.
+            // The client may have disconnected. In that case, the channel reads the client's
+            // remaining bytes and closes, all before this call returns.
             outbox.passOn()
             guard case .open = state else { return }
         }
@@ -250,13 +250,13 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     /// Accepts bytes to send.
     ///
-    /// - Returns: `false` if the connection accepts none at the moment.
+    /// - Returns: `false` if the connection accepts no bytes at the moment.
     func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { outbox.take(bytes) }
 
     /// Accepts a DATA frame to send: its header bytes, and the number of bytes of the stream's
     /// content that follow.
     ///
-    /// - Returns: `false` if the connection accepts none at the moment.
+    /// - Returns: `false` if the connection accepts no bytes at the moment.
     func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of stream: HTTP2Stream) -> Bool {
         guard outbox.take(head, before: count) else { return false }
         stream.takeContent(count) { outbox.put($0) }
@@ -264,7 +264,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         return true
     }
 
-    /// Same, for a response from memory.
+    /// Accepts a DATA frame to send, for a response from memory.
     func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of response: HotResponse, from place: Int)
         -> Bool
     {
@@ -272,19 +272,23 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         let content = response.content
         if let bytes = content.getSlice(at: content.readerIndex + place, length: count) { outbox.put(bytes) }
         hotStreams.move(at: now)
-        // No object counts such frames, so they cost patience instead of earning it.
+        // These streams have no object that counts small frames, so small frames cost patience.
         if count < min(HTTP2Stream.leastFrame, content.readableBytes - place) { spend(.frame) } else { patience.earn() }
         return true
     }
 
     // MARK: Calls from streams
 
+    /// Sends the head of a response.
+    ///
     /// - Parameter fields: must exist until the stream is over.
     func respond(_ stream: HTTP2Stream, _ fields: HTTP2Fields, hasContent: Bool) {
         frames?.respond(stream.id, fields, hasContent ? stream : nil)
         schedule()
     }
 
+    /// Sends an interim response.
+    ///
     /// - Parameter fields: must exist until the stream is over.
     func inform(_ stream: HTTP2Stream, _ fields: HTTP2Fields) {
         frames?.inform(stream.id, fields)
@@ -303,13 +307,13 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     func takeTurns(_ stream: HTTP2Stream) { frames?.takeTurns(stream.id) }
 
-    /// Lets the client send this much more content.
+    /// Lets the client send this many more bytes of content on a stream.
     func consume(_ count: Int, of stream: HTTP2Stream) {
         frames?.consume(stream.id, count)
         schedule()
     }
 
-    /// Same, for a stream that is over.
+    /// Lets the client send this many more bytes on the connection, for a stream that is over.
     func consume(_ count: Int) {
         guard count > 0 else { return }
         frames?.consume(count)
@@ -318,8 +322,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     // MARK: Time, and the end
 
-    /// Checks the client again when it could be late. Frames that it sends in the meantime do not
-    /// postpone the check.
+    /// Schedules the next check of the client for the time when it could be late. Frames that
+    /// arrive in the meantime do not postpone the check.
     func watch() {
         guard case .open = state else { return }
         if isIdle, fieldsSince == nil {
@@ -360,13 +364,14 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     /// Whether the client may have started requests that have not arrived yet.
     var isAwaitingPing = false
-    /// Whether the client did not answer the ping of a gateway that is shutting down.
+    /// Whether the client did not answer the ping of the gateway's shutdown.
     private var isSilent = false
     private var isStopping = false
-    /// How long such a client may take to close. Nothing it sends is read anymore.
+    /// The maximum time that a client gets to close its side when the gateway shuts down, because
+    /// its bytes are only dropped.
     private static let drainedClosing = TimeAmount.milliseconds(500)
 
-    /// The gateway shuts down.
+    /// Begins the shutdown.
     func drain() {
         isStopping = true
         guard !isDraining else { return }
@@ -374,7 +379,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         isAwaitingPing = true
         frames?.announceEnd()
         for stream in streams.values { stream.drain() }
-        // If the client does not answer in this time, the connection ends without its answer.
+        // If the client does not answer the ping in this time, the connection ends without its
+        // answer.
         if isIdle { idleSince = .now() }
         eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in
             guard let self, isAwaitingPing else { return }

@@ -11,7 +11,7 @@ struct HTTP2FieldList {
     /// The positions in ``bytes`` of the values that depend on the time.
     private(set) var places = TimeOffsets()
 
-    /// The head of a final response.
+    /// Creates the head of a final response.
     init(_ head: GatewayResponseHead, _ content: ResponseContent) {
         self.init(head.response.status)
         // HTTP/2 has no 'Upgrade'. RFC 9113 §8.2.2
@@ -27,13 +27,14 @@ struct HTTP2FieldList {
         if content.isWritten, let length = content.rest { append("content-length", length.description) }
     }
 
-    /// The head of an interim response. RFC 9110 §8.6: a response without content has no length.
+    /// Creates the head of an interim response. It has no content, so it has no length. RFC 9110
+    /// §8.6
     init(interim head: HTTPResponse) {
         self.init(head.status)
         append(head.headerFields) { $0 != "content-length" }
     }
 
-    /// The fields of a trailer section. RFC 9113 §8.1
+    /// Creates the fields of a trailer section. RFC 9113 §8.1
     init(trailers: HTTPFields) { append(trailers) { _ in true } }
 
     private init(_ status: HTTPResponse.Status) {
@@ -60,18 +61,18 @@ struct HTTP2FieldList {
         lengths.append((bytes.writeStaticString(name), bytes.writeString(value)))
     }
 
-    /// Whether it can be rewritten for another time.
+    /// Whether the fields can be rewritten for another time.
     var isTimed: Bool { places.age != nil && places.timeToLive != nil }
 
-    /// Its approximate size in memory, in bytes.
+    /// The approximate size of the fields in memory, in bytes.
     var cost: Int { bytes.readableBytes + lengths.count * 48 }
 
-    /// The same fields at another time; `nil` if they have no values that depend on it. The result
-    /// cannot be rewritten again.
+    /// Returns the same fields at another time; `nil` if none of their values depends on the time.
+    /// The result cannot be rewritten again.
     func at(age: Int64, timeToLive: Int64) -> HTTP2FieldList? {
         guard let oldAge = places.age, let oldTime = places.timeToLive else { return nil }
         var list = self
-        // From the end, so that the other position stays valid.
+        // From the end, so that the other position remains valid.
         let changes = [(oldAge, String(age)), (oldTime, String(timeToLive))]
         for (place, text) in changes.sorted(by: { $0.0.lowerBound > $1.0.lowerBound }) {
             list.replace(place, with: text)
@@ -100,8 +101,8 @@ struct HTTP2FieldList {
 
 /// Fields in the form that nghttp2 accepts without a copy.
 ///
-/// They are never indexed (RFC 7541 §6.2.3). The client's table stays empty, so one list serves
-/// every connection.
+/// nghttp2 sends them as never-indexed fields (RFC 7541 §6.2.3). So the client's table stays empty,
+/// and one list serves every connection.
 final class HTTP2Fields {
     let pointer: UnsafeMutablePointer<nghttp2_nv>
     let count: Int

@@ -16,7 +16,7 @@ struct HTTP2FieldSection {
 
     init(limits: MessageLimits) { self.limits = limits }
 
-    /// Creates a section from its bytes alone.
+    /// Creates a section from the bytes of another section.
     init(_ bytes: ByteBuffer, limits: MessageLimits) {
         self.bytes = bytes
         self.limits = limits
@@ -30,7 +30,7 @@ struct HTTP2FieldSection {
     /// Adds a field. A field beyond the limits is only counted. The rest is still decoded, because
     /// the decoder's table must stay in sync with the client's. RFC 9113 §10.5.1
     ///
-    /// - Returns: `false` if the section is so large that decoding it is not worthwhile.
+    /// - Returns: `false` if the section is too large to be worth decoding.
     mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         let length = name.count + value.count
         if name.first == UInt8(ascii: ":") {
@@ -53,8 +53,9 @@ struct HTTP2FieldSection {
         return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
     }
 
-    /// The bytes that identify an identical section; `nil` if it exceeds a limit. In that case some
-    /// fields are missing from the bytes, and without them it would be another request.
+    /// The bytes that are the same for identical sections; `nil` if the section exceeds a limit. In
+    /// that case some fields are missing from the bytes, which could then match a different
+    /// request.
     var lookupKey: ByteBuffer? { refusal == nil ? bytes : nil }
 
     /// The number of bytes of all decoded fields.
@@ -66,7 +67,7 @@ struct HTTP2FieldSection {
         return isLarge ? MessageRefusal(.fieldsTooLarge, status: 431) : nil
     }
 
-    /// The request's head, validated like one in HTTP/1.
+    /// Returns the request's head, validated like a head in HTTP/1.
     ///
     /// - Parameter endsStream: whether the request has no content.
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
@@ -76,8 +77,8 @@ struct HTTP2FieldSection {
         return try parts.head(endsStream: endsStream)
     }
 
-    /// The trailer fields that may be forwarded, validated like those in HTTP/1; `nil` if there are
-    /// none.
+    /// Returns the trailer fields that may be forwarded, validated like those in HTTP/1; `nil` if
+    /// there are none.
     func trailers() throws(MessageRefusal) -> HTTPFields? {
         guard count > 0 else { return nil }
         guard blockLength <= limits.trailers, count <= limits.fieldCount else {
@@ -159,7 +160,8 @@ private struct Parts {
             guard host == nil else { throw MessageRefusal(.host) }
             host = try Self.authority(field)
         case "cookie":
-            // A client may split it into several fields. Origins get one field. RFC 9113 §8.2.3
+            // A client may split 'Cookie' into several fields. Origins get one field. RFC 9113
+            // §8.2.3
             if let place = fields.firstIndex(where: { $0.name == .cookie }) {
                 fields[place] = Self.join(fields[place], field)
                 return
@@ -186,7 +188,7 @@ private struct Parts {
         let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
             try RequestLine(method, target: target, .http2, isExtended: protocolName != nil)
         }
-        // RFC 8441 §4: only CONNECT may have it.
+        // Only CONNECT may have ':protocol'. RFC 8441 §4
         guard protocolName == nil || method == .connect else { throw MessageRefusal(.fieldLine) }
         let path: String
         switch line.target {

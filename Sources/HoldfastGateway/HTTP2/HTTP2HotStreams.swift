@@ -3,7 +3,7 @@ import NIOCore
 /// The streams with responses from memory, which have no object, and the time of their last
 /// progress. There are only a few at a time, so a linear search is faster than a dictionary.
 struct HTTP2HotStreams {
-    /// nghttp2 refers to both until the stream is over.
+    /// nghttp2 refers to the response and the fields until the stream is over.
     private struct Stream {
         let id: Int32
         let response: HotResponse
@@ -20,10 +20,12 @@ struct HTTP2HotStreams {
         streams.append(Stream(id: id, response: response, fields: fields))
     }
 
-    /// The client has accepted content of one of them.
+    /// Records that the client has accepted content of one of these streams.
     mutating func move(at now: NIODeadline) { movedAt = now }
 
-    /// - Returns: `false` if the stream is not one of them.
+    /// Removes a stream.
+    ///
+    /// - Returns: `false` if the stream is not one of these.
     mutating func end(_ id: Int32) -> Bool {
         guard let place = streams.firstIndex(where: { $0.id == id }) else { return false }
         streams.swapAt(place, streams.count - 1)
@@ -31,6 +33,6 @@ struct HTTP2HotStreams {
         return true
     }
 
-    /// Whether the client has accepted nothing for longer than the limit.
+    /// Whether the client has accepted no content of these streams for longer than the limit.
     func areStalled(at now: NIODeadline, for limit: TimeAmount) -> Bool { !streams.isEmpty && now - movedAt > limit }
 }

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The frames on their way to one client. nghttp2 fills it piece by piece. Each piece goes to the
+/// Collects the frames for one client. nghttp2 supplies them piece by piece. Each piece goes to the
 /// ``ConnectionOutput`` when no call to nghttp2 is running. Used on the connection's event loop.
 final class HTTP2Output {
-    /// The bytes to send before other connections get their turn, and before checking whether the
-    /// client accepts them. RFC 9113 §5.2.2
+    /// The number of bytes that a connection may send before other connections on its event loop
+    /// get their turn, and before it checks whether its client accepts them. RFC 9113 §5.2.2
     private static let (turn, piece) = (256 << 10, 64 << 10)
-    /// Content up to this size is copied after its frame header. That costs less than giving the
-    /// system another piece.
+    /// Content up to this size is copied after its frame header. That costs less than passing
+    /// another piece to the kernel.
     private static let copied = 4 << 10
     /// The initial memory for bytes to send.
     private static let small = 2 << 10
@@ -15,7 +15,7 @@ final class HTTP2Output {
     private let output: ConnectionOutput
     /// Bytes to send that are not in ``output`` yet.
     private var pending = ByteBuffer()
-    /// The bytes sent in this turn, and in this piece.
+    /// The numbers of bytes sent in this turn, and in this piece.
     private var (turnCount, pieceCount) = (0, 0)
 
     init(_ output: ConnectionOutput) { self.output = output }
@@ -34,7 +34,8 @@ final class HTTP2Output {
     func take(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard pieceCount < Self.piece else { return false }
         count(bytes.count)
-        // The fields of a response from memory come first, and it rarely needs more.
+        // The first bytes are the fields of a response. A response from memory rarely needs more
+        // room.
         if pending.capacity == 0 { pending.reserveCapacity(Self.small) }
         pending.writeBytes(bytes)
         return true
@@ -65,8 +66,8 @@ final class HTTP2Output {
         pieceCount += bytes
     }
 
-    /// Passes the piece on, and checks whether the client reads. A failing flush makes the channel
-    /// read the remaining bytes and close before this returns.
+    /// Passes the piece on, and checks whether the client reads. A flush that fails makes the
+    /// channel read the remaining bytes and close before this returns.
     func passOn() {
         collect()
         output.flushIfLong()

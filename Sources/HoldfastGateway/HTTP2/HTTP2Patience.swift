@@ -1,14 +1,14 @@
 import NIOCore
 
 /// Limits frames that cost work without advancing any request: pings, settings, empty DATA, resets,
-/// windows that open byte by byte. Time is a parameter.
+/// windows that open byte by byte. It reads no clock: the caller passes the time.
 ///
-/// A connection has a budget of points. Such frames use it up. Time, and content that the client
-/// reads, refill it. RFC 9113 §10.5
+/// A connection has a budget of points. Such frames use it up. Time refills it, as does content
+/// that the client reads. RFC 9113 §10.5
 struct HTTP2Patience {
-    /// The most points.
+    /// The maximum number of points.
     static let limit = 1000
-    /// Points earned per second.
+    /// The number of points earned per second.
     static let rate = 100
 
     private var stock = HTTP2Patience.limit
@@ -19,10 +19,10 @@ struct HTTP2Patience {
     /// A client's actions that cost points.
     enum Cost {
         case frame
-        /// A request that was started and not finished: its work was wasted.
+        /// A request that was started and not finished, so the work for it was wasted.
         case reset
-        /// Fields that are too large: this many bytes were decoded for nothing. Header compression
-        /// can turn one byte into thousands.
+        /// Fields that are too large, and the number of bytes that were decoded before they were
+        /// rejected. Header compression can turn one byte into thousands.
         case fields(Int)
 
         var points: Int {
@@ -34,9 +34,11 @@ struct HTTP2Patience {
         }
     }
 
-    /// The decoded bytes that cost one point. 4 KiB
+    /// The number of decoded bytes that cost one point: 4 KiB
     private static let decoded = 4 << 10
 
+    /// Spends points.
+    ///
     /// - Returns: whether any points are left.
     mutating func spend(_ cost: Cost, at now: NIODeadline) -> Bool {
         if stock < Self.limit {
@@ -52,7 +54,7 @@ struct HTTP2Patience {
         return stock > 0
     }
 
-    /// A DATA frame was sent. The client may answer with updates of two windows, and occasionally a
-    /// third.
+    /// Earns points for a DATA frame that was sent. The client may answer with updates of two
+    /// windows, and occasionally a third.
     mutating func earn() { stock = min(stock + 3, Self.limit) }
 }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The permits for requests on an HTTP/2 connection.
 ///
-/// A client that resets a stream may immediately open another under the protocol. The work for the
-/// first request may continue for a while, and keeps its permit here. Otherwise a client could
-/// start more work than its stream limit allows.
+/// The protocol lets a client reset a stream and immediately open another. The work for the first
+/// request may continue for a while, and keeps its permit here. Otherwise a client could start more
+/// work than its stream limit allows.
 final class HTTP2Permits: Sendable {
     private let limit: Int
     private let taken = Atomic(0)
@@ -18,8 +18,10 @@ final class HTTP2Permits: Sendable {
     /// Whether this connection has reached its own limit.
     var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
 
-    /// - Parameter most: the permits of all connections combined.
-    /// - Returns: `nil` if all are taken.
+    /// Takes a permit.
+    ///
+    /// - Parameter most: the maximum number of permits of all connections combined.
+    /// - Returns: `nil` if all permits are taken.
     func take(ofAll most: Int) -> Permit? {
         let count = taken.add(1, ordering: .relaxed).newValue
         if count <= limit, total.take(isFirst: count == 1, most) { return Permit(self) }
@@ -40,11 +42,12 @@ final class HTTP2Permits: Sendable {
     }
 }
 
-/// The requests in progress on all HTTP/2 connections. The limit is the number of requests that
-/// HTTP/1 connections could have, because each needs memory.
+/// Counts the requests in progress on all HTTP/2 connections. They are limited to the number of
+/// requests that HTTP/1 connections could have, because each request needs memory.
 ///
-/// The last quarter is reserved for connections without a request in progress. So a few connections
-/// with many requests leave every other connection one request at a time, as in HTTP/1.
+/// The last quarter is reserved for connections without a request in progress. So even if a few
+/// connections have many requests, every other connection can have one request at a time, as in
+/// HTTP/1.
 final class HTTP2RequestCount: Sendable {
     private let taken = Atomic(0)
 

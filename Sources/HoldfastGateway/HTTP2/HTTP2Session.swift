@@ -4,19 +4,19 @@ import NIOCore
 /// The frames and header compression of one connection, using nghttp2. RFC 9113 and RFC 7541
 ///
 /// It tells its ``HTTP2Connection`` the meaning of a client's frames, and gives it the bytes to
-/// send. Used on the connection's event loop. The connection must not call ``send()`` from within
-/// these callbacks, because nghttp2 does not allow it.
+/// send. Used on the connection's event loop. The connection must not call ``send()`` during these
+/// calls, because nghttp2 does not allow it.
 final class HTTP2Session {
     /// The settings that are sent to a client. RFC 9113 §6.5.2
     struct Settings {
-        /// Concurrent requests.
+        /// The maximum number of concurrent requests.
         var concurrentStreams = 100
-        /// The content bytes that a client may send before they are read, per request.
+        /// The number of content bytes that a client may send before they are read, per request.
         var streamWindow = 64 << 10
-        /// The content bytes that a client may send before they are read, for all requests of a
-        /// connection. 1 MiB
+        /// The number of content bytes that a client may send before they are read, for all
+        /// requests of a connection: 1 MiB
         var connectionWindow = 1 << 20
-        /// The bytes of a request's fields, plus 32 per field.
+        /// The maximum number of bytes in a request's fields, counting 32 more for each field.
         var fieldSection = 64 << 10
         /// Whether CONNECT may name a protocol. RFC 8441 §3
         var acceptsExtendedConnect = false
@@ -39,7 +39,7 @@ final class HTTP2Session {
             (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreams),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindow),
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.fieldSection),
-            // The old kind of priorities made servers keep a tree. RFC 9218 §2.1
+            // The old priority scheme required servers to keep a tree. RFC 9218 §2.1
             (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
         ]
         if settings.acceptsExtendedConnect { all.append((NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
@@ -119,16 +119,18 @@ final class HTTP2Session {
     /// Ends a stream with trailers after its content. RFC 9113 §8.1
     ///
     /// - Parameter fields: must exist until the stream is over.
-    /// - Returns: whether they will be sent.
+    /// - Returns: whether the trailers will be sent.
     fileprivate static func end(_ session: OpaquePointer?, _ id: Int32, _ fields: HTTP2Fields) -> Bool {
         nghttp2_submit_trailer(session, id, fields.pointer, fields.count) == 0
     }
 
-    /// The content bytes that the client accepts on a stream, regardless of other streams.
+    /// Returns the number of content bytes that the client accepts on a stream, regardless of other
+    /// streams.
     func window(of id: Int32) -> Int { Int(nghttp2_session_get_stream_remote_window_size(session, id)) }
 
-    /// How much content of a response from memory was sent; `nil` for any other stream. nghttp2
-    /// stores it instead of a pointer, so it is never 0.
+    /// Returns how many content bytes of a response from memory were sent; `nil` for any other
+    /// stream. nghttp2 stores the number in place of a pointer. It is stored plus one, because a
+    /// null pointer means `nil`.
     fileprivate func hotPlace(of id: Int32) -> Int? {
         nghttp2_session_get_stream_user_data(session, id).map { Int(bitPattern: $0) - 1 }
     }
@@ -137,22 +139,24 @@ final class HTTP2Session {
         nghttp2_session_set_stream_user_data(session, id, UnsafeMutableRawPointer(bitPattern: place + 1))
     }
 
+    /// Sends an interim response.
+    ///
     /// - Parameter fields: must exist until the stream is over.
     func inform(_ id: Int32, _ fields: HTTP2Fields) {
         nghttp2_submit_headers(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, nil, fields.pointer, fields.count, nil)
     }
 
-    /// More content is available, or its end.
+    /// Resumes a response, because more content or its end is available.
     func resume(_ id: Int32) { nghttp2_session_resume_data(session, id) }
 
     func reset(_ id: Int32, _ code: nghttp2_error_code) {
         nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code.rawValue)
     }
 
-    /// Lets the client send this much more content, on the stream and on the connection.
+    /// Lets the client send this many more bytes, on the stream and on the connection.
     func consume(_ id: Int32, _ count: Int) { nghttp2_session_consume(session, id, count) }
 
-    /// Same, for the connection only, if the stream is over.
+    /// Lets the client send this many more bytes on the connection, for a stream that is over.
     func consume(_ count: Int) { nghttp2_session_consume_connection(session, count) }
 
     /// Makes a stream take turns with others. Otherwise a stream that always has more to send would
@@ -317,7 +321,8 @@ extension HTTP2Session {
         return true
     }
 
-    /// How much content the next DATA frame gets. The bytes go to the connection without a copy.
+    /// Decides how much content the next DATA frame gets. The bytes go to the connection without a
+    /// copy.
     private static let readStream: nghttp2_data_source_read_callback = { session, id, _, limit, flags, source, _ in
         guard let pointer = source?.pointee.ptr else { return Int(HTTP2Session.fails) }
         let stream = Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()

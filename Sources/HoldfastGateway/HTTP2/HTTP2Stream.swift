@@ -9,12 +9,12 @@ import NIOCore
 ///
 /// Used on the connection's event loop.
 final class HTTP2Stream: RequestContent, ClientResponseWriter {
-    /// The bytes of a response that may wait for the client. Beyond it, the exchange waits until
-    /// the client has accepted all of them. 32 KiB: with one more piece, pieces of a stored body
-    /// make it 64 KiB.
+    /// The number of a response's bytes that may wait for the client: 32 KiB. Once this many wait,
+    /// the exchange pauses until the client has accepted all of them. Because pieces of a stored
+    /// body are long, up to 64 KiB may wait.
     private static let queueLimit = 32 << 10
-    /// The minimum size of a DATA frame that does not end the content, and how many smaller ones
-    /// are allowed, because a client can open its window byte by byte.
+    /// The minimum size of a DATA frame that does not end the content, and the number of smaller
+    /// frames that are allowed. A client can open its window byte by byte.
     static let leastFrame = 1 << 10
     private static let smallFrames = 16
     private static let resetDelay = TimeAmount.milliseconds(100)
@@ -43,7 +43,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     // The response.
     private var content: ResponseContent?
-    /// The fields of all its heads, which nghttp2 refers to.
+    /// The fields of all heads of the response, which nghttp2 refers to.
     private var fields: [HTTP2Fields] = []
     private var queue = CircularBuffer<ByteBuffer>()
     private(set) var queuedCount = 0
@@ -52,11 +52,11 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     private var tunnelEnd: HTTP2TunnelEnd?
     /// The trailers that follow the content.
     private(set) var trailers: HTTP2Fields?
-    /// Whether the connection asks for content again only after ``resume()``.
+    /// Whether the connection requests content again only after ``resume()``.
     private var isDeferred = false
     private var smallFramesLeft = HTTP2Stream.smallFrames
     private var room: EventLoopPromise<Void>?
-    /// When the client last accepted content, or when content first became available.
+    /// The time when the client last accepted content, or when content first became available.
     private var movedAt = NIODeadline.now()
 
     /// - Parameters:
@@ -117,7 +117,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         if count > 0 { connection?.consume(count, of: self) }
     }
 
-    /// The response is sent, and the rest of the request's content is not needed. RFC 9113 §8.1
+    /// Drops the rest of the request's content, because the response is sent. RFC 9113 §8.1
     ///
     /// Some clients lose a response that is immediately followed by a reset. Others wait for the
     /// reset before they accept the response. So the reset is sent a moment later.
@@ -152,7 +152,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         wanted.take()?.succeed(.end(trailers: trailers))
     }
 
-    /// The content has ended, but is followed by something invalid.
+    /// Ends the content, because invalid bytes follow it.
     func endContent(refusing error: MessageRefusal) {
         isContentOver = true
         tunnelEnd?.closeInput()
@@ -183,7 +183,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         }
     }
 
-    /// Keeps a stored response for identical requests, if they get the same.
+    /// Keeps a stored response for identical requests, if they get the same bytes.
     private func keep(_ head: GatewayResponseHead, _ hit: ImmediateHit, _ route: RouteLabel) {
         guard let key = hotKey.take(), let connection, connection.service.suitsEveryClient(hit, head),
             connection.hot.markSeen(hash: key.hash)
@@ -231,8 +231,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             abort()
             return connection.eventLoop.makeFailedFuture(CancellationError())
         }
-        // Sent with the last byte instead of in a separate frame, for which the window may be
-        // closed.
+        // The last byte also ends the stream. A separate frame might have to wait for the window.
         if content?.rest == 0 { isQueueOver = true }
         if queuedCount == 0 { movedAt = .now() }
         queue.append(piece)
@@ -287,7 +286,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     func drain() { tunnelEnd?.drain() }
 
-    /// Lets the client send this much more in a tunnel.
+    /// Lets the client send this many more bytes in a tunnel.
     func consume(_ count: Int) { connection?.consume(count, of: self) }
 
     /// Ends a tunnel whose other side has disconnected. RFC 8441 §5
@@ -299,12 +298,11 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         connection?.resume(self)
     }
 
-    /// The window has opened.
+    /// Resumes sending, because the window has opened.
     func openWindow() { if queuedCount > 0 { resume() } }
 
-    /// The size of the next DATA frame, and whether it is the last one.
-    ///
-    /// - Returns: `nil` if there is none yet.
+    /// Returns the size of the next DATA frame, and whether it is the last frame; `nil` if there is
+    /// no frame yet.
     func nextFrame(atMost limit: Int) -> (count: Int, isLast: Bool)? {
         let count = min(limit, queuedCount)
         if count == 0, isQueueOver, queuedCount == 0 { return (0, true) }
@@ -334,9 +332,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     // MARK: Time, and the end
 
-    /// Ends whatever has waited for the client for too long.
+    /// Fails a wait for content that has taken too long.
     ///
-    /// - Returns: whether the client has read nothing for too long.
+    /// - Returns: whether the client has accepted no bytes of the response for too long.
     func isStalled(at now: NIODeadline, _ limits: HTTP2Connection.Limits) -> Bool {
         if wanted != nil, now - wantedAt > min(limits.content, pace.allowance ?? limits.content) {
             let refusal = MessageRefusal(.timedOut, status: 408)
@@ -346,7 +344,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         return queuedCount > 0 && now - movedAt > limits.write
     }
 
-    /// The stream is over.
+    /// Handles the end of the stream.
     func close() {
         // Unread content must not keep the connection's window closed.
         connection?.consume(received.readableBytes)

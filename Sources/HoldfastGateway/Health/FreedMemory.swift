@@ -6,13 +6,13 @@ import ServiceLifecycle
     import Glibc
 #endif
 
-/// Decides when to return freed memory to the system. docs/decisions/0050
+/// Decides when to return freed memory to the operating system. docs/decisions/0050
 ///
 /// The allocator keeps freed memory for later use. After thousands of stalled clients have
 /// disconnected, other programs would lack that memory.
 package struct FreedMemory: Sendable {
-    /// The least memory that is worth returning, because returning it stops allocations for a
-    /// moment.
+    /// The minimum amount of memory that is worth returning. Returning memory stops allocations for
+    /// a moment.
     static let worthwhile = 32 << 20
     /// The approximate memory of a connection, not counting its content.
     static let connection = 32 << 10
@@ -24,22 +24,22 @@ package struct FreedMemory: Sendable {
     /// Whether much less memory is in use than before, so some can be returned.
     ///
     /// - Parameters:
-    ///   - content: bytes of content in memory for responses in progress.
-    ///   - contentPeak: the peak since the last call.
-    ///   - connections: open client connections.
+    ///   - content: the bytes of content in memory for responses in progress.
+    ///   - contentPeak: the maximum of `content` since the last call.
+    ///   - connections: the number of open client connections.
     package mutating func isDue(content: Int, contentPeak: Int, connections: Int) -> Bool {
         let rest = connections * Self.connection
         let used = content + rest
         peak = max(peak, contentPeak + rest, used)
-        // While most of it is in use, there is little to return.
+        // While more than half of the peak is in use, there is little to return.
         guard used <= peak / 2, peak - used >= Self.worthwhile else { return false }
         peak = used
         return true
     }
 }
 
-/// Returns freed memory to the system when the gateway has become quiet. For programs only: a
-/// library must not manage the memory of its process.
+/// Returns freed memory to the operating system when the gateway has become quiet. For programs
+/// only: a library must not manage the memory of its process.
 package struct MemoryReturn: Sendable {
     private static let interval = Duration.seconds(5)
 
@@ -68,13 +68,15 @@ package struct MemoryReturn: Sendable {
         }
     }
 
+    /// Returns the allocator's free memory to the operating system.
+    ///
     /// - Returns: whether the allocator supports the call.
     @discardableResult
     static func trim() -> Bool {
         #if canImport(Glibc)
-            // Swift's module of the C library has no 'malloc.h'.
+            // Swift's module for the C library does not include 'malloc.h'.
             guard let address = dlsym(nil, "malloc_trim") else { return false }
-            // Safe: this is its type in glibc.
+            // Safe: this is the function's type in glibc.
             let trim = unsafeBitCast(address, to: (@convention(c) (Int) -> CInt).self)
             _ = trim(0)
             return true

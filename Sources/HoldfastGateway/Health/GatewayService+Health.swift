@@ -6,7 +6,7 @@ import NIOCore
 /// Serves requests for ``GatewayConfiguration/healthPath``. They are not routed, forwarded or
 /// counted as exchanges.
 extension GatewayService {
-    /// Whether a request is for the gateway's health, whatever its host, query and method.
+    /// Whether a request is for the gateway's health, regardless of its host, query and method.
     func isHealthCheck(_ request: GatewayRequest, _ inForce: ConfigurationInForce) -> Bool {
         guard let path = inForce.configuration.healthPath?.utf8 else { return false }
         let target = request.target.utf8
@@ -14,8 +14,8 @@ extension GatewayService {
         return target.count == path.count || target.dropFirst(path.count).first == UInt8(ascii: "?")
     }
 
-    /// The response to a health check: the status in one word, without details about origins or the
-    /// store.
+    /// Returns the response to a health check: the status in one word, without details about
+    /// origins or the store.
     func healthResponse(_ request: GatewayRequest, _ context: ResponseContext) async -> GatewayResponse {
         guard request.method == .get || request.method == .head else {
             var (head, content) = problemResponse(.healthMethod, context)

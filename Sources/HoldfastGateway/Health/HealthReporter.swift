@@ -2,13 +2,13 @@ import HTTPCache
 import Synchronization
 
 /// Checks the gateway's health once for all clients that ask at the same time, so that many clients
-/// cost no more than one.
+/// cost no more than one client.
 final class HealthReporter: Sendable {
     private let check: @Sendable () async -> HealthStatus
     private struct State {
         /// The check in progress.
         var task: Task<HealthStatus, Never>?
-        /// The number of clients waiting for it.
+        /// The number of clients waiting for the check.
         var waiting = 0
     }
 
@@ -16,12 +16,12 @@ final class HealthReporter: Sendable {
 
     init(_ check: @escaping @Sendable () async -> HealthStatus) { self.check = check }
 
-    /// The health, from a check that has not finished when this is called.
+    /// Returns the result of the check in progress, or else of a new check.
     func status() async -> HealthStatus {
         let task = state.withLock { state in
             state.waiting += 1
             if let task = state.task { return task }
-            // The check belongs to no client, because the first one may disconnect while others
+            // The check belongs to no client, because the first client may disconnect while others
             // wait.
             let task = Task { [self] in
                 let status = await check()

@@ -22,12 +22,12 @@ struct HeadTemplate {
         end = after
     }
 
-    /// The bytes of the head without the two numbers.
+    /// The number of bytes in the head without the two numbers.
     var count: Int { start.readableBytes + middle.readableBytes + end.readableBytes }
 
-    /// The head with the given seconds.
+    /// Returns the head with the given seconds.
     ///
-    /// - Parameter room: the bytes to reserve for content after the head.
+    /// - Parameter room: the number of bytes to reserve for content after the head.
     func bytes(age: Int64, timeToLive: Int64, room: Int) -> ByteBuffer {
         var bytes = ByteBuffer()
         bytes.reserveCapacity(count + 24 + room)

@@ -18,17 +18,17 @@ extension HotKey {
     }
 }
 
-/// Facts about a client that a response may depend on, in addition to the bytes it sends. A
-/// stranger may send the same bytes as a trusted proxy.
+/// Facts about a client that a response may depend on, in addition to the bytes that the client
+/// sends. An unknown client may send the same bytes as a trusted proxy.
 ///
 /// A response that depends on the client's address is not in the hot table:
 /// ``GatewayService/suitsEveryClient(_:_:)``.
 struct ClientTraits: OptionSet {
     let rawValue: Int
 
-    /// Its statements about its own clients are believed.
+    /// The client is trusted to make statements about its own clients.
     static let trusted = ClientTraits(rawValue: 1)
-    /// It is connected over TLS, which origins are told.
+    /// The client is connected over TLS, and origins are told so.
     static let secure = ClientTraits(rawValue: 2)
 
     init(rawValue: Int) { self.rawValue = rawValue }

@@ -3,10 +3,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response from memory in the form it is written, kept for the next request with the same key.
+/// A response from memory in the form in which it is written, kept for the next request with the
+/// same key.
 ///
-/// It decides nothing. The cache decides whether the response is still valid and how old it is.
-/// Only the numbers that depend on the age are rewritten.
+/// The cache decides whether the response is still valid and how old it is. Only the numbers that
+/// depend on the age are rewritten.
 final class HotResponse {
     /// How the head is written in the client's protocol.
     enum Form {
@@ -23,9 +24,9 @@ final class HotResponse {
     private var durations: (plain: Int?, secure: Int?) = (nil, nil)
     private let method: HTTPRequest.Method?
     let status: Int
-    /// The access log line of these requests; `nil` if none was written for these ``seconds``.
+    /// The access log line of these requests; `nil` if no line was written for these ``seconds``.
     var logLine: AccessLogTemplate?
-    /// The key of the stored response, and its name in the log once it was needed.
+    /// The key of the stored response, and its name in the log once the name was needed.
     private let storedKey: CacheKey?
     private var knownShortID: String?
     /// The seconds in the last written head.
@@ -41,8 +42,8 @@ final class HotResponse {
     private var fields: HTTP2Fields?
     private var ages: Range<Int64>
 
-    /// The longest content that is written together with the head. 16 KiB: it is copied at most
-    /// twice a second.
+    /// The maximum length of content that is written together with the head: 16 KiB. It is copied
+    /// at most twice a second.
     static let inlineLimit = 16 << 10
 
     /// - Parameters:
@@ -81,10 +82,11 @@ final class HotResponse {
     /// Whether these requests get an offline forecast.
     var isForecast: Bool { forecastSubject != nil }
 
-    /// The forecast for these requests in an outage, as of a moment ago; `nil` if their method gets
-    /// none. Call it for a sample of the requests. It also counts for their rules.
+    /// Returns the forecast for these requests in an outage, which may be up to 30 seconds old;
+    /// `nil` if their method gets none. Call this for a sample of the requests. This also counts
+    /// the requests for the rules that apply to them.
     ///
-    /// - Parameter weight: how many requests the sample represents.
+    /// - Parameter weight: the number of requests that the sample represents.
     func forecast(at now: Timestamp, weight: UInt64) -> OfflineForecast? {
         forecastSubject?.countUses(Int64(weight))
         if let lastForecast, now >= lastForecast.at, now.milliseconds(since: lastForecast.at) < Self.forecastLife {
@@ -95,10 +97,10 @@ final class HotResponse {
         return forecast
     }
 
-    /// In milliseconds.
+    /// The time for which a forecast is reused, in milliseconds.
     private static let forecastLife: Int64 = 30_000
 
-    /// The index of these requests' duration metrics.
+    /// Returns the index of these requests' duration metrics.
     func durations(isSecure: Bool, in telemetry: LoopTelemetry) -> Int {
         if let number = isSecure ? durations.secure : durations.plain { return number }
         let number = telemetry.number(of: route, method, status, receivedProtocol, isSecure: isSecure)
@@ -126,14 +128,14 @@ final class HotResponse {
         }
     }
 
-    /// The head and the content, or only the head; then ``rest`` is the content.
+    /// Returns the head, followed by the content unless ``rest`` contains it.
     ///
     /// - Returns: `nil` if the response is no longer valid.
     func bytes(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
         isValid(at: now, engine) ? bytes : nil
     }
 
-    /// The head for HTTP/2.
+    /// Returns the head for HTTP/2.
     ///
     /// - Returns: `nil` if the response is no longer valid.
     func fields(at now: Timestamp, _ engine: CacheEngine) -> HTTP2Fields? {
@@ -146,7 +148,7 @@ final class HotResponse {
         return true
     }
 
-    /// The access log entry, without client, time and duration.
+    /// Returns the access log entry, without client, time and duration.
     func logEntry(route name: String?) -> AccessLogEntry? {
         guard let head = decodedRequest else { return nil }
         let size = head.request.method == .head ? 0 : contentLength
@@ -171,7 +173,7 @@ final class HotResponse {
         }
     }
 
-    /// The stored response's name in the log; `nil` if it has none.
+    /// Returns the stored response's name in the log; `nil` if it has none.
     func shortID(_ identify: (CacheKey) -> String?) -> String? {
         if knownShortID == nil { knownShortID = storedKey.flatMap(identify) }
         return knownShortID

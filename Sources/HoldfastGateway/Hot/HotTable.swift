@@ -11,7 +11,7 @@ final class HotTable {
     private static let ways = 4
 
     private struct Slot {
-        /// The hash of the request. If it differs, the response is not accessed.
+        /// The hash of the request. If the hash differs, the response is not accessed.
         let hash: Int
         let response: HotResponse
         var wasUsed: Bool
@@ -28,12 +28,12 @@ final class HotTable {
     var responseCount = 0
     private var hand = 0
 
-    /// The most bytes of all responses on a loop. 16 MiB
+    /// The maximum number of bytes of all responses on a loop: 16 MiB
     static let standardLimit = 16 << 20
 
     /// - Parameters:
     ///   - sets: a power of two. The table holds at most four times as many responses.
-    ///   - limit: the most bytes of all responses.
+    ///   - limit: the maximum number of bytes of all responses.
     init(sets: Int = 1024, limit: Int = HotTable.standardLimit) {
         slots = Array(repeating: nil, count: sets * Self.ways)
         seen = Array(repeating: 0, count: sets * Self.ways)
@@ -44,8 +44,8 @@ final class HotTable {
     /// The number of responses.
     var count: Int { slots.count { $0 != nil } }
 
-    /// The hash of a head. It is seeded per process, so that clients cannot choose requests that
-    /// collide.
+    /// Returns the hash of a head. It is seeded per process, so that clients cannot choose requests
+    /// that collide.
     static func hash(_ head: ByteBuffer) -> Int {
         head.withUnsafeReadableBytes { bytes in
             var hasher = Hasher()
@@ -54,7 +54,7 @@ final class HotTable {
         }
     }
 
-    /// The response to a request with this key.
+    /// Returns the response to a request with this key.
     func response(to key: HotKey) -> HotResponse? {
         let first = (key.hash & mask) * Self.ways
         for index in first..<first + Self.ways {
@@ -67,8 +67,8 @@ final class HotTable {
         return nil
     }
 
-    /// Records that a request was seen. Returns whether it was seen before, as far as is
-    /// remembered.
+    /// Records that a request was seen. Returns whether it was seen before, if the table still
+    /// remembers that.
     func markSeen(hash: Int) -> Bool {
         let place = Int(truncatingIfNeeded: UInt(bitPattern: hash) >> 20) & (seen.count - 1)
         if seen[place] == hash { return true }

@@ -9,18 +9,18 @@ import NIOCore
     import Darwin
 #endif
 
-/// Pauses a listener when the system has no resources for another connection.
+/// Pauses a listener when the kernel has no resources for another connection.
 ///
-/// The connection that could not be accepted stays in the system's queue, so the listener remains
-/// readable. Its loop would retry immediately, and do nothing else. Only `autoRead` stops that. A
-/// channel whose read failed still has that read pending, so a handler that delays the next `read`,
-/// such as NIO's `AcceptBackoffHandler`, has no effect.
+/// The connection that could not be accepted stays in the kernel's queue, so the listener remains
+/// readable. Without a pause, its loop would only retry. Turning off `autoRead` is the only way to
+/// pause: a channel whose read failed still has that read pending, so a handler that delays the
+/// next `read`, such as NIO's `AcceptBackoffHandler`, has no effect.
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
-    /// Long compared with one attempt, and short for a waiting client.
+    /// The length of a pause: long compared with one attempt, but short for a waiting client.
     private static let pause = TimeAmount.milliseconds(100)
-    /// The time between two warnings of one listener.
+    /// The minimum time between two warnings of one listener.
     private static let silence = TimeAmount.minutes(1)
 
     private let logger: Logger
@@ -31,8 +31,8 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // With these codes, the next attempt would also fail. A connection that its client closed
-        // (`ECONNABORTED`) is gone.
+        // With these codes, the next attempt would also fail. Other failures concern one
+        // connection, for example one that its client closed (`ECONNABORTED`).
         if let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) {
             pauseReading(context.channel)
             warn(of: error)
@@ -41,7 +41,7 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     private func pauseReading(_ channel: any Channel) {
-        // It fails for a closed channel, which no longer reads anyway.
+        // This fails only for a closed channel, which no longer reads anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         channel.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
             try? channel.syncOptions?.setOption(.autoRead, value: true)

@@ -25,7 +25,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// A socket that another process created and keeps.
     case inherited(InheritedSocket, tls: Configuration.TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
-    /// The most listeners of a gateway: 16
+    /// The maximum number of listeners of a gateway: 16
     public static let limit = Configuration.listenerLimit
 
     /// The listener as written in a configuration file.
@@ -39,7 +39,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The listener without TLS, whose settings are long.
+    /// The listener without its TLS settings, which are too long for a message.
     var withoutTLS: GatewayListener {
         switch self {
         case .address(let address, _, let http2, let proxy): .address(address, http2: http2, proxyProtocol: proxy)
@@ -68,25 +68,26 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether each connection starts with a PROXY protocol header, which names the client. If so,
-    /// only clients in ``GatewayConfiguration/trustedClients`` may connect.
+    /// Whether each connection starts with a PROXY protocol header, which names the client. If
+    /// `true`, only clients in ``GatewayConfiguration/trustedClients`` may connect.
     public var expectsProxyHeader: Bool {
         switch self {
         case .address(_, _, _, let proxy), .unix(_, _, _, _, let proxy), .inherited(_, _, _, let proxy): proxy
         }
     }
 
-    /// The path of a Unix socket, with names for messages.
+    /// Returns the location of a Unix socket, with names for messages.
     static func place(_ path: String) -> SocketLocation {
         SocketLocation(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
     }
 }
 
-/// A gateway cannot listen on one of its listeners.
+/// The error if a gateway cannot listen on one of its listeners.
 public struct ListenFailure: Error, Sendable, CustomStringConvertible {
-    /// The place.
+    /// The listener that cannot be opened.
     public let listener: GatewayListener
-    /// The system's error; for a Unix socket, a `SocketRefusal`, which names the next step.
+    /// The cause, for example the system's error. For a Unix socket, it may be a `SocketRefusal`,
+    /// which states the next step.
     public let cause: any Error
 
     /// Whether the listener's certificate or key cannot be used.
@@ -94,7 +95,7 @@ public struct ListenFailure: Error, Sendable, CustomStringConvertible {
 
     /// The listener, and the cause in words.
     public var description: String {
-        // The library's own text describes its system call, which does not help users.
+        // The library's own text describes its system call, which does not help the user.
         let why = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(cause)"
         return "The gateway cannot listen on '\(listener.withoutTLS)': \(why)"
     }
@@ -120,7 +121,7 @@ extension Array<GatewayListener> {
 }
 
 extension GatewayListener {
-    /// A service manager's sockets cannot be served.
+    /// The error if a service manager's sockets cannot be served.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         /// A sentence that names the socket and the next step.
         public let description: String
@@ -129,9 +130,9 @@ extension GatewayListener {
     /// Creates listeners for a service manager's sockets. Each gets the TLS settings and the
     /// protocols of the configured listener with the same address.
     ///
-    /// - Parameter configured: the listeners that they replace.
-    /// - Throws: ``Refusal`` if listeners have TLS or the PROXY protocol and a socket matches none
-    ///   of their addresses. It would be served without them by mistake.
+    /// - Parameter configured: the listeners that the sockets replace.
+    /// - Throws: ``Refusal`` if any configured listener has TLS or the PROXY protocol, and a socket
+    ///   matches no configured address. Such a socket would be served without them by mistake.
     public static func inherited(
         _ sockets: [InheritedSocket],
         for configured: [GatewayListener]
@@ -142,7 +143,7 @@ extension GatewayListener {
             guard same != nil || configured.allSatisfy({ $0.tls == nil && !$0.expectsProxyHeader }) else {
                 throw Refusal(
                     description:
-                        "The service manager passes a socket at '\(socket.address)', but 'listen' does not name that address, and other members of 'listen' use TLS or the PROXY protocol. "
+                        "The service manager passes a socket at '\(socket.address)', but 'listen' does not name that address, and other entries of 'listen' use TLS or the PROXY protocol. "
                         + "Add the address to 'listen', with or without 'tls' and 'proxy-protocol'."
                 )
             }

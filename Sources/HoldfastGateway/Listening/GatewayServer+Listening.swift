@@ -12,7 +12,8 @@ import NIOPosix
 #endif
 
 extension GatewayServer {
-    /// Opens every listener of the configuration. A connection stays on one loop.
+    /// Opens every listener of the configuration. A connection stays on the event loop that gets
+    /// it.
     ///
     /// - Throws: ``ListenFailure``; the system's error if no descriptors are left.
     func openListeners(of configuration: GatewayConfiguration, on loops: [ServingLoop]) async throws -> OpenListeners {
@@ -49,7 +50,7 @@ extension GatewayServer {
 
     // MARK: A host and a port
 
-    /// Opens one socket per loop, all on the same address. The system distributes connections among
+    /// Opens one socket per loop, all on the same address. The kernel distributes connections among
     /// them.
     private func listen(
         on address: ListenAddress,
@@ -59,14 +60,15 @@ extension GatewayServer {
     ) async throws {
         let isShared = loops.count > 1
         var port = address.port
-        // With address sharing, the system would silently share the address with another process.
+        // With `SO_REUSEPORT`, the kernel would silently share the address with another process.
         if isShared, port != 0 { try reserve(address.host, port) }
         var bound: SocketAddress?
         for loop in loops {
             let channel = try await bootstrap(on: loop, handingOutTo: [loop], kind)
                 .serverChannelOption(.backlog, value: 1024)
-                // A configured port may still have connections of an earlier process in TIME_WAIT.
-                // A free port must not belong to another process.
+                // A configured port is reused, because it may still have connections of an earlier
+                // process in TIME_WAIT. A port that the kernel selects must not belong to another
+                // process.
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: address.port == 0 ? 0 : 1)
                 .serverChannelOption(
                     .socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)),
@@ -85,6 +87,7 @@ extension GatewayServer {
     /// The socket is bound but does not listen. So clients that connect in the meantime are
     /// refused, and may retry. A listening socket would accept their connections and reset them
     /// when it is closed.
+    ///
     /// - Throws: the system's error if another process uses the address.
     private func reserve(_ host: String, _ port: Int) throws {
         let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
@@ -105,7 +108,7 @@ extension GatewayServer {
 
     // MARK: One socket for all loops
 
-    /// Creates a Unix socket. It gets its path when it is served.
+    /// Creates a Unix socket. The socket gets its path when it is served.
     private func listen(
         at path: String,
         mode: UInt16,
@@ -129,7 +132,7 @@ extension GatewayServer {
     /// distributes them to all loops.
     ///
     /// Several loops cannot accept from one socket: each connection would wake all of them, and
-    /// NIO's channels do not expect to find none.
+    /// NIO's channels do not expect to find no connection.
     private func share(
         _ descriptor: CInt,
         _ kind: ClientKind,
@@ -144,8 +147,9 @@ extension GatewayServer {
         let channel = try await bootstrap(on: acceptor, handingOutTo: loops, kind)
             .withBoundSocket(copy).get()
         open.shared.append(channel)
-        // The channel has set the queue length to NIO's default of 128. Clients wait there while
-        // one process ends and the next one starts, so it is set to the system's maximum.
+        // The channel has set the queue length to NIO's default of 128. Clients wait in this queue
+        // while one process ends and the next one starts, so the length is set to the system's
+        // maximum.
         _ = Self.systemListen(descriptor, SOMAXCONN)
     }
 

@@ -9,20 +9,22 @@
 /// A listening socket that another process created: a service manager, or the process that serves
 /// until this one is ready.
 ///
-/// The other process owns it. The gateway accepts through copies of the descriptor and closes only
-/// these, so connections that wait in the socket's queue survive the gateway.
+/// The other process owns the socket. The gateway accepts through copies of the descriptor and
+/// closes only these copies, so connections that wait in the socket's queue survive the gateway.
 public struct InheritedSocket: Sendable, Hashable {
-    /// Its descriptor, which must stay open while the gateway listens.
+    /// The socket's descriptor, which must stay open while the gateway listens.
     public let descriptor: CInt
-    /// The address it listens on.
+    /// The address that the socket listens on.
     public let address: ListenAddress
 
-    /// A descriptor cannot be used.
+    /// The error if a descriptor cannot be used.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         /// A sentence that names the descriptor and the expected kind.
         public let description: String
     }
 
+    /// Creates a listener's socket from a descriptor.
+    ///
     /// - Throws: ``Refusal`` if the descriptor is not a stream socket that listens on an IP address
     ///   or as a Unix socket.
     public init(descriptor: CInt) throws(Refusal) {
@@ -80,7 +82,7 @@ extension ListenAddress {
     private static func internet(_ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> ListenAddress? {
         var host = [CChar](repeating: 0, count: 128)
         var port = [CChar](repeating: 0, count: 16)
-        // Other systems use other types for the lengths.
+        // The lengths have different types on different systems.
         let code = getnameinfo(
             address,
             length,

@@ -1,24 +1,26 @@
-/// Where a gateway listens: a host and a port, or a Unix socket.
+/// An address where a gateway listens: a host and a port, or a Unix socket.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A name or an IP address, without brackets; the path of a Unix socket.
+    /// A name, an IP address without brackets, or the path of a Unix socket.
     public let host: String
-    /// The port; 0 for any free one, and for a Unix socket.
+    /// The port; 0 for any free port, and for a Unix socket.
     public let port: Int
 
     /// The path of a Unix socket; `nil` for a host and a port. A path that begins with `@` is an
     /// abstract name, not a file.
     public var path: String? { Self.isPath(host) ? host : nil }
 
-    /// No host name or IP address begins like this.
+    /// Whether a host is a path. No host name or IP address begins like a path.
     private static func isPath(_ host: some StringProtocol) -> Bool { host.hasPrefix("/") || host.hasPrefix("@") }
 
-    /// A text is not an address.
+    /// The error for a text that is not an address.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// A sentence that names the text and the expected form.
         public let description: String
     }
 
-    /// - Parameter text: `HOST:PORT`, an IPv6 address in brackets.
+    /// Creates an address from a text.
+    ///
+    /// - Parameter text: `HOST:PORT`, with an IPv6 address in brackets.
     /// - Throws: ``Refusal`` if the text is not an address.
     public init(_ text: String) throws {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
@@ -50,7 +52,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         port = 0
     }
 
-    /// `host:port`, an IPv6 address in brackets; `unix:/path`.
+    /// `host:port`, with an IPv6 address in brackets, or `unix:/path`.
     public var description: String {
         if path != nil { return "unix:\(host)" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -1,7 +1,7 @@
 import LocalSockets
 import NIOCore
 
-/// The parts of an event loop that all its connections share, whichever listener accepted them.
+/// The parts of an event loop that all its connections share, regardless of their listeners.
 struct ServingLoop: Sendable {
     let eventLoop: any EventLoop
     let executor: LoopExecutor
@@ -18,20 +18,21 @@ struct ServingLoop: Sendable {
     }
 }
 
-/// A gateway's open listeners, and what must be closed and removed with them.
+/// A gateway's open listeners, and the resources that must be released with them.
 struct OpenListeners: Sendable {
     /// The addresses where clients connect, in configuration order.
     var addresses: [ListenAddress] = []
-    /// One per address and event loop. Their connections stay on their loop.
+    /// The listeners that exist once per address and event loop. Their connections stay on their
+    /// loop.
     var channels: [any Channel] = []
-    /// Listeners that distribute their connections to all loops.
+    /// The listeners that distribute their connections to all loops.
     var shared: [any Channel] = []
-    /// ``LoopBell``, one for each event loop.
+    /// The channels of ``LoopBell``, one for each event loop.
     var bells: [any Channel] = []
-    /// The paths of Unix sockets.
+    /// The claims on the paths of Unix sockets.
     var claims: [SocketClaim] = []
 
-    /// Stops accepting connections. All accepted connections have been admitted when it returns.
+    /// Stops accepting connections. When this returns, all accepted connections have been admitted.
     ///
     /// No socket is shut down, because an inherited socket keeps its queue for the next process.
     func close() async {
@@ -41,13 +42,14 @@ struct OpenListeners: Sendable {
         for bell in bells { bell.close(promise: nil) }
     }
 
-    /// Waits until every accepted connection has reached its loop. A listener that closes earlier
-    /// would close them too.
+    /// Waits until every accepted connection has reached its loop. If a listener closed earlier, it
+    /// would close these connections too.
     private func finishHandingOut() async {
         guard !shared.isEmpty else { return }
         for channel in shared { try? await channel.setOption(.autoRead, value: false).get() }
-        // Each loop runs its earlier work first: it takes the connections, and reports that to the
-        // listeners' loops.
+        // An event loop runs tasks in order, so an empty task waits for all earlier ones. First,
+        // each loop registers the connections handed to it. Then each listener's loop runs the
+        // resulting callbacks.
         for loop in bells.map(\.eventLoop) + shared.map(\.eventLoop) { try? await loop.submit {}.get() }
     }
 }

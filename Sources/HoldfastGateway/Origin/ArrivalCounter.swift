@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Counts bytes from an origin before TLS decrypts them. A partial TLS record means that a response
-/// has begun, but nothing above TLS can see it.
+/// Counts reads of an origin's bytes before TLS decrypts them. A partial TLS record means that a
+/// response has begun, but nothing above TLS can see it.
 final class ArrivalCounter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

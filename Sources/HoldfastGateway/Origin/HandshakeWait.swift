@@ -1,18 +1,18 @@
 import NIOCore
 import NIOTLS
 
-/// Waits for the end of an origin's TLS handshake. No request is sent before it, so even a request
-/// that is not repeatable may go to another server.
+/// Waits for the end of an origin's TLS handshake. No request is sent before that, so if the
+/// handshake fails, even a request that is not repeatable may go to another server.
 ///
-/// Each channel has its own, because several connections are tried for a name with several
-/// addresses.
+/// Each channel has its own instance, because a name with several addresses may need several
+/// connections.
 final class HandshakeWait: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
     private var result: Result<Void, any Error>?
     private var promise: EventLoopPromise<Void>?
 
-    /// Must be called on the channel's event loop.
+    /// Returns a future that completes with the handshake. Call this on the channel's event loop.
     func completion(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         if let result { return eventLoop.makeCompletedFuture(result) }
         let promise = self.promise ?? eventLoop.makePromise()

@@ -8,7 +8,8 @@ import Synchronization
 /// One request to an origin. It takes an idle connection or opens one, sends the request, and
 /// retries it once if that is safe.
 ///
-/// Everything runs on one event loop; only ``cancel()`` may be called from anywhere.
+/// Everything runs on one event loop, but ``begin(_:)`` and ``cancel()`` may be called from any
+/// thread.
 final class OriginCall: TransportCall {
     typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
 
@@ -18,8 +19,8 @@ final class OriginCall: TransportCall {
         var isCancelled = false
         /// The connection that the request uses.
         var connection: OriginConnection?
-        /// Whether the connection is reused. It may turn out to be dead; then the request is
-        /// retried once if that is safe.
+        /// Whether the connection is reused. If it turns out to be dead, the request is retried
+        /// once if that is safe.
         var isOnKept = false
         var upload: Task<Void, Never>?
         /// Whether the request was written to a connection.
@@ -163,7 +164,7 @@ final class OriginCall: TransportCall {
         completion(.failure(error))
     }
 
-    /// Whether no connection took the request, so none of its content was read.
+    /// Whether no connection took the request. If so, none of its content was read.
     var isUnsent: Bool { state.withLock { !$0.isSent } }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -180,10 +181,10 @@ final class OriginCall: TransportCall {
     }
 }
 
-/// The start of a response, or the whole response.
+/// The start of a response, or the complete response.
 enum OriginResponse: Sendable {
-    /// - Parameter whole: the content, if all of it arrived with the head. Another exchange may
-    ///   already use the connection then.
+    /// - Parameter whole: the content, if all of it arrived with the head. In that case, another
+    ///   exchange may already use the connection.
     case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedMessage)
 

@@ -13,7 +13,7 @@ import Synchronization
 final class OriginConnection: Sendable {
     private let handler: NIOLoopBound<OriginConnectionHandler>
     let channel: any Channel
-    /// The event loop that serves it.
+    /// The event loop that serves the connection.
     let eventLoop: any EventLoop
 
     private static let numbers = Atomic<UInt64>(0)
@@ -50,7 +50,7 @@ final class OriginConnection: Sendable {
         }
     }
 
-    /// The next bytes of the content.
+    /// Returns the next bytes of the content.
     ///
     /// - Throws: ``OriginFailure``
     func next(_ number: UInt64) async throws -> OriginPiece {
@@ -68,10 +68,12 @@ final class OriginConnection: Sendable {
         eventLoop.execute { self.handler.value.abandon(number) }
     }
 
-    /// Closes it if it is idle: see ``OriginConnectionHandler/retire()``.
+    /// Closes the connection if it is idle: see ``OriginConnectionHandler/retire()``.
     func retire() { eventLoop.execute { self.handler.value.retire() } }
 
-    /// - Returns: a future that completes when it is closed.
+    /// Closes the connection.
+    ///
+    /// - Returns: a future that completes when the connection is closed.
     @discardableResult
     func close() -> EventLoopFuture<Void> { channel.close() }
 }

@@ -39,9 +39,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     /// connection closes.
     private var boundary: MessageBoundary?
     private var turn = ResponseTurn()
-    /// Counts bytes before TLS decryption; `nil` without TLS.
+    /// Counts reads before TLS decryption; `nil` without TLS.
     private let arrivals: ArrivalCounter?
-    /// Its count at the end of the previous response; `nil` if there was none.
+    /// The count of ``arrivals`` at the end of the previous response; `nil` if there was none.
     private var arrivalsBefore: Int?
     /// Whether the channel was asked to read and has not delivered bytes since.
     private var isReadWanted = false
@@ -53,7 +53,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     private var delivery: (call: OriginCall, result: Result<OriginResponse, OriginFailure>)?
     /// Whether either side has closed the channel.
     private var isClosed = false
-    /// Whether the pool counts it as open.
+    /// Whether the pool counts the connection as open.
     private var isCounted = false
     /// Bytes of another protocol that arrived after the origin switched to it; `nil` before the
     /// switch.
@@ -96,7 +96,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
         guard switched == nil else {
-            // These came in the same read as the response's head. No new read is requested.
+            // These bytes arrived in the same read as the response's head. No new read is
+            // requested.
             switched?.writeImmutableBuffer(bytes)
             return
         }
@@ -131,7 +132,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
             return true
         case .stray(let stray):
             note(stray)
-            // The request would mistake them for its response.
+            // The bytes would be mistaken for the response to this request.
             giveBack()
             return false
         case .late: return false
@@ -143,8 +144,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         if stray == .bytes { pool.noteStray(from: endpoint) }
     }
 
-    /// Returns the exchange to its caller if no byte of its request was sent. Another connection
-    /// may take it, unless part of its content was already read for this one.
+    /// Returns the exchange to its caller if no byte of its request was sent. The request may then
+    /// go to another connection, unless part of its content was already read for this one.
     private func giveBack() {
         guard turn.isUnsent else { return }
         turn.giveBack()
@@ -236,8 +237,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         if context.channel.isWritable { apply(exchange?.reception.take()) }
     }
 
-    /// Whether a reused connection accepts a request. The last check is in ``send(_:)``. Before
-    /// that, content may be read for the request, which can then no longer be returned.
+    /// Whether a reused connection accepts a request. A request with content is checked for stray
+    /// input here, because it cannot be returned once its content is read. ``send(_:)`` checks
+    /// again.
     private func mayTake(_ request: OriginRequest) -> Bool {
         if pool.isSuspect(endpoint) {
             retire()
@@ -267,7 +269,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     /// The input on a reused connection since its last response; `nil` if there is none.
     private func strayInput() -> SocketPeek.Input? {
         guard let arrivalsBefore else { return nil }
-        // A partial TLS record is no longer in the socket.
+        // TLS has already read a partial record from the socket.
         guard arrivals?.count ?? 0 == arrivalsBefore else { return .bytes }
         let input = peek.peek()
         return input == .nothing ? nil : input
@@ -293,6 +295,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         read()
     }
 
+    /// Writes content.
+    ///
     /// - Returns: a future that completes when more can be written.
     func write(_ bytes: ByteBuffer, _ number: UInt64) -> EventLoopFuture<Void> {
         guard let context, !isClosed, exchange?.number == number, exchange?.reception.hasFailed == false else {
@@ -343,8 +347,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         }
     }
 
-    /// The next bytes of the content, if they are already decoded; `nil` if the caller must use
-    /// ``next(_:)``.
+    /// Returns the next bytes of the content, if they are already decoded; `nil` if the caller must
+    /// use ``next(_:)``.
     func nextIfReady(_ number: UInt64) -> OriginPiece? {
         guard exchange?.number == number, let piece = exchange?.reception.takeAhead() else { return nil }
         if piece.isLast { finish() } else { advance() }
@@ -394,7 +398,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         deliver()
     }
 
-    /// The connection now belongs to another protocol. It is not read until its next handler takes
+    /// Hands the connection over to another protocol. It is not read until its next handler takes
     /// it: see ``takeSwitched()``.
     private func switchProtocol(for call: OriginCall, _ boundary: MessageBoundary) {
         switched = exchange.take()?.reception.rest ?? ByteBuffer()
@@ -402,8 +406,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         if let channel = context?.channel { call.takeOver(channel) }
     }
 
-    /// The bytes of the other protocol that have arrived, and whether no more will arrive. After
-    /// this call, another handler replaces this one.
+    /// Returns the bytes of the other protocol that have arrived, and whether no more will arrive.
+    /// After this call, another handler replaces this one.
     func takeSwitched() -> (bytes: ByteBuffer, isLast: Bool) {
         defer { switched = ByteBuffer() }
         return (switched ?? ByteBuffer(), isInputClosed)
@@ -444,8 +448,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         context?.close(promise: nil)
     }
 
-    /// Asks the channel to read. It asks once until bytes arrive, unless TLS is in between, which
-    /// consumes bytes itself.
+    /// Asks the channel to read, unless a read is already pending. With TLS, it always asks,
+    /// because TLS may consume bytes without delivering any.
     private func read() {
         guard !isReadWanted || endpoint.isSecure else { return }
         isReadWanted = true
@@ -487,8 +491,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         case .fail(let failure):
             fail(failure)
             deliver()
-        // The connection may be taken from the pool at this moment. Its next request then finds it
-        // closed, and uses another one.
+        // The connection may be taken from the pool at this moment. In that case, its next request
+        // finds it closed, and uses another connection.
         case .close, nil: context?.close(promise: nil)
         }
     }

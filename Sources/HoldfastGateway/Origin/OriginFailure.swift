@@ -8,7 +8,8 @@ struct OriginFailure: Error {
     var error: TransportError
     /// Whether no byte of a response had arrived.
     var isBeforeResponse: Bool
-    /// Whether no byte of the request was sent. Then it may be sent on another connection.
+    /// Whether no byte of the request was sent. If so, the request may be sent on another
+    /// connection.
     var isUnsent = false
 }
 

@@ -5,12 +5,14 @@ import NIOSSL
 /// The name or address that must be among the subject alternative names of an origin's certificate.
 /// RFC 9110 §4.3.4, RFC 9525 §6
 ///
-/// NIOSSL alone would also accept a certificate for the address that the connection reached, or one
-/// whose common name matches. With the former, a machine's certificate would be valid for every
-/// name that resolves to the machine. The common name is a text for people, which name constraints
-/// do not restrict.
+/// NIOSSL alone would also accept other certificates:
+///
+/// * A certificate for the address that the connection reached. Then a machine's certificate would
+///   be valid for every name that resolves to the machine.
+/// * A certificate whose common name matches. The common name is text for people, and name
+///   constraints do not restrict it.
 struct OriginIdentity: Sendable {
-    /// The certificate does not contain the origin's name or address.
+    /// The error if the certificate does not contain the origin's name or address.
     struct Mismatch: Error, CustomStringConvertible {
         let expected: String
 
@@ -29,8 +31,8 @@ struct OriginIdentity: Sendable {
         self.host = host.lowercased()
     }
 
-    /// The TLS handler for one connection. RFC 6066 §3 allows no addresses as the name that is
-    /// sent.
+    /// Returns the TLS handler for one connection. Only a name is sent to the server, because RFC
+    /// 6066 §3 does not allow addresses.
     ///
     /// - Throws: an NIOSSL error for a name that no certificate can contain.
     func handler(_ context: NIOSSLContext, isVerified: Bool) throws -> NIOSSLClientHandler {
@@ -56,7 +58,7 @@ struct OriginIdentity: Sendable {
         }
     }
 
-    /// Whether a certificate's name matches. A wildcard must be the whole first label, and matches
+    /// Whether a certificate's name matches. A wildcard must be the entire first label, and matches
     /// exactly one label. RFC 9525 §6.3
     private func matches(_ name: [UInt8]) -> Bool {
         var name = name.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }[...]

@@ -1,20 +1,21 @@
 import NIOCore
 import Synchronization
 
-/// Idle connections. The most recently used one is taken first.
+/// The idle connections to origins. The connection that was used last is taken first.
 final class OriginPool: Sendable {
     private struct State {
         var idle: [OriginEndpoint: [OriginConnection]] = [:]
         var isClosed = false
-        /// The number of open connections per endpoint. Endpoints without one are not included.
+        /// The number of open connections per endpoint, for endpoints that have any.
         var open: [OriginEndpoint: Int] = [:]
         /// The number of connections taken from other loops so far.
         var borrowedCount = 0
         var suspects = SuspectOrigins()
-        /// How often bytes arrived after a response, by the endpoint's name.
+        /// The number of times that bytes arrived after a response, by the endpoint's name.
         var strays: [OriginEndpoint: Int] = [:]
 
-        /// If there are few endpoints, empty arrays stay for connections that come back.
+        /// Removes an endpoint's empty array. If there are few endpoints, the array stays for
+        /// connections that come back.
         mutating func forgetIfEmpty(_ place: Dictionary<OriginEndpoint, [OriginConnection]>.Index) {
             if idle.values[place].isEmpty, idle.count > 64 { idle.remove(at: place) }
         }
@@ -32,8 +33,8 @@ final class OriginPool: Sendable {
         self.whenSuspect = whenSuspect
     }
 
-    /// Records bytes after a response. For some time, no connection to the origin is kept, and idle
-    /// ones end.
+    /// Records bytes after a response. The origin's idle connections are closed, and no connection
+    /// to it is kept for five minutes.
     func noteStray(from endpoint: OriginEndpoint, at now: NIODeadline = .now()) {
         let (isNew, kept) = state.withLock { state in
             let name = endpoint.named
@@ -54,13 +55,14 @@ final class OriginPool: Sendable {
         hasSuspects.load(ordering: .relaxed) && state.withLock { $0.suspects.contains(endpoint, at: now) }
     }
 
-    /// How often bytes arrived after a response, by the endpoint's name, for metrics.
+    /// The number of times that bytes arrived after a response, by the endpoint's name, for
+    /// metrics.
     var strayCounts: [OriginEndpoint: Int] { state.withLock { $0.strays } }
 
     /// The number of connections to an endpoint.
     struct Count {
         var open = 0
-        /// How many of them are idle.
+        /// The number of open connections that are idle.
         var idle = 0
 
         mutating func add(_ other: Count) {
@@ -69,7 +71,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// The number of open connections, for metrics.
+    /// The number of connections to each endpoint, for metrics.
     var counts: [OriginEndpoint: Count] {
         state.withLock { state in
             var counts = state.open.mapValues { Count(open: $0) }
@@ -109,10 +111,14 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// A connection of another loop costs two thread switches per request; a new connection is
-    /// opened once. So one in this many requests opens a new connection.
+    /// One in this many requests opens a new connection instead of using another loop's connection.
+    /// Opening one is a single cost, but another loop's connection costs two thread switches per
+    /// request.
     private static let borrowing = 8
 
+    /// Takes an idle connection. Returns `nil` if there is none, or if the caller should open one
+    /// on its own loop.
+    ///
     /// - Parameter eventLoop: the caller's loop. A connection on the same loop is preferred,
     ///   because it needs no thread switch.
     func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
@@ -128,7 +134,8 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Keeps a connection. Returns `false` if there are enough, or if the origin is suspect.
+    /// Keeps a connection. Returns `false` if there are enough, if the origin is suspect, or if the
+    /// pool is closed.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
             guard !state.isClosed, state.idle[endpoint]?.count ?? 0 < limit,

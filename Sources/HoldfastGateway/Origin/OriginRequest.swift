@@ -11,7 +11,8 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     var port: UInt16
     /// The address to connect to; `nil` resolves the host's name.
     var address: Address?
-    /// The revision of its TLS files. Endpoints with different revisions share no connections.
+    /// The revision of the endpoint's TLS files. Endpoints with different revisions share no
+    /// connections.
     var revision: UInt32 = 0
 
     /// A host and a port to connect to.
@@ -22,7 +23,7 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
         init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
         /// - Parameter text: `HOST:PORT`, as read from the configuration.
-        /// - Returns: `nil` if it has no port.
+        /// - Returns: `nil` if the text has no port.
         init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
                 return nil
@@ -55,9 +56,9 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
 /// A request in the form in which it is sent.
 struct OriginRequest: Sendable {
     let endpoint: OriginEndpoint
-    /// The server, if it has its own settings; `nil` if it has none.
+    /// The server, if it has its own settings; otherwise `nil`.
     let server: OriginServer?
-    /// The time limits on its connection; `nil` for the limits of all origins.
+    /// The time limits on the server's connections; `nil` for the limits of all origins.
     let times: OriginTimes?
     let method: HTTPRequest.Method
     /// The request line and the fields.
@@ -65,32 +66,32 @@ struct OriginRequest: Sendable {
     /// The content; `nil` if there is none.
     private(set) var body: BodyStream?
     var isChunked: Bool { body.map { $0.length == nil } ?? false }
-    /// Whether it may be sent again: it is idempotent (RFC 9110 §9.2.2), and its content is in
-    /// memory.
+    /// Whether the request may be retried: it is idempotent (RFC 9110 §9.2.2), and its content is
+    /// in memory.
     let isRepeatable: Bool
-    /// How long the origin may take to send the head; `nil` if only the transport's own limits
+    /// The time that the origin gets to send the head; `nil` if only the transport's own limits
     /// apply.
     let headTime: TimeAmount?
-    /// When ``headTime`` starts for a request without content. For every request, when the connect
-    /// timeout and the measured duration start.
+    /// The time when the connect timeout and the measured duration start. For a request without
+    /// content, ``headTime`` also starts then.
     private(set) var start: NIODeadline
     /// See `TransportRequest`.
     let mayBeRelayed: Bool
     /// See `TransportRequest`.
     let report: OriginReport?
-    /// When the first attempt started, if other servers were tried before.
+    /// The time when the first attempt started, if other servers were tried before.
     private let since: NIODeadline?
-    /// Whether it is a health check. It does not count as a request to the origin, and is the last
-    /// request on its connection.
+    /// Whether this is a health check. A health check does not count as a request to the origin,
+    /// and is the last request on its connection.
     let isCheck: Bool
     /// The offer to switch to another protocol, on a separate connection.
     let upgrade: UpgradeOffer?
 
-    /// The longest content to read into memory before sending, so that it can be sent again; in
-    /// bytes.
+    /// The maximum length of content to read into memory before sending, so that the request can be
+    /// retried; in bytes.
     private static let repeatableLimit: Int64 = 64 << 10
 
-    /// The endpoint of a request's origin.
+    /// Returns the endpoint of a request's origin.
     ///
     /// - Throws: `TransportError` (`invalidRequest`).
     static func endpoint(of request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginEndpoint {
@@ -117,11 +118,11 @@ struct OriginRequest: Sendable {
         )
     }
 
-    /// A function instead of an initializer, because an initializer would copy the request.
+    /// Creates a request. This is a function because an initializer would copy the request.
     ///
     /// - Parameters:
     ///   - server: a server of that origin; `nil` if it has no settings.
-    ///   - times: the limits, if there is no server.
+    ///   - times: the time limits, if there is no server.
     ///   - since: see ``since``.
     ///   - isCheck: see ``isCheck``.
     /// - Throws: `TransportError` (`invalidRequest`).
@@ -189,13 +190,13 @@ struct OriginRequest: Sendable {
         )
     }
 
-    /// Reads short content into memory, so that the request can be sent again.
+    /// Reads short content into memory, so that the request can be retried.
     ///
     /// - Throws: errors of reading the content.
     mutating func collectContent() async throws {
         guard let content = body, content.length?.isWithin(Self.repeatableLimit) == true else { return }
         body = BodyStream(try await content.collect(upTo: Int(Self.repeatableLimit)))
-        // The client's time must not shorten the origin's.
+        // The time that the client took must not shorten the origin's time.
         start = .now()
     }
 
@@ -210,7 +211,7 @@ struct OriginRequest: Sendable {
         report.note(OriginReport.Facts(status: status, duration: duration, isReused: isReused, server: server?.name))
     }
 
-    /// When the connection must be open.
+    /// The time by which the connection must be open.
     var connectEnd: NIODeadline? { headTime.map { start + $0 } }
 }
 

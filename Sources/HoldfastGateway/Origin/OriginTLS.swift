@@ -8,10 +8,11 @@ final class OriginTLS: Sendable {
     private let trustRootsFile: String?
     private let made = Mutex<NIOSSLContext?>(nil)
 
-    /// - Parameter trustRootsFile: a PEM file of trusted certificates; `nil` for the system's.
+    /// - Parameter trustRootsFile: a PEM file of trusted certificates; `nil` for the certificates
+    ///   that the system trusts.
     init(trustRootsFile: String?) { self.trustRootsFile = trustRootsFile }
 
-    /// The context for connections to an origin.
+    /// Returns the TLS context for connections to an origin.
     ///
     /// - Throws: ``OriginTransport/TrustFailure``
     func context(for endpoint: OriginEndpoint) throws(OriginTransport.TrustFailure) -> NIOSSLContext {
@@ -32,9 +33,9 @@ final class OriginTLS: Sendable {
 }
 
 extension OriginTransport {
-    /// The trusted certificates for origins with TLS cannot be loaded.
+    /// The error if the trusted certificates for origins with TLS cannot be loaded.
     public struct TrustFailure: Error, CustomStringConvertible {
-        /// An origin that is unusable because of this.
+        /// An origin that cannot be reached because of this error.
         public let origin: String
         /// The file of ``Configuration/trustRootsFile``; `nil` for the system's certificates.
         public let file: String?
@@ -54,7 +55,7 @@ extension OriginTransport {
         }
     }
 
-    /// A TLS file of an origin cannot be used.
+    /// The error if a TLS file of an origin cannot be used.
     public struct FileFailure: Error, CustomStringConvertible {
         /// The origin.
         public let origin: String
@@ -63,11 +64,11 @@ extension OriginTransport {
     }
 
     /// Reads the origins' files, and loads the trusted certificates if one of these routes needs
-    /// them. Call it before ``reconfigure(routes:origins:)``, so that a change that cannot work is
-    /// rejected.
+    /// them. Call this before ``reconfigure(routes:origins:)``, so that a change that cannot work
+    /// is rejected.
     ///
     /// - Parameter configuration: the origins' settings and the time limits; `nil` keeps the
-    ///   current ones.
+    ///   current values.
     /// - Throws: ``TrustFailure``, ``FileFailure``
     @discardableResult
     public func prepare(for routes: GatewayRoutes, _ configuration: Configuration? = nil) throws -> GatewayOrigins {
@@ -84,7 +85,7 @@ extension OriginTransport {
     /// Reloads the origins' files. Unusable files change nothing, and an error is logged. If the
     /// contents changed, new connections use them, and existing ones take no more requests.
     ///
-    /// It reads files, so do not call it on an event loop.
+    /// Reads files, so do not call this function on an event loop.
     public func reloadCertificates(_ selection: CertificateSelection = .all) {
         for security in routesInUse.withLock({ $0.origins }).securities.values {
             guard let reading = security.reload(selection) else { continue }

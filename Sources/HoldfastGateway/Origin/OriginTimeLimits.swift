@@ -1,21 +1,21 @@
 import HTTPCache
 import NIOCore
 
-/// The time limits on a connection to an origin: those of an exchange, which ``OriginWait`` starts
-/// and stops, and those between exchanges. At most one runs at a time. Used only on the
-/// connection's event loop.
+/// The time limits on a connection to an origin: the limits of an exchange, which ``OriginWait``
+/// starts and stops, and the limits between exchanges. At most one of them runs at a time. Used
+/// only on the connection's event loop.
 struct OriginTimeLimits {
     private let eventLoop: any EventLoop
     private let deadline = Deadline()
     private var times: OriginTimes
-    /// How long an origin may take to close a connection after announcing it.
+    /// The time that an origin gets to close a connection after announcing the close.
     private let closing: TimeAmount
     /// See ``OriginRequest/headTime``.
     private var headTime: TimeAmount?
-    /// When the head of a request without content must have arrived. It counts from the start of
-    /// the call.
+    /// The time by which the head of a request without content must arrive. It counts from the
+    /// start of the call.
     private var earlyHeadEnd: NIODeadline?
-    /// When the head must have arrived, while that limit runs.
+    /// The time by which the head must arrive, while that limit runs.
     private var headEnd: NIODeadline?
 
     init(_ configuration: OriginTransport.Configuration, on eventLoop: any EventLoop) {
@@ -28,7 +28,7 @@ struct OriginTimeLimits {
 
     /// Prepares the limits of an exchange. None runs yet.
     mutating func prepare(for request: OriginRequest) {
-        // They may have changed since the connection was opened.
+        // The limits may have changed since the connection was opened.
         if let times = request.times { self.times = times }
         headTime = request.headTime
         earlyHeadEnd = request.body == nil ? request.connectEnd : nil

@@ -3,12 +3,12 @@ import NIOCore
 
 /// The time limits for connections to one server. See ``OriginTransport/Configuration``.
 struct OriginTimes: Sendable, Hashable {
-    /// To open a connection, including TLS.
+    /// The time to open a connection, including TLS.
     var connect: TimeAmount
     var send: TimeAmount
     var firstByte: TimeAmount
     var read: TimeAmount
-    /// Without a request.
+    /// The time that a connection may be without a request.
     var idle: TimeAmount
 
     init(_ configuration: OriginTransport.Configuration) {

@@ -6,8 +6,8 @@ import NIOSSL
 
 /// Opening connections.
 extension OriginTransport {
-    /// Opens a connection for a first exchange; fails with ``OriginFailure``. With TLS, the
-    /// handshake is complete.
+    /// Opens a new connection. The future succeeds once the connection is ready (with TLS, after
+    /// the handshake), and fails with ``OriginFailure``.
     func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
         let endpoint = message.endpoint
         let (configuration, pool) = (configuration, pool)

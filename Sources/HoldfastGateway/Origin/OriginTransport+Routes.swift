@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The routes that requests may use: the current ones, and the previous ones for requests that
+/// The routes that requests may use: the current routes, and the previous routes for requests that
 /// started before the last change.
 struct RoutesInUse: Sendable {
     /// A reference to routes. Each request takes one, which is cheaper than retaining each part.
@@ -34,10 +34,10 @@ struct RoutesInUse: Sendable {
         current = Shared(routes, self.origins)
     }
 
-    /// The routes that lead to a request's target: the current ones if they do, else the previous
-    /// ones.
+    /// Returns the current routes, or the previous routes if no current route leads to a request's
+    /// target.
     func routes(for head: HTTPRequest) -> Shared? {
-        // Usually there are no previous routes. Returning early avoids searching the current ones
+        // Usually there are no previous routes. Returning early avoids searching the current routes
         // twice.
         guard previous != nil, let target = TargetURI(request: head), current?.routes.endpoint(for: target) == nil
         else { return current }

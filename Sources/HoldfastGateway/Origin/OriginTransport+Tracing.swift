@@ -6,9 +6,10 @@ import Instrumentation
 import Tracing
 
 extension OriginTransport {
-    /// The request with its trace context, and its span. The span ends with the response's head.
+    /// Returns the request with its trace context, and its span. The span ends with the response's
+    /// head.
     ///
-    /// A probe has no span, because the trace of the request that it repeats is over.
+    /// A probe has no span, because the trace of the request that it repeats has ended.
     ///
     /// The fields are written here, below the cache, so that they are not stored and do not select
     /// a variant.

@@ -14,36 +14,39 @@ import Tracing
 /// The gateway's transport to its origins: HTTP/1.1 over SwiftNIO. It sends bytes unchanged, and
 /// keeps connections to each origin for reuse.
 ///
-/// A request is sent once. It is retried only if a reused connection turns out to be dead before
-/// any byte of a response: once, on a new connection, if the method is idempotent (RFC 9110 §9.2.2)
-/// and the content is in memory. After anything unexpected, a connection takes no more requests.
+/// A request is usually sent once. If a reused connection turns out to be dead before any byte of a
+/// response has arrived, the request is retried once, on a new connection. This requires that none
+/// of the request was sent, or that its method is idempotent (RFC 9110 §9.2.2) and its content is
+/// in memory. If an origin has several servers, a request may also go to another server. After
+/// anything unexpected, a connection takes no more requests.
 public final class OriginTransport: Transport {
     /// A transport's settings. Every limit has a default.
     public struct Configuration: Sendable {
         /// The routes whose origins requests may go to. With a single origin, every request goes
-        /// there, whatever its authority. `nil`: requests go to their own authority.
+        /// there, whatever its authority. If `nil`, requests go to their own authority.
         public var routes: GatewayRoutes?
-        /// The origins with settings of their own, with readable paths to their files. They apply
-        /// to the origins of ``routes``.
+        /// The origins that have their own settings, with readable paths to their files. The
+        /// settings apply to the origins of ``routes``.
         public var origins: [HoldfastConfiguration.Configuration.Origin] = []
         /// Limits on responses. See ``MessageLimits``.
         public var messageLimits = MessageLimits()
-        /// The time to open a connection, including TLS. 10 s
+        /// The time to open a connection, including TLS. Default: 10 s
         public var connectTimeout = Duration.seconds(10)
         /// Whether ``connectTimeout`` also applies to origins with several servers. Otherwise
-        /// connecting to one of them may take 2 s, because another can be tried.
+        /// connecting to one server may take 2 s, because another server can be tried.
         public var limitsConnecting = false
-        /// The time for the origin to read more of a request's content. 60 s
+        /// The time for the origin to read more of a request's content. Default: 60 s
         public var sendTimeout = Duration.seconds(60)
-        /// The time from the last byte sent to the end of a response's head. 60 s
+        /// The time from the last byte sent to the end of a response's head. Default: 60 s
         public var firstByteTimeout = Duration.seconds(60)
-        /// The time between bytes of a response while a caller waits for them. 60 s
+        /// The time between bytes of a response while a caller waits for them. Default: 60 s
         public var readTimeout = Duration.seconds(60)
-        /// How long an idle connection is kept. 30 s
+        /// The time that an idle connection is kept. Default: 30 s
         public var idleTimeout = Duration.seconds(30)
-        /// How long a connection is read after its origin announced closing it.
+        /// The time that a connection is read after its origin has announced closing it.
         var closingTimeout = Duration.seconds(1)
-        /// The most idle connections per origin. Others are closed after their exchange. 64
+        /// The maximum number of idle connections per origin. Further connections are closed after
+        /// their exchange. Default: 64
         public var maximumIdleConnections = 64
         /// A PEM file of trusted certificates that replace the system's.
         public var trustRootsFile: String?
@@ -108,7 +111,7 @@ public final class OriginTransport: Transport {
     /// See `Transport`. Event loop timers enforce the timeouts.
     public var keepsTimeouts: Bool { true }
 
-    /// See `Transport`. They must be used on one of the group's event loops.
+    /// See `TransportCallbacks`. They must be used on one of the group's event loops.
     public var callbacks: TransportCallbacks? { TransportCallbacks { self.begin($0, $1) } }
 
     /// See `Transport`.
@@ -156,8 +159,8 @@ extension OriginTransport {
         _ request: TransportRequest,
         _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
-        // If the request is not sent from here, its span is dropped, because 'send' creates
-        // another.
+        // If the request is not sent from here, its span is dropped, because 'send' creates another
+        // span.
         let (request, span) = traced(request)
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, request.upgrade == nil,

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 /// A value that receives one final response from an origin, and any interim responses before it:
-/// events in, one action out. ``OriginConnectionHandler`` performs it.
+/// events in, one action out. ``OriginConnectionHandler`` performs the actions.
 ///
 /// It decodes only as much as is needed: the head, and then one piece of content ahead of the
 /// reader. So a slow reader slows down the origin.
@@ -23,7 +23,8 @@ struct ResponseReception {
         case interim(HTTPResponse, OriginWait.Change)
         /// Stop the time limit and deliver the head.
         ///
-        /// `whole`: the content, if all of it arrived with the head. Then the response is complete.
+        /// `whole`: the content, if all of it arrived with the head. In that case, the response is
+        /// complete.
         case head(ResponseHead, whole: ByteBuffer?, MessageBoundary)
         /// Stop the time limit and deliver content that the reader requested. The last piece
         /// completes the response.
@@ -58,16 +59,17 @@ struct ResponseReception {
 
     /// How the connection is used after the response.
     enum Ending: Hashable {
-        /// Close it. Bytes arrived after the response, so it did not end where it stated.
+        /// The connection is closed, because bytes arrived after the response. It did not end where
+        /// it stated.
         case crossed
-        /// It is already closed.
+        /// The connection is already closed.
         case closed
-        /// Close it. It must take no more requests.
+        /// The connection is closed, because it must take no more requests.
         case close
-        /// The origin closes it. Bytes that arrive first show whether the response ended where it
-        /// stated.
+        /// The origin closes the connection. Bytes that arrive first show whether the response
+        /// ended where it stated.
         case awaitClose
-        /// Use it for the next request.
+        /// The connection is used for the next request.
         case keep
     }
 
@@ -78,14 +80,14 @@ struct ResponseReception {
         case content(ahead: ByteBuffer?, isAsked: Bool)
         /// Everything is decoded, and the reader has not asked for the end yet.
         case end(trailers: HTTPFields?)
-        /// The caller has everything.
+        /// The caller has the complete response.
         case over
         case failed(OriginFailure)
     }
 
     private let endpoint: OriginEndpoint
     private let mayBeRelayed: Bool
-    /// Whether this is the connection's last request, whatever the origin says.
+    /// Whether this is the connection's last request, regardless of the origin's response.
     private let isLast: Bool
     /// Whether the request has content.
     let hasContent: Bool
@@ -100,7 +102,8 @@ struct ResponseReception {
     /// Set when the head has arrived, unless the response is relayed and therefore cannot be
     /// stored.
     private(set) var boundary: MessageBoundary?
-    /// The bytes that the origin's system had not acknowledged when the running limit began.
+    /// The number of bytes that the origin's kernel had not acknowledged when the running limit
+    /// began.
     var untaken = 0
 
     init(of request: OriginRequest, limits: MessageLimits) {
@@ -137,7 +140,7 @@ struct ResponseReception {
     /// Records that content was written and waits to be accepted.
     mutating func handOver() -> OriginWait.Change { wait.handOver() }
 
-    /// Records that the system has accepted all written content.
+    /// Records that the kernel has accepted all written content.
     mutating func take() -> OriginWait.Change { wait.take() }
 
     /// Records that no more content follows.
@@ -171,16 +174,20 @@ struct ResponseReception {
         if error == nil { decoder.closeInput() }
     }
 
-    /// - Parameter untaken: the bytes that the origin's system has not acknowledged.
+    /// Handles an expired time limit.
+    ///
+    /// - Parameter untaken: the number of bytes that the origin's kernel has not acknowledged.
     mutating func passLimit(untaken: Int) -> Lateness {
         guard let running = wait.running else { return .close }
-        // A slow origin reads a large piece in many small parts. The end of the content may still
-        // be on its way when the limit for the head expires, which then starts after it.
+        // The origin may still be reading, because it reads a large piece in many small parts. The
+        // end of the content may still be on its way when the limit for the head expires.
         if untaken < self.untaken, running == .taking || running == .head && !hasBegun { return .extend(running) }
         guard let failure = fail(TransportError(waitingFor: running, endpoint)) else { return .close }
         return .fail(failure)
     }
 
+    /// Fails the response.
+    ///
     /// - Returns: the failure; `nil` if the response is complete or has already failed.
     mutating func fail(_ error: TransportError) -> OriginFailure? {
         switch state {
@@ -208,7 +215,7 @@ struct ResponseReception {
         }
     }
 
-    /// The next content, if it is already decoded; for a reader that does not wait.
+    /// Returns the next content if it is already decoded, for a reader that does not wait.
     mutating func takeAhead() -> OriginPiece? {
         guard case .content(let bytes?, isAsked: false) = state else { return nil }
         return piece(bytes)
@@ -216,7 +223,7 @@ struct ResponseReception {
 
     // MARK: Steps
 
-    /// The next step; `nil` if none is due until the next event.
+    /// Returns the next step; `nil` if none is due until the next event.
     mutating func next() -> Step? {
         do throws(MessageRefusal) {
             while true {
@@ -275,7 +282,7 @@ struct ResponseReception {
         return .head(head, whole: whole, boundary)
     }
 
-    /// The content, if all of it arrived with the head and no trailers follow.
+    /// Returns the content, if all of it arrived with the head and no trailers follow.
     private mutating func wholeContent() -> ByteBuffer? {
         // A copy: if the content is incomplete or malformed, its reader must find the decoder
         // unchanged.
@@ -294,8 +301,8 @@ struct ResponseReception {
         return nil
     }
 
-    /// A piece to deliver. It states whether it is the last, so that the connection need not wait
-    /// until the reader asks again.
+    /// Returns a piece to deliver. The piece states whether it is the last one, so that the
+    /// connection need not wait until the reader asks again.
     private mutating func piece(_ bytes: ByteBuffer) -> OriginPiece {
         // Content before a fault is delivered. The decoder throws again in the next step.
         switch try? decoder.next() {

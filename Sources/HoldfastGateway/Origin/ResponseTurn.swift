@@ -1,20 +1,20 @@
 import NIOCore
 
-/// Whose turn it is on a connection to an origin. This decides what received bytes mean, because
-/// HTTP/1.1 has no other way to tell which request a response is for. RFC 9112 §9.2
+/// Tracks which request a connection to an origin is serving. This decides what received bytes
+/// mean, because HTTP/1.1 has no other way to tell which request a response is for. RFC 9112 §9.2
 ///
 /// Bytes that arrive before a request is sent are not its response, even if they look like one.
 struct ResponseTurn: Sendable, Hashable {
     /// The meaning of received bytes.
     enum Arrival: Sendable, Hashable {
-        /// They belong to the response to the request that was sent.
+        /// The bytes belong to the response to the request that was sent.
         case response
-        /// They arrived after the request was sent but do not begin a response: they follow the
-        /// previous response. They make the response to the request malformed.
+        /// The bytes arrived after the request was sent but do not begin a response: they follow
+        /// the previous response. They make the response to the request malformed.
         case misplaced(Stray)
-        /// They belong to no request. The connection must take no more requests.
+        /// The bytes belong to no request. The connection must take no more requests.
         case stray(Stray)
-        /// Nothing: the exchange was given up, and its connection is closing.
+        /// The bytes are ignored: the exchange was given up, and its connection is closing.
         case late
     }
 
@@ -26,7 +26,7 @@ struct ResponseTurn: Sendable, Hashable {
         case lineEnds
         /// Bytes that the next request could mistake for its response. The origin is suspect.
         case bytes
-        /// Such bytes on a connection that has had no response.
+        /// Bytes like these on a connection that has had no response.
         case greeting
     }
 
@@ -51,16 +51,16 @@ struct ResponseTurn: Sendable, Hashable {
 
     mutating func send() { if state == .begun { state = .sent } }
 
-    /// A request is returned unsent.
+    /// Records that the request is returned unsent.
     mutating func giveBack() { state = .idle }
 
-    /// The response is complete.
+    /// Records that the response is complete.
     mutating func end() {
         state = .idle
         hasResponded = true
     }
 
-    /// The exchange is given up.
+    /// Records that the exchange is given up.
     mutating func giveUp() { state = .over }
 
     mutating func receive(_ bytes: ByteBuffer) -> Arrival {

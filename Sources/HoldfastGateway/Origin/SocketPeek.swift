@@ -8,14 +8,14 @@ import NIOCore
     import Darwin
 #endif
 
-/// Checks which bytes a connection's socket has to read and to send, with one system call each,
-/// without consuming any. Used only on the connection's event loop.
+/// Checks the pending input and the unsent output of a connection's socket, with one system call
+/// each. It consumes no bytes. Used only on the connection's event loop.
 struct SocketPeek {
     /// The state of a socket's input.
     enum Input: Hashable {
         case nothing
         case bytes
-        /// The peer has closed it, or it has failed.
+        /// The peer has closed the connection, or the socket has failed.
         case ended
     }
 
@@ -34,8 +34,8 @@ struct SocketPeek {
         channel = nil
     }
 
-    /// The bytes written to the channel that the peer's system has not acknowledged, as far as the
-    /// system reports it.
+    /// Returns the number of bytes written to the channel that the peer's kernel has not
+    /// acknowledged, as far as the local kernel reports it.
     func untakenCount() -> Int {
         let buffered = channel?.untaken ?? 0
         guard let socket else { return buffered }

@@ -1,20 +1,21 @@
 import NIOCore
 
-/// The origins that have sent bytes after a response in the last five minutes. Pure.
+/// The origins that have sent bytes after a response in the last five minutes. A pure value.
 ///
-/// Such bytes may be a complete response. If they arrive after the next request was sent, they are
-/// mistaken for its response. So each connection to such an origin takes only one request, and no
-/// client gets the response to another client's request. RFC 9112 §9.2
+/// Such bytes may be a complete response. If they arrived after the next request was sent, they
+/// would be mistaken for its response. So each connection to such an origin takes only one request,
+/// and no client gets the response to another client's request. RFC 9112 §9.2
 struct SuspectOrigins: Sendable, Hashable {
-    /// How long an origin stays suspect after the last such bytes. 5 min
+    /// The time that an origin stays suspect after the last such bytes: 5 minutes
     static let time = TimeAmount.minutes(5)
-    /// The most suspect origins. Beyond it, the one that expires first is dropped.
+    /// The maximum number of suspect origins. If there are more, the origin that expires first is
+    /// dropped.
     static let limit = 1024
 
-    /// When each of them is no longer suspect.
+    /// The time at which each origin stops being suspect.
     private var ends: [OriginEndpoint: NIODeadline] = [:]
 
-    /// Whether there may be any.
+    /// Whether no origin is recorded. Recorded origins may have expired.
     var isEmpty: Bool { ends.isEmpty }
 
     /// Records bytes after a response.

@@ -9,7 +9,7 @@
 /// The header in which a proxy in front of the gateway names a connection's client: the PROXY
 /// protocol, version 1 (a line) or 2 (binary).
 ///
-/// It comes before all other bytes, including TLS. The result does not depend on how the bytes are
+/// It precedes all other bytes, including TLS. The result does not depend on how the bytes are
 /// split.
 struct ProxyHeader: Hashable {
     /// An IP address and a port.
@@ -32,9 +32,9 @@ struct ProxyHeader: Hashable {
         case refused(Refusal)
     }
 
-    /// Why a connection's first bytes are rejected.
+    /// The reason why a connection's first bytes are rejected.
     enum Refusal: Hashable {
-        /// They are not a header.
+        /// The bytes are not a header.
         case missing
         case malformed
         case tooLong
@@ -42,15 +42,15 @@ struct ProxyHeader: Hashable {
         case checksum
     }
 
-    /// The client and the address that it connected to; `nil` if the proxy connects for itself
-    /// (`LOCAL`), does not know them (`UNKNOWN`), or serves a Unix socket.
+    /// The client and the address that it connected to; `nil` if the proxy connects on its own
+    /// behalf (`LOCAL`), does not know the addresses (`UNKNOWN`), or serves a Unix socket.
     var endpoints: Endpoints?
     /// The length of the header in bytes. The client's bytes follow.
     var length: Int
 
-    /// The most bytes in a version 1 header, including its line end.
+    /// The maximum number of bytes in a version 1 header, including its line end.
     static let lineLimit = 107
-    /// The most bytes of addresses and extensions in a version 2 header.
+    /// The maximum number of bytes of addresses and extensions in a version 2 header.
     static let blockLimit = 4 << 10
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     private static let lineStart = Array("PROXY ".utf8)
@@ -70,6 +70,8 @@ struct ProxyHeader: Hashable {
         }
     }
 
+    /// Checks that the bytes begin with a text.
+    ///
     /// - Returns: `false` if more bytes are needed.
     private static func begins(_ bytes: UnsafeRawBufferPointer, with start: [UInt8]) throws(Refusal) -> Bool {
         guard zip(bytes, start).allSatisfy({ $0 == $1 }) else { throw .missing }
@@ -108,7 +110,7 @@ struct ProxyHeader: Hashable {
         return text(bytes).map { Endpoint(address: $0, port: number) }
     }
 
-    /// An address as the system formats it, so that each has only one form.
+    /// Returns an address as the system formats it, so that each address has only one form.
     private static func text(_ bytes: [UInt8]) -> String? {
         var text = [CChar](repeating: 0, count: 64)
         guard inet_ntop(bytes.count == 16 ? AF_INET6 : AF_INET, bytes, &text, .init(text.count)) != nil else {
@@ -130,19 +132,21 @@ struct ProxyHeader: Hashable {
         guard length <= blockLimit else { throw .tooLong }
         guard bytes.count >= headLength + length else { return nil }
         let whole = UnsafeRawBufferPointer(rebasing: bytes[..<(headLength + length)])
-        // Everything after the head of LOCAL is skipped, also if no family is stated.
+        // For LOCAL, and if no address family is stated, everything after the head is skipped.
         guard command == 1, whole[13] != 0 else { return ProxyHeader(endpoints: nil, length: whole.count) }
         let (endpoints, rest) = try addresses(whole)
         try checkExtensions(whole, from: rest)
         return ProxyHeader(endpoints: endpoints, length: whole.count)
     }
 
+    /// Reads the addresses of a version 2 header.
+    ///
     /// - Returns: the endpoints, and the offset of their end.
     private static func addresses(_ whole: UnsafeRawBufferPointer) throws(Refusal) -> (Endpoints?, Int) {
         let size: Int
         switch whole[13] {
-        // TCP over IPv4, TCP over IPv6, and Unix sockets (stream or datagram), whose path says
-        // nothing about the client.
+        // TCP over IPv4, TCP over IPv6, and Unix sockets (stream or datagram), whose path does not
+        // identify the client.
         case 0x11: size = 4
         case 0x21: size = 16
         case 0x31, 0x32: size = 108
@@ -180,10 +184,10 @@ struct ProxyHeader: Hashable {
         guard stated == castagnoli(whole, skipping: checksum..<(checksum + 4)) else { throw .checksum }
     }
 
-    /// `PP2_TYPE_CRC32C`
+    /// The type of the checksum: `PP2_TYPE_CRC32C`
     private static let checksumKind: UInt8 = 0x03
 
-    /// The CRC-32C of the bytes, counting some of them as zeros. RFC 9260 appendix A
+    /// Returns the CRC-32C of the bytes, counting some of them as zeros. RFC 9260 appendix A
     static func castagnoli(_ bytes: UnsafeRawBufferPointer, skipping zeros: Range<Int>) -> UInt32 {
         var remainder = UInt32.max
         for (index, byte) in bytes.enumerated() {
@@ -193,7 +197,7 @@ struct ProxyHeader: Hashable {
         return ~remainder
     }
 
-    /// 16 bits in network order.
+    /// Reads 16 bits in network order.
     private static func number(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int {
         Int(bytes[place]) << 8 | Int(bytes[place + 1])
     }

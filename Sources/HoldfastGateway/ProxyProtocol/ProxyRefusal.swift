@@ -2,12 +2,12 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Why a connection to a PROXY protocol listener is closed: the label `reason` of
+/// The reason why a connection to a PROXY protocol listener is closed: the label `reason` of
 /// `holdfast_proxy_protocol_refusals_total`.
 enum ProxyRefusal: String, CaseIterable {
-    /// Its peer is not in `clients.trusted`.
+    /// The connection's peer is not in `clients.trusted`.
     case untrusted
-    /// Its first bytes are not a header.
+    /// The connection's first bytes are not a header.
     case missing
     case malformed
     case tooLong = "too-long"

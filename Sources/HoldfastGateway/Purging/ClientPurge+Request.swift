@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension GatewayRequest {
-    /// Whether the method is PURGE in any case, because an origin may ignore case.
+    /// Whether the method is PURGE, ignoring case, because an origin may ignore case.
     var isPurge: Bool {
         let method = method.rawValue
         return method.utf8.count == 5 && method.uppercased() == "PURGE"
@@ -15,7 +15,7 @@ extension ClientPurge {
     ///
     /// - Throws: `GatewayService.Rejection` if a field is invalid.
     init(_ fields: HTTPFields) throws {
-        // Keys in 'Surrogate-Key' may contain a comma. 'xkey' is split at both.
+        // Keys in 'Surrogate-Key' may contain a comma. 'xkey' is split at white space and commas.
         for (name, separators) in [("surrogate-key", " \t"), ("xkey", " \t,"), ("xkey-softpurge", " \t,")] {
             let values = Self.values(name, of: fields)
             let found = values.flatMap { $0.split(whereSeparator: { separators.contains($0) }) }.map(String.init)

@@ -1,11 +1,11 @@
 /// Performs the purges that clients request with the method PURGE.
 ///
-/// The gateway has no tokens and no history. A program that has both gives the gateway a value of
-/// this type; without one, every PURGE is rejected.
+/// The gateway has no tokens and no history. A program that has both passes a value of this type to
+/// the gateway. Otherwise, every PURGE is rejected.
 public protocol ClientPurging: Sendable {
-    /// The client's name for the log and the history; `nil` if it may not purge.
+    /// Returns the client's name for the log and the history; `nil` if the client may not purge.
     ///
-    /// It is called on the client's event loop, so it must not wait.
+    /// This is called on the client's event loop, so it must not wait.
     ///
     /// - Parameters:
     ///   - credentials: the values of the request's `Authorization` fields.
@@ -22,7 +22,7 @@ public struct ClientPurge: Sendable, Hashable {
     public var urls: [String] = []
     /// The tags of responses.
     public var tags: [String] = []
-    /// Whether to also remove offline copies. If `false`, the responses expire.
+    /// Whether to also remove offline copies. If `false`, the responses only expire.
     public var removes = false
 
     /// Creates an empty purge.

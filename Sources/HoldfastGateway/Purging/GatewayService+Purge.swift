@@ -6,8 +6,8 @@ import NIOCore
 
 /// Serves PURGE requests. They are never forwarded.
 extension GatewayService {
-    /// The name of a PURGE request's client; `nil` if it may not purge. It needs an address in
-    /// `clients.purgers` and a token.
+    /// Returns the name of a PURGE request's client; `nil` if the client may not purge. The client
+    /// needs an address in `clients.purgers` and a token.
     func purgingClient(_ request: GatewayRequest, from client: GatewayClient, _ inForce: ConfigurationInForce)
         -> String?
     {
@@ -15,7 +15,8 @@ extension GatewayService {
         return purging.client(presenting: request.fields[values: .authorization], from: address)
     }
 
-    /// The response to a client that may not purge. It does not reveal what is missing.
+    /// Returns the response to a client that may not purge. It does not reveal whether the address
+    /// or the token is wrong.
     func purgeRefusal(_ context: ResponseContext) -> GatewayResponse {
         let (head, content) = problemResponse(.purgeNotAllowed, context)
         return .whole(head, content)

@@ -11,15 +11,15 @@ struct FieldRewriter {
 
     init(for client: RewriteClient) { self.client = client }
 
-    /// Whether a field contains something that belongs to an origin. Another client with the same
-    /// request may then get a different field, for example if it uses TLS.
+    /// Whether any field contained something that belongs to an origin. If so, another client with
+    /// the same request may get different fields, for example if it uses TLS.
     var hasFound: Bool { hasFoundPath || client.hasMetServer }
 
     /// Whether a field with this name may be rewritten.
     ///
     /// - Parameter name: lowercase.
     static func concerns(_ name: String) -> Bool {
-        // Runs for every field of every response. The length rules out most of them.
+        // This runs for every field of every response. The length rules out most fields.
         switch name.utf8.count {
         case 4: name == "link"
         case 7: name == "refresh"
@@ -43,7 +43,7 @@ struct FieldRewriter {
         if isDropping { fields.removeAll { $0.name == .setCookie && $0.value.isEmpty } }
     }
 
-    /// - Returns: `nil` if the value stays unchanged.
+    /// Returns the rewritten value; `nil` if the value stays unchanged.
     private mutating func rewrite(_ value: [UInt8], of name: String) -> [UInt8]? {
         switch name {
         case "link": links(value)
@@ -56,7 +56,7 @@ struct FieldRewriter {
 
     // MARK: One reference
 
-    /// A reference for the client; `nil` if it stays unchanged.
+    /// Returns a reference for the client; `nil` if the reference stays unchanged.
     mutating func reference(_ value: [UInt8]) -> [UInt8]? {
         let isPath = value.starts(with: "/".utf8) && !value.starts(with: "//".utf8)
         return isPath ? path(value) : url(value)
@@ -64,7 +64,7 @@ struct FieldRewriter {
 
     private mutating func url(_ value: [UInt8]) -> [UInt8]? {
         let match = value.withUnsafeBytes { bytes in
-            // It never throws, because the whole value is there.
+            // This never throws, because the complete value is available.
             try? client.match(
                 URLReader(bytes: bytes, index: 0, isLast: true, surroundings: .nothing),
                 behind: TextBefore()
@@ -74,7 +74,7 @@ struct FieldRewriter {
         return match.replacement + value[match.length...]
     }
 
-    /// A path on the server of the request's origin.
+    /// Rewrites a path on the server of the request's origin.
     private mutating func path(_ value: [UInt8]) -> [UInt8]? {
         let route = client.route
         guard !route.keepsTargets else { return nil }
@@ -83,15 +83,15 @@ struct FieldRewriter {
             guard !Self.leaves(rest), client.leads(before: Self.path(of: rest)) else { return nil }
             return Self.absolutePath(Array(route.prefix.text.utf8) + rest)
         }
-        // It may be below another route's origin.
+        // The path may be below another route's origin.
         let origin = Array("\(route.origin.scheme)://\(route.origin.authority)".utf8)
         guard !route.preservesHost, let url = url(origin + value) else { return nil }
         let own = Array("\(client.scheme)://\(client.authority ?? "")/".utf8)
         return url.starts(with: own) ? Self.absolutePath(Array(url.dropFirst(own.count - 1))) : url
     }
 
-    /// A reference to a path that cannot be read as a reference to another host. `//a` is a host,
-    /// and browsers also read `/\a`, and `/`, a tab, `/a` as hosts.
+    /// Returns a reference to a path that cannot be read as a reference to another host. `//a` is a
+    /// host, and browsers also read `/\a`, and `/`, a tab, `/a` as hosts.
     private static func absolutePath(_ path: [UInt8]) -> [UInt8] {
         let rest = path.first == UInt8(ascii: "/") ? path.dropFirst() : path[...]
         guard let first = rest.first, first == UInt8(ascii: "/") || first == UInt8(ascii: "\\") || first <= 0x20 else {
@@ -100,14 +100,14 @@ struct FieldRewriter {
         return Array("/./".utf8) + rest
     }
 
-    /// The part of a path after a prefix that ends at a segment boundary.
+    /// Returns the part of a path after a prefix that ends at a segment boundary.
     private static func rest(of path: some Collection<UInt8>, behind prefix: String) -> [UInt8]? {
         guard path.starts(with: prefix.utf8) else { return nil }
         let rest = Array(path.dropFirst(prefix.utf8.count))
         return rest.isEmpty || "/?#".utf8.contains(rest[0]) ? rest : nil
     }
 
-    /// A reference without its query and fragment.
+    /// Returns a reference without its query and fragment.
     private static func path(of reference: [UInt8]) -> [UInt8] { Array(reference.prefix { !"?#".utf8.contains($0) }) }
 
     /// Whether a dot segment may escape the path before it.
@@ -117,12 +117,13 @@ struct FieldRewriter {
 
     // MARK: Fields with more than a reference
 
-    /// The targets of `Link`. RFC 8288 §3
+    /// Rewrites the targets of `Link`. RFC 8288 §3
     private mutating func links(_ value: [UInt8]) -> [UInt8]? {
         var result: [UInt8] = []
         var quotes = QuoteScanner()
         var index = 0
-        // Starts after the last end are ignored, because each would search to the end of the field.
+        // A '<' after the last '>' is ignored. Otherwise each '<' could search to the end of the
+        // field.
         let last = value.lastIndex(of: UInt8(ascii: ">")) ?? 0
         while index < value.count {
             let byte = value[index]
@@ -138,8 +139,8 @@ struct FieldRewriter {
         return result
     }
 
-    /// `Refresh: 5; url=…`, as browsers read it: the HTML Standard, "shared declarative refresh
-    /// steps".
+    /// Rewrites `Refresh: 5; url=…`, as browsers read it: the HTML Standard, "shared declarative
+    /// refresh steps".
     private mutating func refresh(_ value: [UInt8]) -> [UInt8]? {
         var start = 0
         func skip(_ isSkipped: (UInt8) -> Bool) { while start < value.count, isSkipped(value[start]) { start += 1 } }
@@ -172,8 +173,8 @@ struct FieldRewriter {
         return value[..<start] + url + value[end...]
     }
 
-    /// `realm` of a `Bearer` challenge, if it is the URL of a token server. RFC 9110 §11.6.1, RFC
-    /// 6750 §3
+    /// Rewrites the `realm` of a `Bearer` challenge, if it is the URL of a token server. RFC 9110
+    /// §11.6.1, RFC 6750 §3
     private mutating func challenges(_ value: [UInt8]) -> [UInt8]? {
         var result: [UInt8] = []
         var quotes = QuoteScanner()
@@ -190,8 +191,10 @@ struct FieldRewriter {
         return result
     }
 
+    /// Rewrites one parameter of a challenge.
+    ///
     /// - Parameters:
-    ///   - member: one parameter, possibly preceded by its challenge's scheme.
+    ///   - member: the parameter, possibly preceded by its challenge's scheme.
     ///   - isBearer: whether the challenge's scheme is `Bearer`.
     private mutating func parameter(_ member: ArraySlice<UInt8>, _ isBearer: inout Bool) -> [UInt8]? {
         let equals = member.firstIndex(of: UInt8(ascii: "=")) ?? member.endIndex
@@ -209,17 +212,18 @@ struct FieldRewriter {
 }
 
 extension FieldRewriter {
-    /// `Domain` and `Path` of a cookie. RFC 6265 §4.1.2
+    /// Rewrites `Domain` and `Path` of a cookie. RFC 6265 §4.1.2
     ///
     /// A domain that covers the origin but not the client's host is removed, so that the cookie is
-    /// only for the client's host. A path becomes the route's path, or one below it. A path wider
-    /// than the route must not reach other origins on the client's host.
+    /// only for the client's host. A path becomes the route's path, or a path below it. A path
+    /// wider than the route is narrowed, so that the cookie does not reach other origins on the
+    /// client's host.
     ///
-    /// - Returns: `nil` if it stays unchanged; empty if its path belongs to another origin's route.
-    ///   A browser would send it there, and never to its own origin.
+    /// - Returns: `nil` if the cookie stays unchanged; empty if its path belongs to another
+    ///   origin's route. A browser would send such a cookie there, and never to its own origin.
     private mutating func cookie(_ value: [UInt8]) -> [UInt8]? {
         let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-        // Browsers reject such a cookie with another path or domain.
+        // Browsers reject a '__Host-' cookie with another path or domain.
         guard let name = parts.first,
             !String(decoding: name, as: UTF8.self).trimmed.lowercased().hasPrefix("__host-")
         else { return nil }
@@ -260,7 +264,7 @@ extension FieldRewriter {
         return client.requested.map { !covers($0.name) } ?? true
     }
 
-    /// - Returns: `nil` if it stays unchanged.
+    /// Returns the rewritten path of a cookie; `nil` if the path stays unchanged.
     private func cookiePath(_ path: String) -> String? {
         let (prefix, origin) = (client.route.prefix.text, client.route.originPrefix.text)
         guard !client.route.keepsTargets, path.hasPrefix("/") else { return nil }
@@ -280,7 +284,7 @@ private struct QuoteScanner {
     private var isQuoted = false
     private var isEscaped = false
 
-    /// - Parameter byte: the next byte.
+    /// Returns whether the next byte is inside a quoted string.
     mutating func isInside(_ byte: UInt8) -> Bool {
         if isEscaped {
             isEscaped = false

@@ -4,8 +4,8 @@ import HTTPTypes
 import HoldfastConfiguration
 import NIOCore
 
-/// How one route's responses are rewritten for a client on their way out. The cache, the store and
-/// other requests use them as the origin sent them.
+/// Rewrites one route's responses for a client, on their way out. The cache, the store and other
+/// requests use the responses as the origin sent them.
 ///
 /// A class, because each exchange refers to its route's instance.
 final class ResponseRewriting: Sendable {
@@ -14,15 +14,15 @@ final class ResponseRewriting: Sendable {
     private let settings: Configuration.Rewriting
     private let configuration: GatewayConfiguration
 
-    /// The longest content that is rewritten, judged by its `Content-Length`. 16 MiB
+    /// The maximum length of content that is rewritten, according to its `Content-Length`: 16 MiB
     ///
     /// Content without that field is rewritten to its end, however long it is: once rewriting has
     /// begun it cannot be undone, and content must not be rewritten in part.
     static let contentLimit: Int64 = 16 << 20
-    /// The longest content that is rewritten before its head is written, so that its length is
-    /// known. 64 KiB
+    /// The maximum length of content that is rewritten before its head is written, so that its
+    /// length is known: 64 KiB
     static let wholeLimit = 64 << 10
-    /// The size of the pieces in which content is rewritten, so that other requests get their turn.
+    /// The size of the pieces in which content is rewritten, so that other requests get their turn:
     /// 8 KiB
     static let pieceLimit = 8 << 10
 
@@ -38,10 +38,10 @@ final class ResponseRewriting: Sendable {
     /// Whether any content is rewritten.
     var concernsContent: Bool { !settings.bodies.isEmpty }
 
-    /// The client that URLs must lead to.
+    /// Returns the client that a request's response is rewritten for.
     func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient {
         var scheme = client.scheme
-        // Same as `X-Forwarded-Proto`, which origins get.
+        // The same rule as for `X-Forwarded-Proto`, which origins get.
         if client.isTrusted(by: configuration) {
             switch request.fields[.xForwardedProto]?.lowercased() {
             case "https": scheme = "https"
@@ -74,9 +74,10 @@ final class ResponseRewriting: Sendable {
     enum Content: Hashable {
         case unchanged
         case rewritten
-        /// It is part of content that would be rewritten. The complete content is needed.
+        /// The content is a part of content that would be rewritten, so the complete content is
+        /// needed.
         case partial
-        /// It may be such a part. Only the head of the complete response shows it.
+        /// The content may be such a part. Only the head of the complete response shows this.
         case maybePartial
     }
 
@@ -103,7 +104,7 @@ final class ResponseRewriting: Sendable {
         case 304:
             // Handled like the complete response, whose length and type the 304 need not state.
             if let stored { return rewrites(stored.fields) ? .rewritten : .unchanged }
-            // A client only has the strong tag of content that was not rewritten.
+            // A client has a strong tag only for content that was not rewritten.
             if EntityTag.isNamed(strong: head.headerFields, inIfNoneMatch: request) { return .unchanged }
             // The origin's own 304 may say nothing about the content.
             return rewrites(head.headerFields) || !head.headerFields.contains(.contentType) ? .rewritten : .unchanged
@@ -156,15 +157,15 @@ final class ResponseRewriting: Sendable {
 
     /// Changes a request so that its response can be rewritten.
     ///
-    /// Encoded content cannot be rewritten, and neither can parts of it. A GET for one range
-    /// requests the complete content again if its response would be rewritten.
+    /// Encoded content cannot be rewritten, and neither can a part of the content. A GET for one
+    /// range requests the complete content again if its response would be rewritten.
     func adaptRequest(_ fields: inout HTTPFields, _ method: HTTPRequest.Method) {
         guard concernsContent else { return }
         fields[.acceptEncoding] = "identity"
         if method != .get || fields[.range]?.contains(",") == true { Self.dropRange(&fields) }
     }
 
-    /// RFC 9110 §14.2 allows a server to ignore it.
+    /// Removes the range from a request. RFC 9110 §14.2 allows a server to ignore it.
     static func dropRange(_ fields: inout HTTPFields) {
         fields[.range] = nil
         fields[.ifRange] = nil

@@ -20,8 +20,8 @@ extension RewriteClient {
         leads(RequestedHost(base.authority), base.path, before: rest, to: index)
     }
 
-    /// Whether a request for a URL takes a route, or another route to the same place. An earlier
-    /// route may match it.
+    /// Whether a request for a URL takes a route, or another route to the same target. An earlier
+    /// route may match the request.
     private func leads(_ host: RequestedHost?, _ path: String, before rest: [UInt8], to index: Int) -> Bool {
         Self.readings(of: rest).allSatisfy { rest in
             let path = path + String(decoding: rest, as: UTF8.self)
@@ -38,13 +38,13 @@ extension RewriteClient {
     /// - Parameter pathsCount: whether paths matter even if no route has one.
     func leaves(_ path: [UInt8], pathsCount: Bool) -> Bool {
         var path = path.withoutLast { ",;:!)]'".utf8.contains($0) }
-        // It is the end of a sentence, or names the same resource.
+        // The dot is the end of a sentence, or the path without it names the same resource.
         if path.suffix(2).elementsEqual("/.".utf8) { path.removeLast() }
         return map.routes.refuseDotSegments(of: String(decoding: path, as: UTF8.self), rulesHavePaths: pathsCount)
     }
 
-    /// The paths that clients may read in a path: punctuation at its end may belong to a sentence,
-    /// and browsers read a backslash as a slash.
+    /// Returns the paths that clients may read in a path. Punctuation at its end may belong to a
+    /// sentence, and browsers read a backslash as a slash.
     private static func readings(of path: [UInt8]) -> [[UInt8]] {
         var readings = [path]
         let marked = path.withoutLast { ".,;:!)]'".utf8.contains($0) }
@@ -56,7 +56,7 @@ extension RewriteClient {
 }
 
 extension [UInt8] {
-    /// The bytes without trailing ones of a kind.
+    /// Returns the bytes without trailing bytes of a kind.
     fileprivate func withoutLast(_ isLast: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         self[..<(lastIndex { !isLast($0) }.map { $0 + 1 } ?? 0)]
     }

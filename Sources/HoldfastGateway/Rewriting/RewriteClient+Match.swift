@@ -8,10 +8,11 @@ struct URLMatch {
 }
 
 extension RewriteClient {
-    /// The part to replace of the URL that begins at the reader; `nil` if there is none.
+    /// Returns the part to replace of the URL that begins at the reader; `nil` if there is none.
     ///
-    /// The URL is absolute, or has no scheme and uses that of the request's origin. In text, the
-    /// latter must follow a quote, `=` or `(`, because otherwise it could be a comment.
+    /// The URL is absolute, or has no scheme and uses the scheme of the request's origin. In text,
+    /// a URL without a scheme must follow a quote, `=` or `(`, because otherwise `//` could begin a
+    /// comment.
     mutating func match(_ start: URLReader, behind before: TextBefore) throws(URLReader.Incomplete) -> URLMatch? {
         var reader = start
         var isSecure = route.origin.scheme == "https"
@@ -55,7 +56,7 @@ extension RewriteClient {
         return nil
     }
 
-    /// The origin knows the client's host, and wrote it. Only the path may differ.
+    /// Matches a URL with the client's own host, which the origin knows. Only the path may differ.
     private mutating func matchPreserved(
         _ start: Range<Int>,
         _ reader: inout URLReader,

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
 /// The client that a response is rewritten for. It decides which of the gateway's URLs replaces an
-/// origin's.
+/// origin's URL.
 ///
 /// The client's host is only written into its own response. It is in no key, and nothing made with
 /// it is stored or shared.
@@ -15,7 +15,8 @@ struct RewriteClient {
         var path: String
     }
 
-    /// The longest authority that is written, in bytes: a name of 255 bytes, and a port.
+    /// The maximum length of an authority that is written, in bytes: a name of 255 bytes, and a
+    /// port.
     static let authorityLimit = 261
 
     let map: RewriteMap
@@ -23,7 +24,7 @@ struct RewriteClient {
     let routeIndex: Int
     /// `http` or `https`
     let scheme: String
-    /// The request's authority; `nil` if it has none that is safe in any text.
+    /// The request's authority; `nil` if the request has no authority that is safe in any text.
     let authority: String?
     /// The same authority, in parts.
     let requested: RequestedHost?
@@ -51,10 +52,10 @@ struct RewriteClient {
             && bytes.allSatisfy { $0.isHostByte || "[]:".utf8.contains($0) }
     }
 
-    /// The URL of the first of these routes through which this client can request a path. The
-    /// request's own route is tried first.
+    /// Returns the URL of the first of these routes through which this client can request a path.
+    /// The request's own route is tried first.
     ///
-    /// - Parameter rest: the path after the route's.
+    /// - Parameter rest: the path after the route's path.
     mutating func base(ofFirst routes: [Int], before rest: [UInt8]) -> Base? {
         for route in routes.contains(routeIndex) ? [routeIndex] + routes : routes {
             if let base = base(of: route), rest.isEmpty || leads(base, before: rest, to: route) { return base }
@@ -62,8 +63,8 @@ struct RewriteClient {
         return nil
     }
 
-    /// The URL at which this client requests a route; `nil` if none of its requests can take the
-    /// route.
+    /// Returns the URL at which this client requests a route; `nil` if none of the client's
+    /// requests can take the route.
     mutating func base(of route: Int) -> Base? {
         if let known = bases[route] { return known }
         let base = makeBase(map.routes.routes[route]).flatMap { leads($0, to: route) ? $0 : nil }

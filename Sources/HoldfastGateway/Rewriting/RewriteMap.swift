@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Finds the routes whose origin contains a URL: the way back from an origin's URLs to the ones
+/// Finds the routes whose origin contains a URL. It leads from an origin's URLs back to the URLs
 /// that clients request.
 struct RewriteMap: Sendable {
     /// The server that a URL names.
@@ -15,11 +15,11 @@ struct RewriteMap: Sendable {
     struct Origins: Sendable {
         /// The indexes of routes, by the literal path of their origin.
         fileprivate let table: PrefixTable<[Int]>
-        /// Whether any of them has a path.
+        /// Whether any of these origins has a path.
         let havePaths: Bool
 
-        /// The origins' paths that a path begins with, longest first, each with its length and its
-        /// routes in order. The path may continue within a segment.
+        /// Returns the origins' paths that a path begins with, longest first, each with its length
+        /// and its routes in order. The path may continue within a segment.
         func startingPaths(of path: [UInt8]) -> [(length: Int, routes: [Int])] {
             var found: [(length: Int, routes: [Int])] = []
             table.forEach(startOf: path) { found.append(($0, $1)) }
@@ -29,7 +29,7 @@ struct RewriteMap: Sendable {
 
     let routes: GatewayRoutes
     private let servers: [Server: Origins]
-    /// The longest host of an origin, in bytes.
+    /// The maximum length of an origin's host, in bytes.
     let longestHost: Int
 
     /// - Parameter mirrors: see ``GatewayConfiguration/mirrors``.
@@ -52,7 +52,7 @@ struct RewriteMap: Sendable {
         longestHost = paths.keys.map(\.host.utf8.count).max() ?? 0
     }
 
-    /// The origins of a server; `nil` if no route leads there.
+    /// Returns the origins of a server; `nil` if no route leads to the server.
     func origins(of server: Server) -> Origins? { servers[server] }
 }
 

@@ -5,7 +5,7 @@ struct TextBefore {
 
     mutating func append(_ byte: UInt8) { bytes = bytes << 8 | UInt64(byte) }
 
-    /// One of the last eight bytes.
+    /// Returns one of the last eight bytes.
     private func byte(_ distance: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: bytes >> (8 * distance)) }
 
     /// Whether `http` or `https` here is a complete scheme: it does not follow a letter, another
@@ -33,8 +33,8 @@ struct TextBefore {
 
     /// Whether a URL here may be part of a sentence: it begins the text, or follows white space.
     ///
-    /// After a quote, a bracket or a tag it may be a complete value, and then a dot at its end
-    /// belongs to it.
+    /// After a quote, a bracket or a tag, it may be a complete value. In that case, a dot at its
+    /// end belongs to the URL.
     var mayBeInSentence: Bool { byte(0) <= UInt8.space }
 
     /// The byte that ends a URL that begins here, although other URLs may contain it.

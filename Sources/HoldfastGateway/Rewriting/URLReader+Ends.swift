@@ -2,9 +2,9 @@
 extension URLReader {
     /// Whether a URL in text ends at a character.
     enum End {
-        /// The URL may continue with it.
+        /// The URL may continue with the character.
         case never
-        /// It may be part of a URL, and often follows one.
+        /// The character may be part of a URL, and often follows a URL.
         case maybe
         case always
     }
@@ -26,8 +26,8 @@ extension URLReader {
 
     /// Whether an authority ends here.
     ///
-    /// In text, the dot at the end of a sentence is not part of it, so more than the dot must end.
-    /// Everywhere else a dot belongs to the host, and makes it a different host.
+    /// In text, a dot at the end of a sentence is not part of the authority, so the URL must end
+    /// after the dot. Everywhere else, a dot belongs to the host, and makes it a different host.
     func endsAuthority(behind before: TextBefore) throws(Incomplete) -> Bool {
         guard let symbol = try peekSymbol() else { return true }
         if symbol.endsSegment { return true }
@@ -50,7 +50,7 @@ extension URLReader {
         }
     }
 
-    /// The longest user information that is distinguished from an authority, in bytes.
+    /// The maximum length of user information that is distinguished from an authority, in bytes.
     private static let userInformationLimit = 256
 
     /// Whether the bytes before this position are user information instead of a host: an `@`
@@ -70,6 +70,6 @@ extension URLReader {
 }
 
 extension URLReader.Symbol {
-    /// Whether a path, a query or a fragment begins with it.
+    /// Whether a path, a query or a fragment begins with the character.
     fileprivate var endsSegment: Bool { "/?#".utf8.contains(byte) }
 }

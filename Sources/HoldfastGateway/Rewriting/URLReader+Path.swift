@@ -4,27 +4,27 @@ extension URLReader {
     struct Path {
         /// Empty, or with a leading slash.
         var bytes: [UInt8] = []
-        /// For each of ``bytes``, the index after it in the text.
+        /// The index in the text after each of ``bytes``.
         fileprivate var ends: [Int] = []
 
-        /// The index after the first bytes; `nil` if there are none.
+        /// Returns the index after the first bytes; `nil` if there are none.
         func end(of length: Int) -> Int? { length > 0 ? ends[length - 1] : nil }
 
-        /// The path after its first bytes, which end at a segment boundary.
+        /// Returns the path after its first bytes, which end at a segment boundary.
         func rest(behind length: Int) -> [UInt8] {
             let rest = bytes.dropFirst(length)
             return rest.first == UInt8(ascii: "/") ? Array(rest) : []
         }
     }
 
-    /// The longest path in text to read, in bytes as written. 1 KiB
+    /// The maximum length of a path in text, in bytes as written: 1 KiB
     static let pathLimit = 1 << 10
-    /// The longest path in text to read if it may be a list of URLs, in bytes. Each URL begins such
-    /// a path, so a long list would be read many times.
+    /// The maximum length of a path in text that may be a list of URLs, in bytes. Such a path
+    /// begins at each URL of the list, so a long list would be read many times.
     static let listLimit = 1 << 8
 
-    /// Reads the path that begins here, up to its end, because a dot segment there can undo all of
-    /// it.
+    /// Reads the complete path that begins here, because a dot segment at its end can undo the
+    /// entire path.
     ///
     /// - Returns: `nil` if a path in text does not end within ``pathLimit``.
     mutating func readPath(behind before: TextBefore) throws(Incomplete) -> Path? {

@@ -4,7 +4,7 @@ extension URLReader {
     struct Symbol {
         /// 0xFF for every character outside ASCII.
         var byte: UInt8
-        /// The number of bytes that encode it.
+        /// The number of bytes that encode the character.
         var width: Int
 
         fileprivate init(code: Int, width: Int) {
@@ -18,7 +18,7 @@ extension URLReader {
         }
     }
 
-    /// A character at this offset; `nil` at the end of the text.
+    /// Returns the character at this offset; `nil` at the end of the text.
     ///
     /// Text may be JSON, HTML, or one inside the other, so the escapes of both are decoded.
     func peekSymbol(_ offset: Int = 0) throws(Incomplete) -> Symbol? {
@@ -31,15 +31,15 @@ extension URLReader {
         }
     }
 
-    /// A character that JSON may have escaped: `\/` or `\u002f`.
+    /// Returns a character that JSON may have escaped: `\/` or `\u002f`.
     func peekEscapedSymbol(_ offset: Int = 0) throws(Incomplete) -> Symbol? {
         guard let byte = try peek(offset) else { return nil }
         guard surroundings == .text, byte == UInt8(ascii: "\\") else { return Symbol(byte) }
         return try escape(offset) ?? Symbol(byte)
     }
 
-    /// The character of an escape that begins with a backslash; `nil` if it is not an escape. RFC
-    /// 8259 §7
+    /// Returns the character of an escape that begins with a backslash; `nil` if it is not an
+    /// escape. RFC 8259 §7
     private func escape(_ offset: Int) throws(Incomplete) -> Symbol? {
         guard let letter = try peek(offset + 1) else { return nil }
         switch letter {
@@ -69,10 +69,10 @@ extension URLReader {
         ("&sol;", UInt8(ascii: "/")), ("&bsol;", UInt8(ascii: "\\")), ("&percnt;", UInt8(ascii: "%")),
     ]
 
-    /// The most digits in a numeric entity: `&#1114111;` is the last character.
+    /// The maximum number of digits in a numeric entity: `&#1114111;` is the last character.
     private static let digitLimit = 7
 
-    /// The character of an entity; `nil` if it is not a relevant one. HTML §13.5
+    /// Returns the character of an entity; `nil` if the entity is not relevant. HTML §13.5
     private func entity(_ offset: Int) throws(Incomplete) -> Symbol? {
         guard try peek(offset + 1) == UInt8(ascii: "#") else {
             for (name, byte) in Self.names where try isNext(name, at: offset) {
@@ -90,7 +90,7 @@ extension URLReader {
             end += 1
         }
         guard end > start else { return nil }
-        // Browsers also accept it without the semicolon.
+        // Browsers also accept an entity without the semicolon.
         if try peek(end) == UInt8(ascii: ";") { end += 1 }
         return Symbol(code: code, width: end - offset)
     }

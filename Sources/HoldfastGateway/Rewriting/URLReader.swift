@@ -1,6 +1,6 @@
 /// Reads a URL in text whose next piece may not have arrived yet.
 struct URLReader {
-    /// The end of the piece was reached, and the text may continue.
+    /// The error if the end of the piece was reached, but the text may continue.
     struct Incomplete: Error {}
 
     /// The text around a URL.
@@ -24,7 +24,7 @@ struct URLReader {
     let isLast: Bool
     let surroundings: Surroundings
 
-    /// A byte at this offset; `nil` at the end of the text.
+    /// Returns the byte at this offset; `nil` at the end of the text.
     func peek(_ offset: Int = 0) throws(Incomplete) -> UInt8? {
         if index + offset < bytes.count { return bytes[index + offset] }
         if isLast { return nil }
@@ -52,7 +52,9 @@ struct URLReader {
         return isSecure
     }
 
-    /// - Returns: `nil` if there is no slash.
+    /// Reads a slash.
+    ///
+    /// - Returns: how the slash is written; `nil` if there is no slash.
     mutating func readSlash() throws(Incomplete) -> Slash? {
         guard let slash = try peekEscapedSymbol(), slash.byte == UInt8(ascii: "/") else { return nil }
         index += slash.width
@@ -65,8 +67,8 @@ struct URLReader {
 
     /// Reads a host. In text, a dot at its end is not read, because it may end a sentence.
     ///
-    /// - Parameter limit: the longest relevant host, in bytes.
-    /// - Returns: the host in lowercase; `nil` if there is none, or if it is longer.
+    /// - Parameter limit: the maximum length of a relevant host, in bytes.
+    /// - Returns: the host in lowercase; `nil` if there is none, or if it exceeds the limit.
     mutating func readHost(upTo limit: Int) throws(Incomplete) -> String? {
         var host: [UInt8] = []
         let isBracketed = try peek() == UInt8(ascii: "[")
@@ -86,8 +88,8 @@ struct URLReader {
 
     /// Reads a port and its colon, if there is one.
     ///
-    /// - Parameter standard: the port if there is none.
-    /// - Returns: `nil` if it is not a port.
+    /// - Parameter standard: the port if none is written.
+    /// - Returns: `nil` if the text is not a port.
     mutating func readPort(_ standard: UInt16) throws(Incomplete) -> UInt16? {
         guard let colon = try peekEscapedSymbol(), colon.byte == UInt8(ascii: ":") else { return standard }
         index += colon.width

@@ -14,7 +14,7 @@ public struct GatewayOrigin: Sendable, Hashable {
     /// trailing one.
     public let pathPrefix: String
 
-    /// A text is not an origin.
+    /// The error for a text that is not an origin.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// A sentence that states the fault and the expected form.
         public let description: String

@@ -5,9 +5,9 @@ public import HoldfastConfiguration
 ///
 /// The host and the path decide whether a request takes this route. In the target, the origin's
 /// path replaces the route's path. With the path `/v1` and the origin
-/// `https://api.example.com/api`, a request for `/v1/feed?page=2` becomes one for
-/// `https://api.example.com/api/feed?page=2`. The other bytes do not change. If the origin's path
-/// is the route's, the whole target stays as received.
+/// `https://api.example.com/api`, a request for `/v1/feed?page=2` becomes a request for
+/// `https://api.example.com/api/feed?page=2`. The other bytes do not change. If the two paths are
+/// equal, the entire target stays as received.
 ///
 /// Paths are compared in normal form: `//v%31;x/feed` is also below `/v1`. If a route or its origin
 /// has a path, requests with dot segments are rejected.
@@ -17,20 +17,20 @@ public import HoldfastConfiguration
 /// ``rewriting`` can turn this off, or also rewrite content. Stored responses stay as the origin
 /// sent them.
 public struct GatewayRoute: Sendable, Hashable {
-    /// The name in messages.
+    /// The route's name in messages.
     public let name: String?
-    /// The host that clients request, as given; `nil` for any.
+    /// The host that clients request, as given; `nil` matches any host.
     public let host: String?
     /// The start of the request's path, up to a slash or the end; `/` for any path.
     public let path: String
     /// The origin that requests are sent to.
     public let origin: GatewayOrigin
-    /// Sends the client's `Host` to the origin, and makes it part of the key. For origins that
-    /// serve several names.
+    /// Whether the client's `Host` is sent to the origin and becomes part of the key. For origins
+    /// that serve several names.
     public let preservesHost: Bool
 
     /// How the gateway handles request fields that no standard defines, and that no known origin
-    /// reads as a target, method, identity or credential. Default: they pass
+    /// reads as a target, method, identity or credential. By default, they pass unchanged.
     ///
     /// They are not in the key. If an origin builds a page from such a field and does not name it
     /// in `Vary`, every client gets that page.
@@ -40,7 +40,7 @@ public struct GatewayRoute: Sendable, Hashable {
     /// `websocket`. Bytes pass in both directions unchanged. RFC 9110 §7.8, RFC 8441
     public var upgrades: [String] = []
 
-    /// How responses are rewritten for their clients. Default: fields only
+    /// How responses are rewritten for their clients. By default, only fields are rewritten.
     public var rewriting = HoldfastConfiguration.Configuration.Rewriting()
 
     let pattern: HostPattern
@@ -49,7 +49,7 @@ public struct GatewayRoute: Sendable, Hashable {
     /// Whether targets stay as received, because the origin's path equals the route's.
     let keepsTargets: Bool
 
-    /// A host or a path is invalid.
+    /// The error for an invalid host or path.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// A sentence that states the fault and the expected form.
         public let description: String
@@ -58,9 +58,9 @@ public struct GatewayRoute: Sendable, Hashable {
     /// Creates a route. Without a host and a path, it matches all requests.
     ///
     /// - Parameters:
-    ///   - host: the host, compared case-insensitively. With a port, it matches only that port; a
-    ///     request that names no port means 80. `*.example.com` matches all hosts with one more
-    ///     label. `nil`: any.
+    ///   - host: the host, compared case-insensitively; `nil` matches any host. With a port, it
+    ///     matches only that port; a request that names no port means 80. `*.example.com` matches
+    ///     all hosts with one more label.
     ///   - path: the path. It begins with a slash, and is compared in normal form, up to a slash or
     ///     the end of the request's path. It contains neither dot segments nor path parameters
     ///     (`;`).
@@ -111,13 +111,13 @@ public struct GatewayRoute: Sendable, Hashable {
         keepsTargets = prefix == originPrefix
     }
 
-    /// Whether it does not match all requests.
+    /// Whether the route matches only some requests.
     var isConditional: Bool { pattern != .any || !prefix.isEmpty }
 
-    /// Whether it or its origin has a path. No request may escape that path.
+    /// Whether the route or its origin has a path. No request may escape that path.
     var hasPath: Bool { !prefix.isEmpty || !originPrefix.isEmpty }
 
-    /// The path and query of a request at the origin; `nil` if its path does not match.
+    /// Returns the path and query of a request at the origin; `nil` if its path does not match.
     ///
     /// - Parameter target: path and query as received.
     func path(for target: String) -> String? {
@@ -125,14 +125,15 @@ public struct GatewayRoute: Sendable, Hashable {
         return keepsTargets ? target : originPrefix.path(before: rest)
     }
 
-    /// The authority of a request to the origin, which is keyed and sent.
+    /// Returns the authority of a request to the origin. The authority is part of the key, and is
+    /// sent to the origin.
     func authority(for host: RequestedHost?) -> String {
         guard preservesHost, let host else { return origin.authority }
         return host.authority(for: origin.scheme)
     }
 
     /// Whether a request on this route may have the given target at the origin. Several routes may
-    /// lead there.
+    /// lead to the same target.
     package func mayLead(to target: TargetURI) -> Bool {
         guard target.scheme == origin.scheme, originPrefix.rest(of: target.path) != nil else { return false }
         if preservesHost, pattern.includes(target) { return true }

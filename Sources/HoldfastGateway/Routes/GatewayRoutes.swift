@@ -18,8 +18,8 @@ import HTTPCacheSemantics
 /// ```
 ///
 /// The first route whose host and path match serves a request. A request that matches no route gets
-/// 404 and is not forwarded. One route without conditions costs nothing. With several routes, a
-/// request costs one lookup in a table of hosts and paths.
+/// 404 and is not forwarded. A single route without conditions adds no cost. With several routes,
+/// each request costs one lookup in a table of hosts and paths.
 public struct GatewayRoutes: Sendable {
     /// The routes in the order in which they are tried; at least one.
     public let routes: [GatewayRoute]
@@ -31,7 +31,7 @@ public struct GatewayRoutes: Sendable {
     private let table: RouteTable
     private let endpoints: OriginTable
 
-    /// Routes cannot be used together.
+    /// The error for routes that cannot be used together.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// The index of the unusable route, from 0; `nil` if there are no routes.
         public let route: Int?
@@ -41,7 +41,8 @@ public struct GatewayRoutes: Sendable {
 
     /// The route and the path chosen for a request.
     struct Choice {
-        /// The index of the route. Routes are large, and one is chosen for each request.
+        /// The index of the route. One is chosen for each request, and routes are too large to copy
+        /// each time.
         var route: Int
         /// Path and query at the origin.
         var path: String
@@ -49,8 +50,8 @@ public struct GatewayRoutes: Sendable {
 
     /// Creates routes with one origin for all requests.
     ///
-    /// - Parameter preservesHost: sends the client's `Host` to the origin, and makes it part of the
-    ///   key. For origins that serve several names.
+    /// - Parameter preservesHost: whether the client's `Host` is sent to the origin and becomes
+    ///   part of the key. For origins that serve several names.
     public init(origin: GatewayOrigin, preservesHost: Bool = false) {
         self.init(unchecked: [GatewayRoute(origin, preservesHost: preservesHost)])
     }
@@ -63,10 +64,12 @@ public struct GatewayRoutes: Sendable {
         endpoints = OriginTable(routes)
     }
 
+    /// Creates routes that are tried in the given order.
+    ///
     /// - Throws: ``Refusal`` if there are no routes, or if a route's requests cannot be
     ///   distinguished from those of an earlier route with another origin. This can happen if the
-    ///   client's host is preserved: then only the host and the path decide where a request goes
-    ///   and which stored responses it uses.
+    ///   client's host is preserved. In that case, only the host and the path decide where a
+    ///   request goes and which stored responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
         guard !routes.isEmpty else {
             throw Refusal(route: nil, description: "There is no route. Set an origin, or add at least one route.")
@@ -82,7 +85,7 @@ public struct GatewayRoutes: Sendable {
         )
     }
 
-    /// The route of a request; `nil` if none matches.
+    /// Returns the route of a request; `nil` if none matches.
     ///
     /// - Parameters:
     ///   - host: the host that the client requests; `nil` if it names none.
@@ -92,7 +95,7 @@ public struct GatewayRoutes: Sendable {
         if isUnconditional {
             return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
         }
-        // A gateway uses http, whose default port is 80. RFC 9110 §4.2.1
+        // A host without a port means port 80, the default of http. RFC 9110 §4.2.1
         let index = table.first(host: host?.name, path: PathNormalForm.path(target.utf8)) {
             routes[$0].pattern.includes(port: host?.port, standard: 80)
         }
@@ -111,19 +114,19 @@ public struct GatewayRoutes: Sendable {
         (havePaths || rulesHavePaths) && PathNormalForm.hasDotSegment(target)
     }
 
-    /// The route of a request, and its path and query at the origin, for tools.
+    /// Returns the route of a request, and its path and query at the origin, for tools.
     package func route(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
         choose(host: authority.flatMap { RequestedHost($0) }, target: target).map { (routes[$0.route], $0.path) }
     }
 
-    /// The endpoint of a complete request. It always belongs to one of the routes' origins; `nil`
-    /// if none matches.
+    /// Returns the endpoint of a complete request, which always belongs to one of the routes'
+    /// origins; `nil` if no route leads to the request's target.
     func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
 
     /// Whether requests of one route may look like requests of another.
     var areAmbiguous: Bool { endpoints.isAmbiguous }
 
-    /// `Route 'api'`, or `Route 2`.
+    /// Returns `Route 'api'`, or `Route 2` for a route without a name.
     private static func name(_ route: GatewayRoute, _ index: Int) -> String {
         route.name.map { "Route '\($0)'" } ?? "Route \(index + 1)"
     }

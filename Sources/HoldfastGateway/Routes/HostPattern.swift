@@ -13,7 +13,7 @@ struct HostPattern: Sendable, Hashable {
     }
 
     let name: Name
-    /// `nil` for any.
+    /// `nil` matches any port.
     let port: UInt16?
 
     static let any = HostPattern(name: .any, port: nil)
@@ -35,7 +35,7 @@ struct HostPattern: Sendable, Hashable {
         port = RequestedHost(authority)?.port
     }
 
-    /// Whether it matches the host of a target that preserves the client's host.
+    /// Whether the pattern matches the host of a target that preserves the client's host.
     func includes(_ target: TargetURI) -> Bool {
         switch name {
         case .exact(let host): guard target.host == host else { return false }
@@ -50,7 +50,7 @@ struct HostPattern: Sendable, Hashable {
         return port == nil || port == target.port || port == 80 && target.port == (target.scheme == "https" ? 443 : 80)
     }
 
-    /// Whether it matches requests to a port.
+    /// Whether the pattern matches requests to a port.
     ///
     /// - Parameter standard: the port of requests that name none.
     func includes(port requested: UInt16?, standard: UInt16) -> Bool {

@@ -8,14 +8,14 @@ import HTTPCacheSemantics
 /// the responses of different origins.
 struct OriginTable: Sendable {
     private struct Entry {
-        /// The index of its route.
+        /// The index of the entry's route.
         var route: Int
         var scheme: String
         var prefix: PathPrefix
         /// The authority that the route's requests carry.
         var pattern: HostPattern
         var endpoint: OriginEndpoint
-        /// Whether it is for requests without a host, on a route that preserves the host.
+        /// Whether the entry is for requests without a host, on a route that preserves the host.
         var isForMissingHosts: Bool
 
         /// - Parameter port: the entry's port; `nil` for entries that match all ports.
@@ -62,7 +62,7 @@ struct OriginTable: Sendable {
         table = RouteTable(entries.map { ($0.pattern.name, $0.prefix, $0.kind(port: $0.pattern.port)) })
     }
 
-    /// The endpoint of a request; `nil` if no route leads to its target.
+    /// Returns the endpoint of a request; `nil` if no route leads to its target.
     func endpoint(for target: TargetURI) -> OriginEndpoint? {
         if let only { return only }
         let place = table.first(host: target.host, path: PathNormalForm.path(target.path.utf8)) {
@@ -72,7 +72,7 @@ struct OriginTable: Sendable {
     }
 
     /// The first route whose requests would all go to another route's origin, and that other route;
-    /// `nil` if each route gets some requests.
+    /// `nil` if there is no such route.
     var shadowed: (route: Int, by: Int)? {
         /// The first entry of a kind, and the first entry of that kind with another endpoint.
         struct First {

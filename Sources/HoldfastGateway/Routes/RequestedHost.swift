@@ -1,12 +1,13 @@
 import HTTPCacheSemantics
 
-/// The host that a client requests, in the single normalized form that chooses a route, is keyed,
-/// sent and displayed. RFC 9110 §4.2.3
+/// The host that a client requests, in the one normalized form that is used to choose a route, in
+/// the key, in requests to the origin, and in messages. RFC 9110 §4.2.3
 ///
 /// The client's spelling (`A.Example`, `a.example:`, `a.example:00080`) is not kept. An origin that
 /// saw it could build it into a response that is stored for every other spelling.
 struct RequestedHost: Sendable, Hashable, CustomStringConvertible {
-    /// Lowercase; an IPv6 address in brackets. A trailing dot is part of it and of the key.
+    /// The name in lowercase, or an IPv6 address in brackets. A trailing dot is part of the name
+    /// and of the key.
     let name: String
     /// The port; `nil` if none is named.
     let port: UInt16?
@@ -18,14 +19,14 @@ struct RequestedHost: Sendable, Hashable, CustomStringConvertible {
         self = host
     }
 
-    /// Same, from bytes.
+    /// Creates a host from the bytes of a text, under the same conditions.
     init?(_ authority: UnsafeBufferPointer<UInt8>) {
         guard let (host, port) = TargetURI.hostAndPort(authority) else { return nil }
         (name, self.port) = (host, port)
     }
 
-    /// The authority of a target with this scheme, without the port if it is the scheme's default.
-    /// It equals the authority of the request's `TargetURI`, and thus of its key.
+    /// Returns the authority of a target with this scheme, without the port if it is the scheme's
+    /// default. The result equals the authority of the request's `TargetURI`, and thus of its key.
     func authority(for scheme: String) -> String {
         port.map { TargetURI.authority(scheme: scheme, host: name, port: $0) } ?? name
     }

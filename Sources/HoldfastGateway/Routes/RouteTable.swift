@@ -28,7 +28,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// The first index that matches a host and a path and meets a condition.
+    /// Returns the first index that matches a host and a path and meets a condition.
     ///
     /// - Parameters:
     ///   - host: lowercase; `nil` for a request without a host.
@@ -49,8 +49,8 @@ struct RouteTable: Sendable {
         return first
     }
 
-    /// Calls `body` with the paths of the host itself, of all hosts with one more label than its
-    /// parent, and of any host.
+    /// Calls `body` with the paths for the host itself, for all hosts with the same parent domain,
+    /// and for any host.
     private func forEach(about host: String?, _ body: (PrefixTable<[Int]>) -> Void) {
         if let host {
             if let paths = exact[host] { body(paths) }
@@ -59,8 +59,8 @@ struct RouteTable: Sendable {
         if let any { body(any) }
     }
 
-    /// The name without its first label; `nil` if it has only one label, or if the first label is
-    /// empty.
+    /// Returns the name without its first label; `nil` if it has only one label, or if the first
+    /// label is empty.
     private static func parent(of host: String) -> Substring? {
         guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex, !host.hasPrefix("[")
         else { return nil }

@@ -8,10 +8,10 @@
 
 /// A file that contains certificates or a key.
 struct CertificateFile {
-    /// The most bytes of a file. 1 MiB
+    /// The maximum size of a file: 1 MiB
     static let limit = 1 << 20
 
-    /// It changes when a file's content changes, or when another file replaces it.
+    /// A value that changes when a file's content changes, or when another file replaces it.
     struct Stamp: Hashable, Sendable {
         private var device: UInt64 = 0
         private var inode: UInt64 = 0
@@ -36,13 +36,13 @@ struct CertificateFile {
 
     let path: String
     let bytes: [UInt8]
-    /// Whether all users of the machine can read it.
+    /// Whether every user of the machine can read the file.
     let isReadableByOthers: Bool
 
     /// - Throws: ``CertificateRefusal``
     init(_ path: String) throws(CertificateRefusal) {
         self.path = path
-        // Opening a pipe would wait for a writer.
+        // 'O_NONBLOCK', because opening a pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let code = errno

@@ -2,24 +2,26 @@ public import HTTPCacheSemantics
 public import HoldfastConfiguration
 import NIOSSL
 
-/// A fault in a listener's certificate, for `holdfast check`. It contains nothing from a key.
+/// A problem with the TLS files of a listener or an origin, for `holdfast check`. It never reveals
+/// a key.
 public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
     /// Whether clients are affected: the gateway does not start, or they reject the certificate.
     public var isError: Bool
-    /// The certificate's name in the configuration; `nil` if the finding is about a listener.
+    /// The certificate's name in the configuration; `nil` if the finding is not about one
+    /// certificate.
     public var certificate: String?
-    /// A sentence.
+    /// The finding, as a sentence.
     public var message: String
 
     /// `certificate 'main': …`
     public var description: String { (certificate.map { "certificate '\($0)': " } ?? "") + message }
 
-    /// Certificates that expire within this time are reported. 14 days
+    /// The time before expiry within which a certificate is reported, in seconds: 14 days
     public static let noticeOfExpiry: Int64 = 14 * 86_400
 
     /// Checks the files of all listeners.
     ///
-    /// - Parameter routes: their hosts should be covered by certificates.
+    /// - Parameter routes: the routes whose hosts the certificates should cover.
     public static func findings(
         of listeners: [GatewayListener],
         routes: [GatewayRoute],
@@ -34,7 +36,7 @@ public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
 
     /// Checks the files of origins.
     ///
-    /// - Parameter origins: have readable paths to their files.
+    /// - Parameter origins: the origins, with readable paths to their files.
     public static func findings(of origins: [Configuration.Origin], at now: Timestamp) -> [CertificateFinding] {
         var examination = Examination(now: now.milliseconds / 1000)
         for origin in origins { examination.examine(origin) }
@@ -73,7 +75,7 @@ private struct Examination {
                 add(true, nil, "\(error) This file must contain the roots of client certificates ('client.ca').")
             }
         }
-        // If some files are missing, the names are unknown.
+        // If a file cannot be used, the names are unknown.
         guard pairs.count == tls.certificates.count else { return }
         let table = CertificateTable(pairs)
         for host in routes.compactMap(\.host).compactMap(\.nameOfHost) where !table.has(host) {
@@ -123,7 +125,7 @@ private struct Examination {
             add(
                 false,
                 pair.name,
-                "'\(files.key)' is an RSA key. Each handshake takes 0.6 ms (2048 bits) to 4 ms (4096 bits) of processor time to sign, compared with 0.02 ms for ECDSA (P-256). Prefer ECDSA."
+                "'\(files.key)' is an RSA key. Signing a handshake takes 0.6 ms (2048 bits) to 4 ms (4096 bits) of CPU time, compared with 0.02 ms for ECDSA (P-256). Prefer ECDSA."
             )
         }
         examineRights(pair, files)
@@ -159,7 +161,7 @@ private struct Examination {
             add(
                 true,
                 pair.name,
-                "In '\(files.chain)', certificate \(index + 2) did not issue certificate \(index + 1). Put the server's certificate first, and after each certificate its issuer."
+                "In '\(files.chain)', certificate \(index + 2) did not issue certificate \(index + 1). Put the server's certificate first, and each certificate's issuer directly after it."
             )
         }
     }

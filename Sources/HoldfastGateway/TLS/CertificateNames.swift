@@ -3,11 +3,11 @@ struct CertificateNames: Hashable {
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
 
-    /// Whether it is self-signed.
+    /// Whether the certificate is self-signed.
     var isSelfSigned: Bool { issuer.elementsEqual(subject) }
 
     /// - Parameter bytes: the certificate in DER format. RFC 5280 §4.1
-    /// - Returns: `nil` if it is not a certificate.
+    /// - Returns: `nil` if the bytes are not a certificate.
     init?(_ bytes: [UInt8]) {
         // Certificate, then its signed part.
         guard let certificate = Element(bytes[...]), var parts = Element(certificate.content)?.content else {
@@ -18,7 +18,7 @@ struct CertificateNames: Hashable {
             parts = element.rest
             return element
         }
-        // The version may be missing; then come the serial number and the algorithm.
+        // The version may be missing. The serial number and the algorithm follow.
         guard let first = next(), first.tag != 0xA0 || next() != nil, next() != nil else { return nil }
         guard let issuer = next(), next() != nil, let subject = next() else { return nil }
         self.issuer = issuer.content
@@ -29,7 +29,7 @@ struct CertificateNames: Hashable {
     private struct Element {
         let tag: UInt8
         let content: ArraySlice<UInt8>
-        /// The bytes after it.
+        /// The bytes after the value.
         let rest: ArraySlice<UInt8>
 
         init?(_ bytes: ArraySlice<UInt8>) {

@@ -3,21 +3,21 @@ import NIOSSL
 
 /// A certificate with its chain and its key.
 struct CertificatePair: Sendable {
-    /// The longest chain. Clients reject longer ones.
+    /// The maximum number of certificates in a chain. Clients reject longer chains.
     static let chainLimit = 10
 
     let name: String
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
-    /// The same key for handshakes. No loop waits for an RSA signature.
+    /// The key that handshakes use. With it, no event loop waits for an RSA signature.
     private let signingKey: NIOSSLPrivateKey
-    /// The host names that it is valid for, in lowercase. `*.example.com` matches all names with
-    /// one more label.
+    /// The host names that the certificate is valid for, in lowercase. `*.example.com` matches all
+    /// names with one more label.
     let names: [String]
-    /// When it expires, in seconds since 1970.
+    /// The time when the certificate expires, in seconds since 1970.
     let expiry: Int64
 
-    /// Reads both files. They belong together if this returns.
+    /// Reads both files, and checks that they belong together.
     ///
     /// - Throws: ``CertificateRefusal``
     init(_ files: Configuration.TLS.Certificate) throws(CertificateRefusal) {
@@ -38,7 +38,7 @@ struct CertificatePair: Sendable {
         expiry = Int64(chain[0].notValidAfter)
     }
 
-    /// The certificates of a PEM file; at least one.
+    /// Returns the certificates of a PEM file; at least one.
     static func certificates(in file: CertificateFile) throws(CertificateRefusal) -> [NIOSSLCertificate] {
         guard let found = try? NIOSSLCertificate.fromPEMBytes(file.bytes), !found.isEmpty else {
             throw CertificateRefusal(file.path, "contains no certificate in PEM format.")
@@ -57,7 +57,7 @@ struct CertificatePair: Sendable {
         )
     }
 
-    /// Checks that the library accepts both, as each handshake requires.
+    /// Checks that the library accepts the chain and the key, as each handshake requires.
     private static func check(
         _ chain: [NIOSSLCertificate],
         _ key: NIOSSLPrivateKey,
@@ -79,7 +79,7 @@ struct CertificatePair: Sendable {
         }
     }
 
-    /// A handshake's settings for this certificate.
+    /// The settings of a handshake that uses this certificate.
     var override: NIOSSLContextConfigurationOverride {
         var result = NIOSSLContextConfigurationOverride()
         result.certificateChain = chain.map { .certificate($0) }
@@ -89,7 +89,7 @@ struct CertificatePair: Sendable {
 }
 
 extension CertificatePair {
-    /// Makes a client present it.
+    /// Makes a client present this certificate.
     func present(in configuration: inout TLSConfiguration) {
         configuration.certificateChain = chain.map { .certificate($0) }
         configuration.privateKey = .privateKey(signingKey)
@@ -97,7 +97,8 @@ extension CertificatePair {
 }
 
 extension NIOSSLCertificate {
-    /// The host names that it is valid for, in lowercase. RFC 9525 accepts no other kinds.
+    /// The host names that the certificate is valid for, in lowercase. RFC 9525 accepts no other
+    /// kinds of names.
     var dnsNames: [String] {
         _subjectAlternativeNames().compactMap { name in
             guard name.nameType == .dnsName else { return nil }
@@ -105,7 +106,7 @@ extension NIOSSLCertificate {
         }
     }
 
-    /// Whether its key is an RSA key.
+    /// Whether the certificate's key is an RSA key.
     var hasRSAKey: Bool {
         // The object identifier 1.2.840.113549.1.1.1 of the key's algorithm.
         let identifier: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]

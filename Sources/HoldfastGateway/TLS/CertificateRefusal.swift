@@ -1,4 +1,4 @@
-/// A certificate's files cannot be used. This contains nothing from the files.
+/// The error if a certificate's file cannot be used. It reveals no content of the file.
 struct CertificateRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path of the file.
     let file: String

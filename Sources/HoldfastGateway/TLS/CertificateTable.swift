@@ -8,8 +8,8 @@ struct CertificateTable: Sendable {
     private var exact: [String: Int] = [:]
     private var wildcards: [String: Int] = [:]
 
-    /// - Parameter pairs: at least one. The first is for clients that name no host or an unknown
-    ///   one. Of pairs with the same name, the first is used.
+    /// - Parameter pairs: at least one pair. Clients that name no host or an unknown host get the
+    ///   first pair. If several pairs have the same name, the first of them is used.
     init(_ pairs: [CertificatePair]) {
         self.pairs = pairs
         for (index, pair) in pairs.enumerated() {
@@ -24,12 +24,13 @@ struct CertificateTable: Sendable {
         }
     }
 
-    /// The pair for the name that a client sends. RFC 6066 §3
+    /// Returns the pair for the name that a client sends. RFC 6066 §3
     func pair(for name: String?) -> CertificatePair {
         pairs[name.flatMap { index(of: $0.lowercased()) } ?? 0]
     }
 
-    /// Whether a certificate covers a host; `*.example.com` for all hosts with one more label.
+    /// Whether a certificate covers a host. The host `*.example.com` means all hosts with one more
+    /// label.
     func has(_ host: String) -> Bool { index(of: host) != nil }
 
     /// - Parameter name: lowercase.

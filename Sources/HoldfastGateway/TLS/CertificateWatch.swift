@@ -2,7 +2,7 @@ public import ServiceLifecycle
 
 /// Reloads certificates when their files change.
 ///
-/// It checks the files periodically. Tools replace them in many ways (a link to another folder,
+/// It checks the files periodically. Tools replace files in many ways (by changing a link, by
 /// renaming, or in place), and no notification covers all of them.
 public struct CertificateWatch: Service {
     private let server: GatewayServer
@@ -13,7 +13,7 @@ public struct CertificateWatch: Service {
     /// - Parameters:
     ///   - transport: also reloads the files of its origins.
     ///   - interval: the time between two checks of the files.
-    ///   - clock: the clock for this time.
+    ///   - clock: the clock that measures the interval.
     public init(
         _ server: GatewayServer,
         _ transport: OriginTransport? = nil,

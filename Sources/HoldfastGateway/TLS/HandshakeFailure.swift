@@ -1,8 +1,8 @@
 import NIOSSL
 
-/// Why a handshake failed. The label of a metric.
+/// The reason why a handshake failed. The value of a metric's label.
 enum HandshakeFailure: String, CaseIterable, Sendable {
-    /// The client disconnected before the end.
+    /// The client disconnected before the handshake was complete.
     case clientClosed = "client-closed"
     /// The handshake was not complete in time.
     case timeout
@@ -18,7 +18,7 @@ enum HandshakeFailure: String, CaseIterable, Sendable {
     case rejectedByClient = "rejected-by-client"
     case other
 
-    /// Its index in `allCases`.
+    /// The index of the reason in `allCases`.
     var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     init(_ error: any Error) {
@@ -32,7 +32,7 @@ enum HandshakeFailure: String, CaseIterable, Sendable {
             self = .clientClosed
             return
         }
-        // The library's errors can only be distinguished by their texts.
+        // The library's errors can be distinguished only by their text.
         self = stack.lazy.compactMap { Self(reason: $0.description) }.first ?? .other
     }
 

@@ -22,8 +22,8 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isOver = false
 
     /// - Parameters:
-    ///   - timeouts: the handshake gets the time for a request's first byte; the request gets that
-    ///     time again.
+    ///   - timeouts: the handshake gets as much time as a request's first byte. After the
+    ///     handshake, the request gets that time again.
     ///   - makeConnection: creates the handler for the connection.
     init(
         _ timeouts: GatewayConfiguration.Timeouts,
@@ -51,7 +51,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func begin(_ context: ChannelHandlerContext) {
         time.begin(context)
-        // The TLS handler keeps reading until it has bytes for others.
+        // The TLS handler then keeps reading until it has bytes for other handlers.
         context.read()
     }
 
@@ -78,11 +78,11 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         pipeline.removeHandler(context: context, promise: nil)
     }
 
-    /// Makes the system acknowledge the client's last message immediately.
+    /// Makes the kernel acknowledge the client's last message immediately.
     ///
     /// The server has nothing to send now, so its acknowledgement would be delayed by 40 ms. A
-    /// client whose system collects short segments (Nagle's algorithm) waits that long before it
-    /// sends its request.
+    /// client that collects short segments (Nagle's algorithm) waits that long before it sends its
+    /// request.
     private func acknowledge(_ channel: any Channel) {
         #if canImport(Glibc) || canImport(Musl)
             let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK))
@@ -104,7 +104,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ context: ChannelHandlerContext,
         _ error: (any Error)? = nil
     ) {
-        // The TLS handler reports closing as an error.
+        // The TLS handler also reports a closed connection as an error.
         guard !isOver else { return }
         isOver = true
         time.release()

@@ -5,14 +5,14 @@ import Synchronization
 
 /// TLS on one listener. Its files can be reloaded while in use.
 final class ListenerTLS: Sendable {
-    /// Only ciphers with forward secrecy and authenticated encryption. Those of TLS 1.3 are always
-    /// on.
+    /// The ciphers for TLS 1.2: only those with forward secrecy and authenticated encryption. The
+    /// ciphers of TLS 1.3 are always on.
     static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
-    /// The most bytes to read from a socket at once. 16 KiB
+    /// The maximum number of bytes to read from a socket at once: 16 KiB
     private static let readLimit = 16 << 10
 
     /// The result of reloading a certificate's files, or the client roots.
@@ -20,7 +20,7 @@ final class ListenerTLS: Sendable {
         /// The certificate's name; `nil` for the client roots.
         var certificate: String?
         var file: String
-        /// When the new certificate expires, in seconds since 1970.
+        /// The time when the new certificate expires, in seconds since 1970.
         var expiry: Int64?
         /// `nil` if the new files are in use.
         var refusal: CertificateRefusal?
@@ -108,7 +108,7 @@ final class ListenerTLS: Sendable {
     /// Makes a connection read one record at a time.
     ///
     /// NIOSSL decrypts everything that is read at once into one buffer, and the connection keeps
-    /// that buffer at its largest size. ``SocketWriter`` does the same for writing.
+    /// that buffer at its largest size. ``SocketWriter`` limits writes for the same reason.
     static func limitReads(of channel: any Channel) throws {
         let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 9, initial: 1 << 10, maximum: readLimit)
         try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
@@ -125,7 +125,8 @@ final class ListenerTLS: Sendable {
             var pairs = certificates.value.pairs
             var readings: [Reading] = []
             for (index, certificate) in settings.certificates.enumerated() {
-                // Taken first, so that changes made during the read are noticed the next time.
+                // Stamps are taken first, so that changes made during the read are noticed the next
+                // time.
                 let stamps = certificate.stamps
                 guard selection == .all || stamps != files.certificates[index].stamps else { continue }
                 var reading = Reading(certificate: certificate.name, file: certificate.chain)
@@ -170,16 +171,17 @@ final class ListenerTLS: Sendable {
         return [reading]
     }
 
-    /// For each certificate: when it expires, and whether its files were valid when last read.
+    /// For each certificate: the time when it expires, and whether its files were valid when last
+    /// read.
     var state: [(name: String, expiry: Int64, isCurrent: Bool)] {
         let rejected = files.withLock { $0.certificates.map(\.isRejected) }
         return zip(certificates.value.pairs, rejected).map { ($0.name, $0.expiry, !$1) }
     }
 }
 
-/// Which certificate files to reload.
+/// Selects the certificate files to reload.
 public enum CertificateSelection: Sendable, Hashable {
-    /// All of them.
+    /// All files.
     case all
     /// Files that changed since they were read.
     case changed
@@ -190,7 +192,7 @@ extension Configuration.TLS.Certificate {
 }
 
 extension NIOSSLServerHandler {
-    /// The version as written in logs; `nil` before the handshake is complete.
+    /// The TLS version as written in logs; `nil` before the handshake is complete.
     var versionName: String? {
         switch tlsVersion {
         case .tlsv13: "1.3"

@@ -4,15 +4,16 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// An RSA key that signs on its own threads.
+/// An RSA key that signs on separate threads.
 ///
-/// A signature takes 0.6 ms with 2048 bits, and 4 ms with 4096. On an event loop, all other
+/// A signature takes 0.6 ms with 2048 bits, and 4 ms with 4096 bits. On an event loop, all other
 /// connections would wait for it, and for the signatures of all simultaneous handshakes.
 final class RSAKey: NIOSSLCustomPrivateKey, Hashable {
-    /// Half the processors' threads, because the event loops need the others.
+    /// The number of threads: half the number of processor cores, because the event loops need the
+    /// rest.
     static let threadCount = max(1, System.coreCount / 2)
-    /// Shared by the process. The number of waiting signatures is limited by the number of
-    /// handshakes.
+    /// The threads, shared by the process. The number of waiting signatures is limited by the
+    /// number of handshakes.
     static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: threadCount)
         threads.start()
@@ -26,7 +27,7 @@ final class RSAKey: NIOSSLCustomPrivateKey, Hashable {
 
     private let key: _RSA.Signing.PrivateKey
 
-    /// - Returns: `nil` for another kind of key, or one that is too short.
+    /// - Returns: `nil` for another kind of key, or for a key that is too short.
     init?(_ key: NIOSSLPrivateKey) {
         guard let bytes = try? key.derBytes, let own = try? _RSA.Signing.PrivateKey(derRepresentation: bytes) else {
             return nil

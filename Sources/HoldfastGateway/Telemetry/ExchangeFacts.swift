@@ -23,9 +23,9 @@ struct ExchangeFacts: Sendable {
     /// Milliseconds since the origin generated or validated the response; `nil` if it came from
     /// neither the store nor an origin. RFC 9111 §4.2.3
     var age: Int64?
-    /// The code of the problem, if the response is one.
+    /// The code of the problem, if the response is a problem.
     var problem: String?
-    /// Why the cache refused to serve its stored response, if it did.
+    /// The reason why the cache refused to serve its stored response, if it did.
     var refusal: OfflineRefusal?
     /// The key of the underlying stored response, if there already is one.
     var storedKey: CacheKey?
@@ -33,7 +33,7 @@ struct ExchangeFacts: Sendable {
     /// cache, or nothing is stored.
     var forecastSubject: OfflineForecast.Subject?
 
-    /// The cache's response.
+    /// Creates the facts about the cache's response.
     init(_ response: CacheResponse) {
         forecastSubject = response.forecastSubject
         ending = ExchangeEnding(response)
@@ -51,9 +51,9 @@ struct ExchangeFacts: Sendable {
             }
     }
 
-    /// The gateway's own response.
+    /// Creates the facts about the gateway's own response.
     ///
-    /// - Parameter error: the cache's error, if the request reached it.
+    /// - Parameter error: the cache's error, if the request reached the cache.
     init(_ outcome: CacheOutcome, problem: String? = nil, error: (any Error)? = nil) {
         self.outcome = outcome
         self.problem = problem
@@ -64,7 +64,7 @@ struct ExchangeFacts: Sendable {
         }
     }
 
-    /// A relayed response. Only responses that forbid storing are relayed.
+    /// The facts about a relayed response. Only responses that forbid storing are relayed.
     static let relayed: Self = {
         var facts = Self(CacheOutcome(forward: .uriMiss, notStored: .responseNoStore))
         facts.ending = .fetched
@@ -74,7 +74,7 @@ struct ExchangeFacts: Sendable {
     }()
 }
 
-/// Why a request could not be answered without its origin.
+/// The reason why a request could not be answered without its origin.
 enum OfflineRefusal: Hashable, CaseIterable, Sendable {
     /// Nothing usable is stored.
     case notStored
@@ -95,7 +95,7 @@ enum OfflineRefusal: Hashable, CaseIterable, Sendable {
         }
     }
 
-    /// - Returns: `nil` if the request was not refused for that.
+    /// - Returns: `nil` if the request was not refused for one of these reasons.
     init?(_ error: ExchangeError) {
         switch error.code {
         case .offlineMiss, .originUnreachable: self = .notStored

@@ -3,9 +3,9 @@ import HTTPTypes
 import HoldfastTracing
 import NIOCore
 
-/// A client request and its result, at its end. Metrics and the log use it.
+/// A client request and its result, recorded at its end for metrics and the log.
 struct ExchangeRecord {
-    /// Where a hit's bytes were when it was served.
+    /// The tier that a hit was served from.
     enum Tier: Int, CaseIterable {
         /// In the event loop's table, as the bytes of a complete response.
         case hot
@@ -13,7 +13,7 @@ struct ExchangeRecord {
         case disk
     }
 
-    /// Why a response was cut short.
+    /// The reason why a response was cut short.
     enum Abort: String {
         /// The client disconnected.
         case client = "client-aborted"
@@ -40,17 +40,17 @@ struct ExchangeRecord {
     var route: RouteLabel
     /// `nil` if the client disconnected before a response.
     var status: Int?
-    /// When its head had arrived.
+    /// The time when the request's head had arrived.
     var start: NIODeadline
-    /// When the response's head was written.
+    /// The time when the response's head was written.
     var firstByte: NIODeadline?
-    /// When the last bytes of the response were handed over for writing.
+    /// The time when the last bytes of the response were handed over for writing.
     var end: NIODeadline
-    /// The bytes of content handed over for writing.
+    /// The number of bytes of content handed over for writing.
     var sentBytes = 0
     /// `nil` if there is no response.
     var facts: ExchangeFacts?
-    /// `nil` if it is not a hit.
+    /// `nil` if the request is not a hit.
     var tier: Tier?
     var abort: Abort?
     /// The request's ID: see ``RequestID``.
@@ -58,11 +58,11 @@ struct ExchangeRecord {
     var ordinal: Ordinal?
     /// The origin of the chosen route.
     var origin: String?
-    /// How the origin responded; `nil` if the log does not need it.
+    /// The facts about the origin's response; `nil` if the log does not need them.
     var originReport: OriginReport?
-    /// The bytes of the request's content that were delivered.
+    /// The number of bytes of the request's content that were delivered.
     var receivedBytes = 0
-    /// `nil` if the request has none.
+    /// `nil` if the request has no span.
     var span: RecordedSpan?
     /// Whether the response started a tunnel for another protocol.
     var isTunnel = false
@@ -93,7 +93,7 @@ struct ExchangeRecord {
 }
 
 extension TunnelMachine.Ending {
-    /// Why a tunnel with this ending was cut short; `nil` if it was not.
+    /// The reason why a tunnel with this ending was cut short; `nil` if it was not.
     var abort: ExchangeRecord.Abort? {
         switch self {
         case .closed: nil

@@ -43,7 +43,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
         return telemetry
     }
 
-    /// Stops measuring on all loops. Their numbers stay.
+    /// Stops measuring on all loops. Their numbers remain available.
     func stop() {
         for loop in loops.withLock({ $0 }) { loop.timer.cancel() }
     }
@@ -51,7 +51,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     func families() async -> [MetricFamily] {
         var sum = LoopTelemetry.Numbers(series)
         for loop in loops.withLock({ $0 }) {
-            // It fails if the loop has shut down.
+            // This fails if the loop has shut down.
             let numbers = try? await loop.eventLoop.submit { loop.telemetry.value.numbers }.get()
             if let numbers { sum.add(numbers) }
         }
@@ -60,7 +60,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
             + (hasTLS ? [sum.handshakeFailures] + certificates.families() : [])
     }
 
-    /// The latest responses that were not stored.
+    /// Returns the latest responses that were not stored.
     func notStored() async -> [NotStoredExample] {
         var memories: [NotStoredMemory] = []
         for loop in loops.withLock({ $0 }) {
@@ -106,7 +106,7 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
 }
 
 extension LoopTelemetry.Numbers {
-    /// The staleness of the stale responses that were served.
+    /// Returns the metrics about the staleness of served responses.
     private func staleFamilies(_ names: [String]) -> [MetricFamily] {
         let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
         return [
@@ -122,7 +122,7 @@ extension LoopTelemetry.Numbers {
                 MetricDescription(
                     "holdfast_stale_oldest_age_seconds",
                     .gauge,
-                    "Highest age of a stale response served in this minute or the one before."
+                    "Highest age of a stale response served in this minute or the previous minute."
                 ),
                 [MetricSeries(.integer(max(oldest.present, oldest.before)))]
             ),
@@ -137,6 +137,8 @@ extension LoopTelemetry.Numbers {
         ]
     }
 
+    /// Returns the metrics.
+    ///
     /// - Parameters:
     ///   - names: the names of the routes, by their labels.
     ///   - hasTLS: whether a listener uses TLS.

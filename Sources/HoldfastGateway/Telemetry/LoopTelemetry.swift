@@ -7,7 +7,7 @@ import NIOCore
 /// The counters of one event loop. Only that loop uses it, so it needs no lock, and processors do
 /// not wait for each other.
 final class LoopTelemetry {
-    /// The numbers at one moment. Those of several loops can be added.
+    /// The numbers at one moment. The numbers of several loops can be added.
     struct Numbers: Sendable {
         var counters = RouteCounters()
         var durations: RequestDurations
@@ -22,7 +22,7 @@ final class LoopTelemetry {
         var refusedHeaders = [UInt64](repeating: 0, count: ProxyRefusal.allCases.count)
         /// Problems sent to clients, by the index of the code.
         var problems = [UInt64](repeating: 0, count: Problem.codes.count + 1)
-        /// Accepted connections, including those beyond the limit.
+        /// Accepted connections, including connections beyond the limit.
         var connections: UInt64 = 0
         /// Open connections, by the index of their state.
         var open = [Int](repeating: 0, count: ConnectionState.allCases.count)
@@ -33,11 +33,11 @@ final class LoopTelemetry {
         /// previous one.
         var oldest: (present: Int64, before: Int64) = (0, 0)
         /// The greatest age in seconds of a response served because its origin was unreachable, in
-        /// this second and in each of the previous ones. The page reads this every second, or
-        /// slightly less often.
+        /// this second and in each of the three previous seconds. The status page reads this every
+        /// second, or slightly less often.
         var oldestOfOutage: [Int64] = [0, 0, 0, 0]
         /// Responses served because their origin was unreachable, and requests that could not be
-        /// answered without it.
+        /// answered without their origin.
         var outage: (served: Int64, refused: Int64) = (0, 0)
 
         init(_ series: RequestSeries) { durations = RequestDurations(series) }
@@ -62,12 +62,13 @@ final class LoopTelemetry {
         }
     }
 
-    /// A minute, 5 minutes, an hour, 6 hours, a day, a week, 30 days.
+    /// The bounds for staleness in seconds: a minute, 5 minutes, an hour, 6 hours, a day, a week,
+    /// 30 days.
     static let stalenessBounds: [Double] = [60, 300, 3600, 21_600, 86_400, 604_800, 2_592_000]
     static let lagPeriod = TimeAmount.seconds(1)
 
     private(set) var numbers: Numbers
-    /// When the next tick is due.
+    /// The time when the next tick is due.
     private var due: NIODeadline?
 
     /// Receives a line for each request to be logged.
@@ -77,7 +78,7 @@ final class LoopTelemetry {
     private let clock: () -> Timestamp
     private var ticks = 0
 
-    /// - Parameter now: the time for the forecast.
+    /// - Parameter now: returns the time for the forecast.
     init(_ series: RequestSeries, now: @escaping () -> Timestamp = { SystemWallClock().now() }) {
         numbers = Numbers(series)
         clock = now
@@ -85,7 +86,7 @@ final class LoopTelemetry {
 
     // MARK: Requests
 
-    /// A request has started. Call ``end(_:)`` for it later.
+    /// Counts a request that has started. Call ``end(_:)`` for it later.
     func begin(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(1, method, client) }
 
     func end(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(-1, method, client) }
@@ -125,7 +126,7 @@ final class LoopTelemetry {
         if record.abort == .client { numbers.aborts += 1 }
     }
 
-    /// The index of the durations for a hot-table response.
+    /// Returns the index of the durations for a hot-table response.
     func number(
         of route: RouteLabel,
         _ method: HTTPRequest.Method?,
@@ -146,8 +147,8 @@ final class LoopTelemetry {
     /// Counts a hot-table response, and logs it if its level is enabled.
     ///
     /// - Parameters:
-    ///   - start: when the request's head had arrived.
-    ///   - isSecure: whether it came over TLS.
+    ///   - start: the time when the request's head had arrived.
+    ///   - isSecure: whether the request arrived over TLS.
     func recordHotHit(
         _ response: HotResponse,
         since start: NIODeadline,
@@ -192,10 +193,10 @@ final class LoopTelemetry {
         if let new { numbers.open[new.rawValue] += 1 }
     }
 
-    /// Counts a problem that does not answer a request.
+    /// Counts a problem that is not the response to a request.
     func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }
 
-    /// Only the outage numbers, which are read every second.
+    /// The outage numbers only, which are read every second.
     var outageTotals: OutageTotals {
         OutageTotals(
             served: numbers.outage.served,
@@ -206,7 +207,7 @@ final class LoopTelemetry {
 
     // MARK: The loop
 
-    /// Call it every ``lagPeriod``. It measures how late the loop runs its due work.
+    /// Measures how late the loop runs its due work. Call this every ``lagPeriod``.
     func tick(at now: NIODeadline = .now()) {
         if let due { numbers.lag.add(max(0, (now - due).seconds)) }
         ticks += 1

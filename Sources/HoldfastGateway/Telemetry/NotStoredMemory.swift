@@ -4,9 +4,9 @@ import NIOCore
 
 /// The latest responses that were not stored, a few per reason. It belongs to one event loop.
 ///
-/// A flood costs nothing, because at most one per reason is recorded each second.
+/// A flood of such responses costs little, because at most one per reason is recorded each second.
 struct NotStoredMemory: Sendable {
-    /// One of them.
+    /// A response that was not stored.
     struct Example: Sendable {
         var target: String
         var status: Int
@@ -14,15 +14,15 @@ struct NotStoredMemory: Sendable {
         var route: RouteLabel
     }
 
-    /// The longest target to keep, in bytes.
+    /// The maximum length of a target to keep, in bytes.
     static let longestTarget = 2048
     private static let pause = TimeAmount.seconds(1)
 
-    /// By the index of the reason, oldest first.
+    /// The examples by the index of their reason, oldest first.
     private(set) var examples = [[Example]](repeating: [], count: StorageRefusal.allCases.count)
     private var nextAt = [NIODeadline?](repeating: nil, count: StorageRefusal.allCases.count)
 
-    /// Records a response, unless one was recorded a moment ago.
+    /// Records a response, unless one with the same reason was recorded in the last second.
     ///
     /// - Parameter now: called only if the response is recorded.
     mutating func take(_ record: ExchangeRecord, at now: () -> Timestamp) {
@@ -42,7 +42,7 @@ struct NotStoredMemory: Sendable {
         )
     }
 
-    /// The examples of several loops: the latest for each reason.
+    /// Returns the examples of several loops: the latest ones for each reason.
     static func latest(_ memories: [NotStoredMemory], routes names: [String]) -> [NotStoredExample] {
         StorageRefusal.allCases.enumerated().flatMap { index, reason in
             memories.flatMap { $0.examples[index] }.sorted { $0.at > $1.at }.prefix(NotStoredExample.limit).map {
@@ -59,7 +59,7 @@ struct NotStoredMemory: Sendable {
 }
 
 extension String {
-    /// The text cut to this many bytes, with a mark if something is missing.
+    /// Returns the text, cut to this many bytes and marked if it is longer.
     fileprivate func cut(at limit: Int) -> String {
         utf8.count <= limit ? self : String(decoding: utf8.prefix(limit), as: UTF8.self) + "…"
     }

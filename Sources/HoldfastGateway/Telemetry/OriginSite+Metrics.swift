@@ -1,8 +1,8 @@
 import HoldfastMetrics
 
 extension OriginSite {
-    /// The metrics of origins with settings of their own. Their labels are names from the
-    /// configuration, so there are few.
+    /// Returns the metrics of origins that have their own settings. Their labels are names from the
+    /// configuration, so there are few of them.
     static func families(_ sites: [OriginSite]) -> [MetricFamily] {
         let rows = sites.flatMap { site in
             site.report.map { server, isAside, counts in

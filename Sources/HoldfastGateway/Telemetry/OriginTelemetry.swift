@@ -8,7 +8,7 @@ import Synchronization
 /// Counts the durations of requests to origins, and reports the origin connections.
 ///
 /// All loops count under one lock. A request to an origin takes the lock of ``OriginPool`` twice
-/// anyway, and hits never come here.
+/// anyway, and hits never take this lock.
 final class OriginTelemetry: MetricsCollector {
     /// The labels of one series of `http_client_request_duration_seconds`.
     fileprivate struct Labels: Hashable {
@@ -18,26 +18,26 @@ final class OriginTelemetry: MetricsCollector {
         var method: Int
         /// 0 if there was no response.
         var status: Int
-        /// Whether it represents all statuses of its class.
+        /// Whether the status represents all statuses of its class.
         var isClass = false
-        /// Why there was no response.
+        /// The reason why there was no response.
         var error: String?
     }
 
     private struct State {
-        /// The origins with settings of their own.
+        /// The origins that have their own settings.
         var sites: [OriginSite] = []
         /// The values of the label `origin`, for the origins that have one.
         var names: [OriginEndpoint: String] = [:]
-        /// In the order of their first use.
+        /// The series, in the order of their first use.
         var series: [(labels: Labels, durations: Histogram)] = []
         /// The indexes of the series.
         var numbers: [Labels: Int] = [:]
         /// The number of series per origin.
         var counts: [OriginEndpoint?: Int] = [:]
 
-        /// The index of a series, which is created on first use. If there are too many, it is a
-        /// series with fewer labels.
+        /// Returns the index of a series, which is created on first use. If there are too many
+        /// series, returns the index of a series with fewer labels.
         mutating func number(of labels: Labels) -> Int {
             var kept = labels
             if let number = number(of: kept, within: OriginTelemetry.share) { return number }
@@ -64,17 +64,17 @@ final class OriginTelemetry: MetricsCollector {
         }
     }
 
-    /// The most series of one origin with all their labels. The origin chooses the status, and
-    /// clients choose the method. Further requests count under their status class. Beyond
-    /// ``shareWithClasses``, they also count without their method, so that only status classes and
-    /// kinds of errors differ, and these are few.
+    /// The maximum number of series of one origin with all their labels. The origin chooses the
+    /// status, and clients choose the method. Beyond this number, requests count under their status
+    /// class. Beyond ``shareWithClasses``, they also count without their method. Then only status
+    /// classes and kinds of errors differ, and there are few of these.
     static let share = 16
     static let shareWithClasses = 24
-    /// The most series of all origins. Beyond it, requests without an existing series count without
-    /// their origin.
+    /// The maximum number of series of all origins. Beyond this number, requests without an
+    /// existing series count without their origin.
     static let limit = 512
 
-    /// The most origins and mirrors with their own labels.
+    /// The maximum number of origins and mirrors with their own labels.
     static let nameLimit = 2 * OriginLabels.limit
 
     /// The values of the label `origin`.
@@ -89,7 +89,7 @@ final class OriginTelemetry: MetricsCollector {
         if let routes { configure(routes, origins) }
     }
 
-    /// Also names the origins of these routes, and their mirrors.
+    /// Adds the names of these routes' origins and their mirrors.
     func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins?) {
         labels.configure(routes.originNames, aliases: routes.originAliases, standard: routes.onlyOriginName)
         state.withLock { state in
@@ -212,11 +212,11 @@ extension GatewayRoutes {
         return routes.map(\.origin.name).filter { seen.insert($0).inserted }
     }
 
-    /// The origin, if there is only one.
+    /// The name of the origin, if there is only one origin.
     fileprivate var onlyOriginName: String? { originNames.count == 1 ? originNames.first : nil }
 
-    /// The hosts that are sent to an origin instead of its own, with the origin of each. The engine
-    /// identifies an origin by the host in its requests.
+    /// The hosts that are sent to an origin instead of its own host, with the origin of each. The
+    /// engine identifies an origin by the host in its requests.
     fileprivate var originAliases: [String: String] {
         var aliases: [String: String] = [:]
         for route in routes where route.preservesHost {

@@ -5,7 +5,7 @@ import Synchronization
 /// The labels of one series of `http_server_request_duration_seconds`.
 struct RequestLabels: Hashable, Sendable {
     var route: RouteLabel
-    /// The index in ``methods``; the last one represents all others.
+    /// The index in ``methods``; the last index represents all other methods.
     var method: Int
     /// 0 if there was no response.
     var status: Int
@@ -27,10 +27,10 @@ struct RequestLabels: Hashable, Sendable {
 
 /// Assigns indexes to the label combinations that have occurred. All loops share it.
 ///
-/// An origin chooses the status, so the number of combinations is limited. Later ones count without
-/// route, method and error, under their status class.
+/// An origin chooses the status, so the number of combinations is limited. Later combinations count
+/// without route, method and error, under their status class.
 final class RequestSeries: Sendable {
-    /// The most combinations with all their labels.
+    /// The maximum number of combinations with all their labels.
     static let limit = 96
 
     private let state = Mutex((labels: [RequestLabels](), numbers: [RequestLabels: Int]()))
@@ -67,11 +67,11 @@ struct RequestDurations: Sendable {
 
     init(_ series: RequestSeries) { self.series = series }
 
-    /// The index of a label combination, for ``add(_:to:)``.
+    /// Returns the index of a label combination, for ``add(_:to:)``.
     mutating func number(of labels: RequestLabels) -> Int {
         if let number = numbers[labels] { return number }
         let number = series.number(of: labels)
-        // Beyond the limit, an origin determines the number of combinations.
+        // Beyond the limit, an origin determines the number of combinations, so no more are kept.
         if numbers.count <= RequestSeries.limit { numbers[labels] = number }
         while histograms.count <= number { histograms.append(Histogram(MetricDescription.durationBounds)) }
         return number
@@ -87,6 +87,8 @@ struct RequestDurations: Sendable {
         for (index, histogram) in other.histograms.enumerated() { histograms[index].add(histogram) }
     }
 
+    /// Returns the metric.
+    ///
     /// - Parameter names: the names of the routes, by their labels.
     func family(_ names: [String]) -> MetricFamily {
         let all = zip(series.labels, histograms).filter { $1.counts.contains { $0 > 0 } }

@@ -17,23 +17,23 @@ struct RouteCounters: Sendable {
     }
 
     private var cells = [UInt64](repeating: 0, count: RouteLabels.count * width)
-    /// The cells of a hot-table hit within those of its route, computed once, because this is the
-    /// fastest path.
+    /// The cells of a hot-table hit within the cells of its route, computed once, because this is
+    /// the fastest path.
     private let hit = exchanges.start + ExchangeEnding.hit.rawValue
     private let hotHit = hits.start + ExchangeRecord.Tier.hot.rawValue
     private let cacheBytes = sentBytes.start + ExchangeFacts.Source.cache.rawValue
 
     /// The hits of each route since the last sample.
     private var unseen = [UInt64](repeating: 0, count: RouteLabels.count)
-    /// How many more hits may be sampled in this second, regardless of their number.
+    /// The number of hits that may still be sampled in this second, however many hits there are.
     private var looks = looksPerSecond
     /// The routes with a sampled hit in this second.
     private var looked = [Bool](repeating: false, count: RouteLabels.count)
 
     /// Counts a hot-table hit.
     ///
-    /// - Parameter isForecast: whether such hits get an offline forecast. Only GET does. Others are
-    ///   not sampled, so that a GET does not represent them.
+    /// - Parameter isForecast: whether such hits get an offline forecast. Only hits of GET do.
+    ///   Other hits are not sampled, so that no GET represents them.
     /// - Returns: see ``takeSample(of:)``.
     mutating func addHotHit(_ bytes: Int, of route: RouteLabel, isForecast: Bool) -> UInt64? {
         let first = route * Self.width
@@ -45,15 +45,15 @@ struct RouteCounters: Sendable {
 
     /// At least one in this many hits of a route is sampled, and represents all of them.
     static let sampling: UInt64 = 64
-    /// The hits of all routes that an event loop samples per second before it samples only one in
-    /// ``sampling``. If there are few hits, each one is sampled.
+    /// The number of hits, of all routes, that an event loop samples per second before it samples
+    /// only one in ``sampling``. If there are few hits, each one is sampled.
     static let looksPerSecond = 16
 
     /// Records a hit of a GET request. The first hit of each route in a second is sampled, however
     /// many hits other routes have.
     ///
-    /// - Returns: if this hit is sampled, how many hits it represents. Together, the samples
-    ///   represent all such hits of the route.
+    /// - Returns: if this hit is sampled, the number of hits that it represents; otherwise `nil`.
+    ///   Together, the samples represent all such hits of the route.
     mutating func takeSample(of route: RouteLabel) -> UInt64? {
         let count = unseen[route] + 1
         guard looks > 0 || count >= Self.sampling || !looked[route] else {
@@ -66,7 +66,7 @@ struct RouteCounters: Sendable {
         return count
     }
 
-    /// Call it every second.
+    /// Starts a new second for sampling. Call this every second.
     mutating func renewLooks() {
         looks = Self.looksPerSecond
         for route in looked.indices { looked[route] = false }
@@ -101,8 +101,8 @@ struct RouteCounters: Sendable {
         for (index, count) in other.cells.enumerated() { cells[index] += count }
     }
 
-    /// The metrics. Only exchanges have series that are still 0, so that the first failure shows up
-    /// as an increase.
+    /// Returns the metrics. Of the series that are still 0, only those of exchanges are included,
+    /// so that the first failure shows up as an increase.
     ///
     /// - Parameter names: the names of the routes, by their labels.
     func families(_ names: [String]) -> [MetricFamily] {
@@ -204,14 +204,14 @@ struct RouteCounters: Sendable {
     ]
     private static let width = tunnels.end
 
-    /// The index of an outcome's reason in ``stale``. A response that replaces its origin's error
-    /// counts as such, even if a rule overrides a directive for it.
+    /// Returns the index of an outcome's reason in ``stale``. A stale response that replaces its
+    /// origin's error counts as such, even if a rule overrides a directive for it.
     static func staleDetail(_ outcome: CacheOutcome) -> Int {
         let detail = outcome.standsInForError ? .staleIfError : outcome.detail
         return detail.flatMap { staleDetails.firstIndex(of: $0.description) } ?? staleDetails.count - 1
     }
 
-    /// The index of a reason in ``notStored``.
+    /// Returns the index of a reason in ``notStored``.
     static func reason(_ refusal: StorageRefusal) -> Int { reasons[refusal] ?? 0 }
 
     private static let reasons = Dictionary(
@@ -269,8 +269,8 @@ extension ExchangeRecord {
 }
 
 extension ExchangeRecord {
-    /// Counts the request's result in an outage, if its origin was reachable, and the request for
-    /// its rules.
+    /// Counts the request for its rules. If its origin was reachable, also counts the result that
+    /// the request would have had in an outage.
     ///
     /// - Parameter now: called only if there is something to forecast.
     func countForecast(in counters: inout RouteCounters, at now: () -> Timestamp) {

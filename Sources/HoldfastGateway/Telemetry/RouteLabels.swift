@@ -8,18 +8,19 @@ typealias RouteLabel = Int
 /// Configurations change while the gateway runs, and each brings its own routes. A name that was
 /// assigned stays, so that a series keeps its meaning.
 final class RouteLabels: Sendable {
-    /// The most routes with their own names.
+    /// The maximum number of routes with their own names.
     static let limit = 64
     /// The number of values, and thus of indexes.
     static let count = limit + 2
-    /// For requests that match no route.
+    /// The label of requests that match no route.
     static let none: RouteLabel = 0
-    /// For routes beyond ``limit``.
+    /// The label of routes beyond ``limit``.
     static let other: RouteLabel = 1
 
     private let state = Mutex((names: ["none", "other"], labels: ["none": none, "other": other]))
 
-    /// The label of each route, in order. A route without a name is named by its number, from 1.
+    /// Returns the label of each route, in order. A route without a name is named by its number,
+    /// from 1.
     func labels(of routes: [GatewayRoute]) -> [RouteLabel] {
         state.withLock { state in
             routes.enumerated().map { index, route in

@@ -2,8 +2,8 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// Requests for another protocol. The origin is asked to switch. If it does, the exchange lasts as
-/// long as the tunnel.
+/// Serves requests for another protocol. The gateway asks the origin to switch. If the origin does,
+/// the exchange lasts as long as the tunnel.
 extension ClientExchange {
     /// The parts of a request for another protocol until its tunnel starts.
     struct UpgradeAttempt: Sendable {
@@ -12,7 +12,8 @@ extension ClientExchange {
         /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
         let key: WebSocketKey?
 
-        /// Whether a response with this status starts a tunnel, or would tell the client so.
+        /// Whether a response with this status starts a tunnel, or would make the client believe
+        /// so.
         func concerns(_ status: HTTPResponse.Status) -> Bool {
             status == .switchingProtocols || key != nil && status.kind == .successful
         }
@@ -20,7 +21,7 @@ extension ClientExchange {
 
     /// Serves a request for another protocol.
     ///
-    /// - Returns: `false` if the request is served as an ordinary one.
+    /// - Returns: `false` if the request must be served as an ordinary request.
     func serveUpgrade(_ context: GatewayService.ResponseContext) -> Bool {
         let service = session.service
         let routes = context.inForce.configuration.routes
@@ -95,7 +96,7 @@ struct TunnelOrigin {
     let end: TunnelChannelEnd
     /// The bytes that arrived after the origin's head.
     let bytes: ByteBuffer
-    /// Whether it has finished sending.
+    /// Whether the origin has finished sending.
     let isLast: Bool
 
     var beginning: Tunnel.Beginning { Tunnel.Beginning(end: end, bytes: bytes, isLast: isLast) }

@@ -13,6 +13,8 @@ extension GatewayService {
         case refuse(Problem)
     }
 
+    /// Decides how to handle a request to switch protocols.
+    ///
     /// - Returns: also `ignore` if the request is rejected for another reason.
     func upgradeDecision(for request: GatewayRequest, _ inForce: ConfigurationInForce) -> UpgradeDecision {
         let wishes: [String]
@@ -34,8 +36,8 @@ extension GatewayService {
         return isWebSocket || request.upgrade != .offer ? .refuse(.upgradeNotAllowed) : .ignore
     }
 
-    /// The request that asks the origin to switch. It uses no stored response, and its response is
-    /// not stored.
+    /// Returns the request that asks the origin to switch. It uses no stored response, and its
+    /// response is not stored.
     ///
     /// - Parameter key: the key that the gateway supplies for an HTTP/2 client, whose protocol has
     ///   none.
@@ -59,7 +61,7 @@ extension GatewayService {
         return request
     }
 
-    /// The head of the response that starts a tunnel, for the client.
+    /// Returns the head of the response that starts a tunnel, for the client.
     ///
     /// - Parameter key: see ``upgradeRequest(for:_:_:_:)``.
     /// - Throws: ``Rejection`` if the origin did not understand the key.
@@ -73,7 +75,7 @@ extension GatewayService {
         if let key {
             guard head.headerFields[.secWebSocketAccept] == key.accept else { throw Rejection(problem: .wrongKey) }
             head.headerFields[.secWebSocketAccept] = nil
-            // RFC 8441 §5: a success has the same meaning.
+            // In HTTP/2, a success means that the tunnel has started. RFC 8441 §5
             head.status = .ok
         }
         return responseHead(head, ExchangeFacts(response), context)
@@ -135,7 +137,7 @@ extension Problem {
         .wrongKey,
         title: "The origin's response is not valid",
         status: 502,
-        detail: "The origin's 'Sec-WebSocket-Accept' does not match the key that it was sent.",
+        detail: "The origin's 'Sec-WebSocket-Accept' does not match the key that the gateway sent.",
         outcome: CacheOutcome(forward: .bypass)
     )
 }

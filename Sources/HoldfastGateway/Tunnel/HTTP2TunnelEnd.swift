@@ -2,8 +2,8 @@ import NIOCore
 
 /// The client's side of a tunnel on an HTTP/2 stream. RFC 8441 §5
 ///
-/// The client's window opens when the origin has accepted the bytes, so a tunnel holds at most one
-/// window of them.
+/// The client's window opens when the origin has accepted the bytes, so a tunnel buffers at most
+/// one window.
 final class HTTP2TunnelEnd: TunnelEnd {
     private let eventLoop: any EventLoop
     /// `nil` when the tunnel is over.
@@ -15,7 +15,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
     private var owed: Int
     private(set) var hasRoom = true
 
-    /// - Parameter owed: the bytes that arrived before the tunnel started.
+    /// - Parameter owed: the number of bytes that arrived before the tunnel started.
     init(
         _ stream: HTTP2Stream,
         of tunnel: Tunnel,
@@ -44,7 +44,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
 
     func drain() { tunnel?.drain() }
 
-    /// The stream is over.
+    /// Handles the end of the stream.
     ///
     /// - Parameter isDraining: whether its connection was closed because the gateway shuts down.
     func lose(isDraining: Bool) {
@@ -59,7 +59,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
         guard let room = stream?.write(bytes) else { return }
         hasRoom = false
         room.assumeIsolated().whenSuccess { _ in
-            // The connection is in the middle of sending.
+            // Runs later, because the connection is in the middle of sending.
             self.eventLoop.assumeIsolated().execute {
                 self.hasRoom = true
                 self.tunnel?.makeRoom(at: .client)

@@ -3,9 +3,9 @@ import NIOCore
 /// One side of a tunnel: a connection, or a stream of a connection. Used on the tunnel's event
 /// loop.
 protocol TunnelEnd: AnyObject {
-    /// Whether it accepts more bytes without buffering many.
+    /// Whether the side accepts more bytes without buffering many.
     var hasRoom: Bool { get }
-    /// The written bytes that its peer has not accepted.
+    /// The number of written bytes that the peer has not accepted.
     var untaken: Int { get }
     /// Writes bytes to the peer, and later tells the tunnel when there is room again.
     func pass(_ bytes: ByteBuffer)
@@ -15,7 +15,7 @@ protocol TunnelEnd: AnyObject {
     func closeSending()
     /// Closes the side after all written bytes.
     ///
-    /// - Parameter isInOrder: whether nothing is missing.
+    /// - Parameter isInOrder: whether the data is complete.
     func close(isInOrder: Bool)
 }
 
@@ -26,7 +26,7 @@ final class Tunnel {
     /// The end of a tunnel.
     struct Summary {
         var ending: TunnelMachine.Ending
-        /// The bytes received from the client, and from the origin.
+        /// The number of bytes received from the client, and from the origin.
         var clientBytes: Int64
         var originBytes: Int64
     }
@@ -40,7 +40,7 @@ final class Tunnel {
     private var completion: ((Summary) -> Void)?
 
     /// - Parameters:
-    ///   - idleTime: the longest time without any bytes.
+    ///   - idleTime: the maximum time without any bytes.
     ///   - completion: called once, when the tunnel is over.
     init(on eventLoop: any EventLoop, idleTime: TimeAmount, _ completion: @escaping (Summary) -> Void) {
         self.eventLoop = eventLoop
@@ -65,9 +65,9 @@ final class Tunnel {
     /// A side of a starting tunnel.
     struct Beginning {
         let end: any TunnelEnd
-        /// The bytes it has already sent.
+        /// The bytes that the side has already sent.
         let bytes: ByteBuffer
-        /// Whether it has finished sending.
+        /// Whether the side has finished sending.
         let isLast: Bool
     }
 
@@ -97,10 +97,10 @@ final class Tunnel {
 
     func makeRoom(at side: TunnelMachine.Side) { perform(machine.makeRoom(at: side)) }
 
-    /// The peer has finished sending.
+    /// Handles a peer that has finished sending.
     func closeInput(of side: TunnelMachine.Side) { perform(machine.closeInput(of: side)) }
 
-    /// The peer has disconnected.
+    /// Handles a peer that has disconnected.
     func lose(_ side: TunnelMachine.Side, hasFailed: Bool) {
         perform(machine.lose(side, hasFailed: hasFailed))
     }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOSSL
 
-/// A side of a tunnel that is a whole connection: an HTTP/1.1 client's, or the origin's.
+/// A side of a tunnel that is an entire connection: an HTTP/1.1 client's, or the origin's.
 ///
 /// It runs on the channel's event loop, which is also the tunnel's.
 final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
@@ -12,7 +12,7 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
     private let side: TunnelMachine.Side
     /// `nil` when the tunnel is over.
     private var tunnel: Tunnel?
-    /// How long the peer may take to read the last bytes.
+    /// The time that the peer gets to read the last bytes.
     private let patience: TimeAmount
     private let deadline = WriteDeadline()
     private var context: ChannelHandlerContext?
@@ -81,12 +81,12 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         hasFailed = true
-        // The peer closed its side without a TLS close alert. The event for it follows.
+        // The peer closed its side without a TLS close alert. The event for a closed side follows.
         if let error = error as? NIOSSLError, case .uncleanShutdown = error { return }
         context.close(promise: nil)
     }
 
-    /// Closes the connection for another part: the gateway shuts down.
+    /// Closes the connection for another part of the gateway, because the gateway shuts down.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .all { tunnel.take()?.endFromOutside() }
         context.close(mode: mode, promise: promise)
@@ -117,8 +117,8 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
         if let context = self.context { deadline.begin(patience, on: context.channel) }
     }
 
-    /// TLS sends no close alert if something may be missing, because the alert would mean that the
-    /// data is complete.
+    /// Closes the connection. TLS sends no close alert if data may be missing, because the alert
+    /// would mean that the data is complete.
     private func end(isInOrder: Bool) {
         guard let context else { return }
         let pipeline = context.pipeline.syncOperations

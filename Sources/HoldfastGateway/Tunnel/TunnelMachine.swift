@@ -13,21 +13,21 @@ struct TunnelMachine {
 
     /// How a tunnel ended: the label `result` of `holdfast_tunnels_total`.
     enum Ending: String, CaseIterable {
-        /// A side closed it cleanly.
+        /// A side closed the tunnel cleanly.
         case closed
-        /// The client reset its connection, or disconnected in the middle.
+        /// The client reset its connection, or disconnected before the end.
         case clientAborted = "client-aborted"
-        /// The origin reset its connection, or disconnected in the middle.
+        /// The origin reset its connection, or disconnected before the end.
         case originAborted = "origin-aborted"
         /// No bytes passed for too long.
         case idle
-        /// The gateway shut down, and the time to drain was up.
+        /// The gateway shut down, and the time for draining was up.
         case drained
     }
 
     /// The actions after a side sent bytes.
     enum ReceiveAction {
-        /// Write them to the other side, then call ``pass(from:hasRoom:)``.
+        /// Write the bytes to the other side, then call ``pass(from:hasRoom:)``.
         case pass
         case drop
     }
@@ -71,10 +71,10 @@ struct TunnelMachine {
 
     private var state = State.open(client: Way(), origin: Way())
     private(set) var isDraining = false
-    /// The bytes not yet accepted when the time for the next byte was up; `nil` if bytes have
-    /// arrived since.
+    /// The number of bytes not yet accepted when the time for the next byte was up; `nil` if bytes
+    /// have arrived since.
     private var untaken: Int?
-    /// The bytes received from the client, and from the origin.
+    /// The number of bytes received from the client, and from the origin.
     private(set) var clientBytes: Int64 = 0
     private(set) var originBytes: Int64 = 0
 
@@ -93,7 +93,7 @@ struct TunnelMachine {
         state = side == .client ? .open(client: way, origin: origin) : .open(client: client, origin: way)
     }
 
-    /// Receives bytes from a side.
+    /// Handles bytes from a side.
     mutating func receive(_ count: Int, from side: Side) -> ReceiveAction {
         guard let way = way(from: side), way.isOpen else { return .drop }
         untaken = nil
@@ -104,9 +104,9 @@ struct TunnelMachine {
         return .pass
     }
 
-    /// A side's bytes were written to the other side.
+    /// Records that a side's bytes were written to the other side.
     ///
-    /// - Parameter hasRoom: whether the other side accepts more.
+    /// - Parameter hasRoom: whether the other side accepts more bytes.
     mutating func pass(from side: Side, hasRoom: Bool) -> ReadAction {
         guard var way = way(from: side), way.isOpen else { return .none }
         way.isHeld = !hasRoom
@@ -114,7 +114,7 @@ struct TunnelMachine {
         return hasRoom ? .read(side) : .none
     }
 
-    /// A side has room for more bytes again.
+    /// Resumes reading for a side that has room for more bytes again.
     mutating func makeRoom(at side: Side) -> ReadAction {
         guard var way = way(from: side.other), way.isOpen, way.isHeld else { return .none }
         way.isHeld = false
@@ -122,7 +122,7 @@ struct TunnelMachine {
         return .read(side.other)
     }
 
-    /// A side has finished sending; it may still read.
+    /// Handles a side that has finished sending. It may still read.
     mutating func closeInput(of side: Side) -> EndAction {
         guard var way = way(from: side), way.isOpen else { return .none }
         way.isOpen = false
@@ -131,31 +131,31 @@ struct TunnelMachine {
         return .closeSending(side.other)
     }
 
-    /// A side is closed, and accepts no more bytes.
+    /// Handles a side that is closed and accepts no more bytes.
     ///
-    /// A side that closes cleanly first reports that it has finished sending. But if no bytes were
-    /// left to send to it, the close is its end, and the connection closes immediately.
+    /// A side that closes cleanly first reports that it has finished sending. If the other side has
+    /// already finished sending, the close itself is a clean end.
     ///
-    /// - Parameter hasFailed: whether its connection was reset or failed in another way.
+    /// - Parameter hasFailed: whether the side's connection was reset or failed in another way.
     mutating func lose(_ side: Side, hasFailed: Bool) -> EndAction {
         guard let way = way(from: side), let other = self.way(from: side.other) else { return .none }
         guard way.isOpen, other.isOpen || hasFailed else { return close(.closed) }
         return close(side == .client ? .clientAborted : .originAborted)
     }
 
-    /// The gateway shuts down. The tunnel continues until it is ended from outside.
+    /// Begins the shutdown. The tunnel continues until it is ended from outside.
     mutating func drain() { isDraining = true }
 
-    /// The client's connection is closed by another part.
+    /// Ends the tunnel, because another part of the gateway closes the client's connection.
     mutating func endFromOutside() -> EndAction {
         isOver ? .none : close(isDraining ? .drained : .clientAborted)
     }
 
-    /// The time for the next byte is up.
+    /// Handles the end of the time for the next byte.
     ///
     /// A side that reads slowly accepts one long piece in many parts, so its tunnel is not idle.
     ///
-    /// - Parameter untaken: the written bytes that the sides have not accepted.
+    /// - Parameter untaken: the number of written bytes that the sides have not accepted.
     mutating func passTime(untaken: Int) -> IdleAction {
         guard !isOver else { return .none }
         let isTaking = untaken > 0 && untaken < self.untaken ?? .max

@@ -1,7 +1,7 @@
 import HTTPCache
 import Synchronization
 
-/// The permits for tunnels on all event loops. A tunnel may last as long as its client likes, so
+/// The permits for tunnels on all event loops. A tunnel may last as long as its client wants, so
 /// clients share the permits: see ``ClientShare``.
 final class TunnelPermits: Sendable {
     private let permits = Mutex(ClientPermits<RequestClient>())
@@ -9,10 +9,12 @@ final class TunnelPermits: Sendable {
     /// The number of tunnels that are open, opening or closing.
     var count: Int { permits.withLock { $0.count } }
 
+    /// Takes a permit.
+    ///
     /// - Parameters:
     ///   - client: the client of the request; its permits are counted.
     ///   - most: the total number of permits.
-    /// - Returns: `nil` if the client may not have another one.
+    /// - Returns: `nil` if the client may not have another permit.
     func take(for client: RequestClient, of most: Int) -> Permit? {
         permits.withLock { $0.take(client.share, of: most) } ? Permit(self, client) : nil
     }

@@ -1,7 +1,7 @@
 import Crypto
 
 /// The key of a WebSocket opening handshake, and the response that proves that a server understood
-/// it. RFC 6455 §1.3
+/// the key. RFC 6455 §1.3
 struct WebSocketKey: Hashable {
     /// The value of `Sec-WebSocket-Key`.
     let value: String
@@ -18,7 +18,7 @@ struct WebSocketKey: Hashable {
 
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// RFC 4648 §4
+    /// Encodes bytes in Base64. RFC 4648 §4
     static func base64(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {

@@ -2,28 +2,28 @@ import HTTPCache
 import NIOCore
 
 /// Decides which of an origin's servers gets a request next, and which response or failure the
-/// client gets. Pure: one value per request.
+/// client gets. A pure value, one per request.
 struct Failover: Sendable {
     /// The relevant facts about the request.
     struct Request: Sendable, Hashable {
-        /// Whether the method is safe. RFC 9110 §9.2.1. A mirror gets no other requests.
+        /// Whether the method is safe (RFC 9110 §9.2.1). A mirror gets only safe requests.
         var isSafe: Bool
-        /// Whether it may be sent again. See ``OriginRequest/isRepeatable``.
+        /// Whether the request may be retried. See ``OriginRequest/isRepeatable``.
         var isRepeatable: Bool
-        /// Whether it has credentials. A mirror gets such a request only if configured.
+        /// Whether the request has credentials. A mirror gets such a request only if configured.
         var hasCredentials = false
     }
 
     /// The relevant facts about a server.
     struct Server: Sendable, Hashable {
         var availability = ServerHealth.Availability.available
-        /// Whether it is a mirror, which someone else may operate.
+        /// Whether the server is a mirror, which someone else may operate.
         var isMirror = false
-        /// Whether it gets credentials anyway.
+        /// Whether the server gets credentials even if it is a mirror.
         var takesCredentials = false
     }
 
-    /// How an attempt ended.
+    /// The outcome of an attempt.
     enum Outcome: Sendable, Hashable {
         /// A response with this status arrived.
         case response(status: Int)
@@ -87,7 +87,7 @@ struct Failover: Sendable {
     private mutating func take() -> Attempt? {
         if !waiting.isEmpty {
             let server = waiting.removeFirst()
-            // All servers that are set aside share one turn.
+            // All servers that are set aside count as one share of the time.
             return attempt(at: server, others: waiting.count + (reserve.isEmpty ? 0 : 1))
         }
         guard !reserve.isEmpty else { return nil }
@@ -111,7 +111,7 @@ struct Failover: Sendable {
         _ mayTry: (_ server: Int) -> Bool = { _ in true }
     ) -> Attempt? {
         guard !isTimeOver, mayGoOn(after: outcome, of: server) else { return nil }
-        // A server that is set aside may do better than an error. It must not take long.
+        // A server that is set aside may do better than an error, but it must not take long.
         let hasError = waiting.isEmpty && best.map { $0 >= .error } == true
         return failsEarly || hasError ? takeLastChance(mayTry) : take()
     }
@@ -140,8 +140,8 @@ struct Failover: Sendable {
     private enum Worth: Int, Comparable {
         /// No server was reached.
         case unreachable
-        /// A server was reached but did not respond. This says more than a later server that is
-        /// unreachable: the origin is not unreachable.
+        /// A server was reached but did not respond. This outranks a later server that is
+        /// unreachable, because it shows that the origin is reachable.
         case unanswered
         /// 502, 503 or 504.
         case error
@@ -161,7 +161,8 @@ struct Failover: Sendable {
         }
     }
 
-    /// Whether this outcome replaces the previous ones for the client, if it is the last.
+    /// Records an outcome if it is at least as good for the client as the best outcome so far.
+    /// Returns whether it is.
     mutating func keeps(_ outcome: Outcome, of server: Int) -> Bool {
         let worth = worth(of: outcome, server)
         if let best, worth < best { return false }
@@ -169,7 +170,7 @@ struct Failover: Sendable {
         return true
     }
 
-    /// Whether the server is at fault, so another one may do better.
+    /// Whether the server is at fault, so that another server may do better.
     static func isFault(_ outcome: Outcome) -> Bool {
         switch outcome {
         case .response(let status): (502...504).contains(status)

@@ -8,11 +8,12 @@ import Synchronization
 /// One request to an origin with several servers. It performs the decisions of ``Failover``, with
 /// an ``OriginCall`` for each attempt.
 ///
-/// Everything runs on one event loop at a time; only ``cancel()`` may be called from anywhere.
+/// Everything runs on one event loop at a time, but ``begin(_:)`` and ``cancel()`` may be called
+/// from any thread.
 final class FailoverCall: TransportCall {
     private typealias Result = Swift.Result<CallbackResponse, any Error>
 
-    /// How an attempt ended. Its content is read only if the client gets it.
+    /// The end of an attempt. The content of its response is read only if the client gets it.
     private struct Ending {
         var result: Result
         var message: OriginRequest
@@ -35,12 +36,12 @@ final class FailoverCall: TransportCall {
     private let request: TransportRequest
     private let endpoint: OriginEndpoint
     private let site: OriginSite
-    /// When the time for the whole request is up; `nil` if it has no limit.
+    /// The deadline of the entire request; `nil` if there is none.
     private let end: NIODeadline?
     private let start = NIODeadline.now()
     private let state: Mutex<State>
 
-    /// - Parameter request: has its content in memory if it is short.
+    /// - Parameter request: the request, with its content in memory if it is short.
     init(
         _ transport: OriginTransport,
         _ request: TransportRequest,
@@ -53,7 +54,7 @@ final class FailoverCall: TransportCall {
         self.endpoint = endpoint
         self.site = site
         end = request.headTimeout.map { .now() + $0.timeAmount }
-        // Another protocol may change data, so the request does not count as safe.
+        // The other protocol may change data, so the request does not count as safe.
         let asked = Failover.Request(
             isSafe: request.head.method.isSafe && request.upgrade == nil,
             isRepeatable: isRepeatable,
@@ -82,7 +83,7 @@ final class FailoverCall: TransportCall {
         (eventLoop ?? transport.group.next()).execute { self.complete(.failure(error)) }
     }
 
-    /// - Parameter eventLoop: the loop it must run on; `nil` for any.
+    /// - Parameter eventLoop: the loop that the attempt must run on; `nil` for any loop.
     private func attempt(_ attempt: Failover.Attempt, on eventLoop: (any EventLoop)?) {
         let server = site.servers[attempt.server]
         let request = request(for: attempt, to: server)
@@ -106,7 +107,7 @@ final class FailoverCall: TransportCall {
         call.begin(on: eventLoop, kept, completion)
     }
 
-    /// The request for one server.
+    /// Returns the request for one server.
     private func request(for attempt: Failover.Attempt, to server: OriginServer) -> TransportRequest {
         var request = request
         if let end {
@@ -176,7 +177,7 @@ final class FailoverCall: TransportCall {
             return self.attempt(next, on: eventLoop)
         }
         guard let best else { return }
-        // The log names the server that the response came from, not the last one tried.
+        // The log names the server that the response came from, not the server that was tried last.
         if best.message.server !== message.server { best.message.note(best.status, isReused: nil) }
         complete(best.result)
     }
@@ -200,8 +201,8 @@ final class FailoverCall: TransportCall {
 }
 
 extension Result<CallbackResponse, any Error> {
-    /// A failure that also names the origin. A failure of one server might only name a mirror,
-    /// which the reader may not know.
+    /// Returns a failure that also names the origin. A failure of one server might name only a
+    /// mirror, which the reader may not know.
     fileprivate func naming(_ site: OriginSite, tried: Int, isRestricted: Bool) -> Self {
         guard case .failure(var error as TransportError) = self else { return self }
         error.leavesServersUnasked = isRestricted
@@ -211,7 +212,7 @@ extension Result<CallbackResponse, any Error> {
         return .failure(error)
     }
 
-    /// The response as the origin would have sent it.
+    /// Returns the response as the origin would have sent it.
     fileprivate func translated(by fields: MirrorFields?, _ method: HTTPRequest.Method) -> Self {
         guard let fields, case .success(.response(var response)) = self else { return self }
         fields.translate(&response.head, to: method)

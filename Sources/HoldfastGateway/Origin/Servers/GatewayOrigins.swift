@@ -1,9 +1,9 @@
 import HoldfastConfiguration
 import NIOCore
 
-/// The origins with settings of their own. Their files have been read.
+/// The origins that have their own settings, with the contents of their files.
 ///
-/// ``OriginTransport/prepare(for:_:)`` creates it.
+/// ``OriginTransport/prepare(for:_:)`` creates a value of this type.
 public struct GatewayOrigins: Sendable {
     /// The time limits for all other origins.
     let times: OriginTimes
@@ -12,7 +12,7 @@ public struct GatewayOrigins: Sendable {
     private(set) var securities: [String: OriginSecurity] = [:]
 
     /// - Parameters:
-    ///   - previous: the settings in use. Unchanged ones are reused.
+    ///   - previous: the settings in use. Unchanged settings are reused.
     /// - Throws: ``OriginTransport/FileFailure`` or ``GatewayOrigin/Refusal``
     init(_ configuration: OriginTransport.Configuration, since previous: GatewayOrigins? = nil) throws {
         times = OriginTimes(configuration)
@@ -58,10 +58,10 @@ public struct GatewayOrigins: Sendable {
         }
     }
 
-    /// The site of an origin; `nil` if it has no settings.
+    /// Returns the site of an origin; `nil` if the origin has no settings.
     func site(of endpoint: OriginEndpoint) -> OriginSite? { sites.isEmpty ? nil : sites[endpoint] }
 
-    /// The sites that routes lead to, in order of their names. Other sites only have settings as
+    /// Returns the sites that routes lead to, in order of their names. Other sites are used only as
     /// mirrors.
     func sites(of routes: GatewayRoutes) -> [OriginSite] {
         Set(routes.routes.map(\.endpoint)).compactMap { sites[$0] }.sorted { $0.name < $1.name }

@@ -5,9 +5,9 @@ import HTTPTypes
 /// Changes the fields of requests to a mirror, and makes its responses look as if the origin had
 /// sent them.
 ///
-/// URLs, paths and domains of the mirror become the origin's. Responses are stored in this form,
-/// which stays correct when the origin is back. Content is changed only for the client, on its way
-/// out.
+/// The mirror's URLs, paths and domains are replaced with the origin's. Responses are stored in
+/// this form, which stays correct when the origin is back. Content is rewritten only later, on its
+/// way to the client.
 ///
 /// Someone else may operate a mirror. Unless the configuration trusts it with credentials, it gets
 /// no credentials and no fields set by rules, and its own responses never answer a request with
@@ -30,9 +30,8 @@ struct MirrorFields: Sendable {
         self.takesCredentials = takesCredentials
     }
 
-    /// Removes fields that only the origin may see. A request with a client's credentials is not
-    /// sent to the mirror at all; these are fields set by a rule, and credentials that a rule
-    /// ignores.
+    /// Removes fields that only the origin may see: fields set by a rule, and credentials that a
+    /// rule ignores. A request with any other credentials is not sent to the mirror at all.
     func withhold(from request: inout TransportRequest) {
         guard !takesCredentials else { return }
         let set = request.ruleFields
@@ -43,17 +42,19 @@ struct MirrorFields: Sendable {
         request.target = target
     }
 
-    /// An interim response as the origin would have sent it.
+    /// Changes an interim response to look as if the origin had sent it.
     func translateInterim(_ fields: inout HTTPFields) {
         var rewriter = FieldRewriter(for: RewriteClient(map, route: 0, scheme: scheme, authority: authority))
         rewriter.rewrite(&fields)
     }
 
-    /// A final response as the origin would have sent it.
+    /// Changes a final response to look as if the origin had sent it.
     ///
-    /// * If a mirror does not have a resource, that says nothing about the origin. A partial
-    ///   response must not complete a stored response of the origin, and a HEAD must not change its
-    ///   fields. `Vary: *` keeps all of these out of every cache.
+    /// * An error gets `Vary: *`, which keeps it out of every cache. It does not show whether the
+    ///   origin has the resource.
+    /// * No other response is changed further if the mirror is trusted with credentials.
+    /// * A 206 must not complete a stored response of the origin, and a response to HEAD must not
+    ///   change its fields. Both get `Vary: *` too.
     /// * A 304 validates a stored response, which may be the origin's own. It changes no fields.
     /// * All other responses vary by every credential, so they only answer requests without
     ///   credentials.

@@ -7,7 +7,7 @@ import Synchronization
 /// Periodically checks the servers of origins that have `health` configured. A failing server is
 /// set aside, and a healthy one is used again.
 ///
-/// The requests bypass the cache, each on its own connection. A reload takes effect within a
+/// The requests bypass the cache, and each uses its own connection. A reload takes effect within a
 /// second.
 public struct OriginHealthChecks: Service {
     private let transport: OriginTransport
@@ -19,7 +19,7 @@ public struct OriginHealthChecks: Service {
         self.clock = clock
     }
 
-    /// The longest time between two reads of the configuration.
+    /// The maximum time between two reads of the configuration.
     private static let longestPause = Duration.seconds(1)
 
     /// Runs until its task is cancelled, or its service group shuts down.
@@ -42,7 +42,7 @@ public struct OriginHealthChecks: Service {
 
 }
 
-/// Decides when to check each server of the origins with `health`. A value.
+/// Decides when to check each server of the origins with `health`. A pure value.
 struct CheckSchedule {
     /// A server to check.
     struct Server {
@@ -57,7 +57,8 @@ struct CheckSchedule {
 
     private var due: [Key: Duration] = [:]
 
-    /// The servers to check now, and the time until the next check; `nil` if there will be none.
+    /// Returns the servers to check now, and the time until the next check; the time is `nil` if
+    /// there is nothing to check.
     ///
     /// - Parameters:
     ///   - now: a monotonic time.
@@ -84,13 +85,13 @@ struct CheckSchedule {
 }
 
 extension OriginTransport {
-    /// The origins of the current routes with settings of their own.
+    /// The origins of the current routes that have their own settings.
     var sites: [OriginSite] {
         let (routes, origins) = routesInUse.withLock { ($0.currentRoutes, $0.origins) }
         return routes.map { origins.sites(of: $0) } ?? []
     }
 
-    /// The servers of the same origins, by URL, and their state.
+    /// The servers of these origins and their state, by the origin's URL.
     package var originServers: [String: [OriginCondition.Server]] {
         Dictionary(sites.map { ($0.name, $0.conditions) }) { first, _ in first }
     }
@@ -105,6 +106,8 @@ extension OriginTransport {
         }
     }
 
+    /// Sends a request to a server.
+    ///
     /// - Returns: whether the response is good; `nil` if unknown.
     private func ask(_ question: OriginQuestion, _ site: OriginSite, _ number: Int) async -> Bool? {
         let eventLoop = group.next()
@@ -118,7 +121,7 @@ extension OriginTransport {
             try? await promise.futureResult.get()
         } onCancel: {
             call.cancel()
-            // Does not wait for a connection that is being opened.
+            // Ends the wait even while a connection is being opened.
             promise.succeed(false)
         }
         // A cancelled check proves nothing.

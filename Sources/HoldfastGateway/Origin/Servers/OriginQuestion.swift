@@ -12,7 +12,7 @@ import Synchronization
 struct OriginQuestion: Sendable, Hashable {
     var method: HTTPRequest.Method
     var path: String
-    /// For the response's head, including connecting.
+    /// The maximum time for the response's head, including connecting.
     var timeout: Duration
     /// The statuses of a healthy server; `nil` for all except 502, 503 and 504.
     var expected: ClosedRange<Int>?
@@ -21,7 +21,7 @@ struct OriginQuestion: Sendable, Hashable {
         expected?.contains(status) ?? !Failover.isFault(.response(status: status))
     }
 
-    /// Its target, as evidence.
+    /// The target of the request, as evidence.
     var asked: AskedTarget { AskedTarget(target: path.hashValue, request: path.hashValue) }
 }
 
@@ -33,20 +33,20 @@ extension OriginSite {
         }
     }
 
-    /// The requests that together show whether a server is at fault for failures, or is back: the
-    /// health check twice, or two requests that any server can answer, if only with 404. One of
-    /// these may be the failing target.
+    /// Returns one of the requests that together show whether a server is at fault for failures, or
+    /// is back. These are the health check twice, or two requests that any server can answer, if
+    /// only with 404. There are two, because one of them may be for the failing target.
     fileprivate func question(_ attempt: Int) -> OriginQuestion {
         healthQuestion
             ?? OriginQuestion(method: .head, path: attempt == 0 ? "/" : "/robots.txt", timeout: Self.patience)
     }
 
-    /// The time for a response's head if no health check is configured. 10 s
+    /// The time for a response's head if no health check is configured: 10 s
     private static let patience = Duration.seconds(10)
 }
 
 extension OriginTransport {
-    /// Sends requests to a server until it is known whether it is at fault, or is back: one or two.
+    /// Sends one or two requests to a server, to find out whether it is at fault or is back.
     /// Returns immediately.
     func probe(_ site: OriginSite, _ number: Int, attempt: Int = 0) {
         let question = site.question(attempt)
@@ -62,8 +62,8 @@ extension OriginTransport {
         if let call { probes.put(call, slot) }
     }
 
-    /// Sends a question on a new connection. An idle connection would not show whether a new one
-    /// can be opened.
+    /// Sends a question on a new connection. An idle connection would not show whether a new
+    /// connection can be opened.
     ///
     /// - Parameter completion: called once, on the event loop; not called if the result is `nil`.
     /// - Returns: `nil` if the question cannot be sent.
@@ -110,7 +110,9 @@ final class OriginProbes: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: a slot; `nil` if no more probes may start.
+    /// Reserves a slot for a probe.
+    ///
+    /// - Returns: the slot; `nil` if no more probes may start.
     func begin() -> Int? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -129,7 +131,9 @@ final class OriginProbes: Sendable {
         if isLate { call.cancel() }
     }
 
-    /// - Returns: whether the result counts.
+    /// Ends a probe.
+    ///
+    /// - Returns: whether its result counts.
     func end(_ slot: Int) -> Bool {
         state.withLock { state in
             state.calls[slot] = nil

@@ -82,7 +82,7 @@ final class OriginSecurity: Sendable {
         }
         if !settings.isVerified {
             configuration.certificateVerification = .none
-            // They are not needed, and may be missing.
+            // Trusted certificates are not needed, and may be missing.
             configuration.trustRoots = .certificates([])
         }
         files.pair?.present(in: &configuration)
@@ -97,11 +97,11 @@ final class OriginSecurity: Sendable {
     /// The context for new connections.
     var context: NIOSSLContext { state.withLock { $0.context } }
 
-    /// It changes when the context does.
+    /// A number that changes when the context changes.
     var revision: UInt32 { state.withLock { $0.revision } }
 
-    /// When the certificate presented to the origin expires, in seconds since 1970; `nil` if there
-    /// is none.
+    /// The time when the certificate presented to the origin expires, in seconds since 1970; `nil`
+    /// if there is none.
     var expiry: Int64? { state.withLock { $0.files.pair?.expiry } }
 
     /// Whether the files were valid when last read.
@@ -110,12 +110,13 @@ final class OriginSecurity: Sendable {
     /// Reloads the files. Unusable files change nothing. If the contents are the same as before,
     /// connections stay in use.
     ///
-    /// - Returns: a result if files were read.
+    /// - Returns: the result if files were read; otherwise `nil`.
     func reload(_ selection: CertificateSelection) -> ListenerTLS.Reading? {
         let paths = Self.paths(settings)
         guard let first = paths.first else { return nil }
         return state.withLock { state in
-            // Taken first, so that changes made during the read are noticed the next time.
+            // Stamps are taken first, so that changes made during the read are noticed the next
+            // time.
             let stamps = Self.stamps(settings)
             guard selection == .all || stamps != state.stamps else { return nil }
             state.stamps = stamps

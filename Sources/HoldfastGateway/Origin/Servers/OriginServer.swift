@@ -2,29 +2,29 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 
-/// A server with an origin's content: the one that its name resolves to, one of its addresses, or a
-/// mirror.
+/// A server with an origin's content: the server that the origin's name resolves to, one of the
+/// origin's configured addresses, or a mirror.
 final class OriginServer: Sendable {
-    /// Its name in metrics and logs, as configured.
+    /// The server's name in metrics and logs, as configured.
     let name: String
     let times: OriginTimes
     /// The server name for TLS, if it differs from the endpoint's.
     let serverName: String?
-    /// `nil` if it has no TLS settings.
+    /// `nil` if the server has no TLS settings.
     let security: OriginSecurity?
-    /// The `Host` to send to it; `nil` for the request's.
+    /// The `Host` to send to the server; `nil` keeps the request's.
     let authority: String?
     /// The path to prepend to a request's path; `nil` if there is none.
     let prefix: PathPrefix?
-    /// Converts its responses' fields to the origin's; `nil` if not needed.
+    /// Converts the fields of the server's responses to the origin's; `nil` if not needed.
     let mirrorFields: MirrorFields?
-    /// Whether it gets requests with credentials unchanged.
+    /// Whether the server gets requests with credentials unchanged.
     var takesCredentials: Bool { mirrorFields?.takesCredentials ?? true }
     private let place: OriginEndpoint
 
-    /// One of the origin's own servers.
+    /// Creates one of the origin's own servers.
     ///
-    /// - Parameter address: the address to connect to; `nil` resolves its name.
+    /// - Parameter address: the address to connect to; `nil` resolves the origin's name.
     init(
         of endpoint: OriginEndpoint,
         named name: String,
@@ -70,7 +70,7 @@ final class OriginServer: Sendable {
         return place
     }
 
-    /// The path and query of a request to this server.
+    /// Returns the path and query of a request to this server.
     func path(for path: String) -> String {
         guard let prefix, path.hasPrefix("/") else { return path }
         return prefix.path(before: path[...])

@@ -5,13 +5,13 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// An origin with settings of its own: its servers and their state.
+/// An origin that has its own settings: its servers and their state.
 final class OriginSite: Sendable {
-    /// The settings that determine it. A reload with equal settings keeps it.
+    /// The settings that determine a site. A reload with equal settings keeps the site.
     struct Plan: Hashable {
         let settings: Configuration.Origin
         let mirrors: [GatewayOrigin]
-        /// The settings of each mirror, if any.
+        /// The settings of each mirror; `nil` for a mirror without settings.
         let ofMirrors: [Configuration.Origin?]
         /// The limits of origins without settings.
         let times: OriginTimes
@@ -19,7 +19,7 @@ final class OriginSite: Sendable {
         let limitsConnecting: Bool
     }
 
-    /// How requests to a server ended, for metrics.
+    /// The outcomes of requests to a server, for metrics.
     struct Counts {
         var responses = 0
         /// The failures by reason.
@@ -35,7 +35,7 @@ final class OriginSite: Sendable {
 
     let plan: Plan
     let name: String
-    /// The `Host` of its own servers.
+    /// The `Host` for the origin's own servers.
     let authority: String
     /// The origin's own servers, then its mirrors; at least one.
     let servers: [OriginServer]
@@ -43,7 +43,7 @@ final class OriginSite: Sendable {
     private let states: Mutex<[State]>
 
     /// - Parameter security: returns the TLS settings for an origin's URL; `nil` for the common
-    ///   ones.
+    ///   settings.
     init(_ plan: Plan, _ endpoint: OriginEndpoint, _ security: (_ url: String) -> OriginSecurity?) {
         self.plan = plan
         let settings = plan.settings
@@ -78,6 +78,8 @@ final class OriginSite: Sendable {
 
     var hasSeveral: Bool { servers.count > 1 }
 
+    /// Creates the failover decisions for a request.
+    ///
     /// - Parameters:
     ///   - asked: called only after a recent failure.
     ///   - look: called for each server that the gateway now checks for recovery.
@@ -114,7 +116,7 @@ final class OriginSite: Sendable {
         states.withLock { $0[server].health.endLastChance() }
     }
 
-    /// Records how a client's request to a server ended.
+    /// Records the outcome of a client's request to a server.
     ///
     /// - Parameter asked: called only after a recent failure.
     /// - Returns: whether the gateway must send the server a request of its own.
@@ -138,7 +140,7 @@ final class OriginSite: Sendable {
     /// Records the result of one of the gateway's own requests, which check whether a server is at
     /// fault or is back.
     ///
-    /// - Returns: whether to send the server another one.
+    /// - Returns: whether to send the server another request.
     func noteProbe(of server: Int, _ asked: AskedTarget, isGood: Bool, _ logger: Logger) -> Bool {
         let step = states.withLock { $0[server].health.probed(asked, isGood: isGood, at: Timestamp(.now())) }
         return perform(step, of: server, "probe", logger)
@@ -176,7 +178,7 @@ final class OriginSite: Sendable {
         }
     }
 
-    /// The state of its servers, for operators.
+    /// The state of the servers, for operators.
     var conditions: [OriginCondition.Server] {
         report.map { server, isAside, counts in
             OriginCondition.Server(
@@ -188,19 +190,19 @@ final class OriginSite: Sendable {
         }
     }
 
-    /// For each server: whether it is set aside, and its counts.
+    /// Whether each server is set aside, and its counts.
     var report: [(server: OriginServer, isAside: Bool, counts: Counts)] {
         zip(servers, states.withLock { $0 }).map { ($0, $1.health.isAside, $1.counts) }
     }
 }
 
-/// Why a server is set aside. The label of a metric.
+/// The reason for a server's failure. The value of a metric's label.
 enum FailureReason: String, Sendable, CaseIterable {
     /// No connection could be opened.
     case connect
     /// TLS failed, or the certificate is invalid.
     case tls
-    /// The connection closed before the response.
+    /// The connection was closed before the response.
     case closed
     /// The response did not arrive in time.
     case timeout
@@ -215,7 +217,7 @@ enum FailureReason: String, Sendable, CaseIterable {
         return self == .timeout
     }
 
-    /// - Returns: `nil` if the server is not at fault.
+    /// Returns the reason for an outcome; `nil` if the server is not at fault.
     init?(_ outcome: Failover.Outcome) {
         guard Failover.isFault(outcome) else { return nil }
         switch outcome {

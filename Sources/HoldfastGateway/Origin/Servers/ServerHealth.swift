@@ -2,25 +2,27 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-/// Whether an origin's server should get requests, judged by recent outcomes. Pure.
+/// Decides whether an origin's server should get requests, based on recent outcomes. A pure value.
 ///
 /// ``FailureEvidence`` decides whether the server or the requested target is at fault for failures.
-/// If it is the server, it is set aside: other servers are tried first. After a pause, the
-/// gateway's own request checks whether it is back. Clients choose what they request, so a client's
-/// request cannot decide that, except by getting a response. docs/decisions/0053
+/// If the server is at fault, it is set aside: other servers are tried first. After a pause, the
+/// gateway's own request checks whether the server is back. A response to a client's request also
+/// shows that, but a failure shows nothing, because clients choose what they request.
+/// docs/decisions/0053
 ///
 /// Time is in milliseconds of any monotonic clock.
 struct ServerHealth: Sendable, Hashable {
-    /// The pause after the first failure. 1 s
+    /// The pause after the first failure: 1 s
     static let firstPause = Duration.seconds(1)
-    /// The longest pause. 60 s
+    /// The maximum pause: 60 s
     static let longestPause = Duration.seconds(60)
-    /// How long a request that already has a response may try a server that is set aside. 2 s
+    /// The maximum time that a request may spend on a server that is set aside, if it already has a
+    /// response: 2 s
     static let lastChance = Duration.seconds(2)
     /// The number of consecutive failures that count as evidence.
     private static let threshold = BreakerOptions().failureThreshold
 
-    /// Whether a request may go there.
+    /// Whether a request may go to the server.
     enum Availability: Sendable, Hashable {
         case available
         /// Other servers are tried first.
@@ -33,19 +35,19 @@ struct ServerHealth: Sendable, Hashable {
         /// Send the server one of the gateway's own requests, then report the result to
         /// ``probed(isGood:at:)`` or ``check(isGood:)``.
         case ask
-        /// This event sets it aside.
+        /// This event sets the server aside.
         case setAside
-        /// This event restores it.
+        /// This event restores the server.
         case takeBack
     }
 
     /// A server that is at fault for failures.
     private struct Aside: Sendable, Hashable {
         let since: Timestamp
-        /// Whether trying it takes long, because it did not respond.
+        /// Whether trying the server takes long, because it did not respond.
         var isSlow: Bool
         var failures = 1
-        /// When the gateway checks it again.
+        /// The time when the gateway checks the server again.
         var due: Timestamp
 
         init(since: Timestamp, isSlow: Bool) {
@@ -63,34 +65,41 @@ struct ServerHealth: Sendable, Hashable {
     private var aside: Aside?
     /// The failed requests in the current check; `nil` if no check is in progress.
     private var failedProbes: Int?
-    /// When a request began to try it although it is set aside and slow; `nil` if none is doing so.
+    /// The time when a request began to try the server although it is set aside and slow; `nil` if
+    /// no request is doing so.
     private var lastChanceBegan: Timestamp?
-    /// Whether its last health check failed and is being repeated.
+    /// Whether the server's last health check failed and is being repeated.
     private var isCheckDoubtful = false
-    /// Whether its last health checks failed. Then only a successful check can restore it.
+    /// Whether the server's last health checks failed. If so, only a successful check can restore
+    /// it.
     private var failsChecks = false
 
     var isAside: Bool { aside != nil || failsChecks }
 
-    /// Whether there is nothing against it.
+    /// Whether there is no evidence against the server.
     var isIdle: Bool { !isAside && evidence.isIdle }
 
+    /// Returns whether a request may go to the server.
+    ///
     /// - Parameter asked: called only after a recent failure.
     func availability(for asked: () -> AskedTarget, at now: Timestamp) -> Availability {
         if isAside { return .aside }
         return !evidence.isIdle && evidence.refuses(asked(), at: now) ? .aside : .available
     }
 
-    /// Whether the gateway should check now whether it is back. If so, the caller must do it.
+    /// Begins a check whether the server is back, if one is due. If this returns `true`, the caller
+    /// must perform the check.
     mutating func beginLook(at now: Timestamp) -> Bool {
         guard let aside, failedProbes == nil, now >= aside.due else { return false }
         failedProbes = 0
         return true
     }
 
-    /// Whether a request that has another server's error may try this one, which is set aside.
+    /// Whether a request that already has another server's error may try this server, which is set
+    /// aside.
     ///
-    /// Only one request at a time tries a slow server. ``endLastChance()`` ends that.
+    /// Only one request at a time tries a slow server. ``endLastChance()`` lets the next request
+    /// try it.
     mutating func beginLastChance(at now: Timestamp) -> Bool {
         guard aside?.isSlow == true else { return true }
         if let began = lastChanceBegan, now < began.adding(Self.lastChance) { return false }
@@ -113,7 +122,7 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Records a failure of a client's request.
     ///
-    /// - Parameter isSlow: whether it used up the request's time.
+    /// - Parameter isSlow: whether the failure used up the request's time.
     mutating func fail(
         _ asked: AskedTarget,
         _ failure: FailureEvidence.Failure,
@@ -155,8 +164,8 @@ struct ServerHealth: Sendable, Hashable {
     }
 
     /// Records the result of a health check. A failed check is repeated immediately, because a
-    /// single one may be lost on the way. A successful one restores a server that failed checks had
-    /// set aside. It does not restore a server whose requests failed, because such a server may
+    /// single check may be lost on the way. A successful check restores a server that failed checks
+    /// had set aside. It does not restore a server whose requests failed, because such a server may
     /// answer only the check.
     mutating func check(isGood: Bool) -> Step {
         let wasAside = isAside
@@ -174,6 +183,6 @@ struct ServerHealth: Sendable, Hashable {
 }
 
 extension Timestamp {
-    /// A deadline in milliseconds of the event loops' monotonic clock.
+    /// Converts a deadline to milliseconds of the event loops' monotonic clock.
     init(_ deadline: NIODeadline) { self.init(milliseconds: Int64(deadline.uptimeNanoseconds / 1_000_000)) }
 }
