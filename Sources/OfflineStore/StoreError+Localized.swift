@@ -4,10 +4,10 @@
     public import Foundation
 #endif
 
-/// Texts for people, in English. Without them, `localizedDescription` would state only the type and
-/// a number.
+/// Texts for users, in English. Without them, `localizedDescription` would give only the type and a
+/// number.
 extension StoreError: LocalizedError {
-    /// The message, which gives the next step.
+    /// The message, which includes the next step.
     public var errorDescription: String? { message }
     /// The meaning of the code.
     public var failureReason: String? { code.reason }
@@ -18,8 +18,8 @@ extension StoreError.Code {
 
     private static let reasons: [StoreError.Code: String] = [
         .closed: "The store is closed.",
-        .readOnly: "The store is open for reading alone.",
-        .invalidConfiguration: "A setting is out of its range.",
+        .readOnly: "The store is open read-only.",
+        .invalidConfiguration: "A setting is out of range.",
         .notAStore: "The path is not a store.",
         .foreignDatabase: "The database belongs to another program.",
         .newerSchema: "The store was written by a newer version.",
@@ -27,13 +27,13 @@ extension StoreError.Code {
         .unwritable: "The store's folder cannot be written or read.",
         .damaged: "Stored data is damaged.",
         .notEncodable: "The value cannot be encoded.",
-        .tooLarge: "The entry is larger than an entry may be.",
+        .tooLarge: "The entry exceeds a size limit.",
         .incomplete: "The body ended before its announced length.",
-        .busy: "Another operation has to end first.",
+        .busy: "Another operation must finish first.",
         .full: "There is no room for the entry.",
         .io: "A disk operation failed.",
         .invalidKey: "The object's key is empty or too long.",
-        .invalidTag: "The response has too many tags, or one that is too long.",
+        .invalidTag: "The response has too many tags, or a tag that is too long.",
         .gone: "The body that was being read was removed.",
     ]
 }

@@ -5,7 +5,7 @@
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     ///
-    /// More codes may be added: a `switch` needs a `default`.
+    /// More codes may be added, so a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
         public let description: String
@@ -16,7 +16,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let closed = Code("closed")
         /// The store was opened only for reading, and the call would change it.
         public static let readOnly = Code("readOnly")
-        /// A setting is out of its range.
+        /// A setting is out of range.
         public static let invalidConfiguration = Code("invalidConfiguration")
         /// The path is not a store: it is a file, or a folder with other content.
         ///
@@ -34,18 +34,18 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let inUse = Code("inUse")
         /// The folder or a file in it cannot be written or read.
         public static let unwritable = Code("unwritable")
-        /// The database is damaged, or a stored body is.
+        /// The database or a stored body is damaged.
         ///
         /// A store that is open for writing sets the database aside and continues with a new one.
         /// From then on, a damaged body is a miss.
         public static let damaged = Code("damaged")
-        /// The value cannot be encoded; the former value is still stored.
+        /// The value cannot be encoded. A value that was already stored is unchanged.
         public static let notEncodable = Code("notEncodable")
-        /// The entry is larger than an entry may be, or larger than a quota allows.
+        /// The entry exceeds the limit for entries, or a quota.
         public static let tooLarge = Code("tooLarge")
         /// The body ended before its announced length.
         public static let incomplete = Code("incomplete")
-        /// Another operation must end first.
+        /// Another operation must finish first.
         ///
         /// This can be other bodies being stored or read, removals by prefix, or another process's
         /// transaction; the message states which. A retry may succeed.
@@ -59,7 +59,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let io = Code("io")
         /// An object's key is empty or too long.
         public static let invalidKey = Code("invalidKey")
-        /// A response has too many tags, or one that is too long.
+        /// A response has too many tags, or a tag that is too long.
         public static let invalidTag = Code("invalidTag")
         /// The writing process removed the body that was being read.
         public static let gone = Code("gone")
@@ -72,8 +72,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The underlying failure, if there is one.
     public var cause: (any Error)?
 
-    /// Whether the disk accepts no writes at the moment, so that the store continues with its
-    /// existing data.
+    /// Whether the disk accepts no writes at the moment. The store then continues with its existing
+    /// data.
     var isOfDisk: Bool { code == .full || code == .unwritable }
 
     /// Creates an error.

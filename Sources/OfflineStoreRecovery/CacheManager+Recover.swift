@@ -3,15 +3,15 @@ public import OfflineStore
 extension CacheManager {
     /// Copies all undamaged entries from a damaged store to a new store.
     ///
-    /// It reads the files page by page, without SQLite, so that damage to one page does not hide
+    /// This reads the files page by page, without SQLite, so that damage to one page does not hide
     /// the rows on others. It recognizes each row by its shape and verifies its checksum. An entry
     /// is copied if its head and its whole body are intact, including its key, variant, times,
-    /// tags, pin and invalidation mark. If it is unknown whether it was invalidated, it is copied
-    /// as invalidated. Nothing is written to the old store, and no process may write to it during
-    /// recovery.
+    /// tags, pin and invalidation mark. If it is unknown whether an entry was invalidated, it is
+    /// copied as invalidated. Nothing is written to the old store, and no process may write to it
+    /// during recovery.
     ///
     /// The new store gets a new secret for its indexes. The secret that separates requests by their
-    /// credentials is copied; see ``StoreRecovery/hasCredentialSecret``.
+    /// credentials is copied: see ``StoreRecovery/hasCredentialSecret``.
     ///
     /// ```swift
     /// import OfflineStoreRecovery
@@ -23,12 +23,12 @@ extension CacheManager {
     ///
     /// - Parameters:
     ///   - source: a store's folder, or one database file. In a folder, all databases are read,
-    ///     including those that were set aside; for the same key, the current database wins.
+    ///     including databases that were set aside; for the same key, the current database wins.
     ///   - folder: the folder of the new store, which must not exist or must be empty. It is
     ///     created with mode 0700. The budget is set when the store is opened.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `inUse`,
     ///   `invalidConfiguration`, `unwritable`, `full`, `io`; `CancellationError` if the task is
-    ///   cancelled. After an error there is no new store.
+    ///   cancelled. After an error, there is no new store.
     @concurrent
     public static func recover(from source: String, to folder: String) async throws -> StoreRecovery {
         try StoreOpening.checkPath(source)

@@ -8,11 +8,11 @@ import OfflineStore
     import Darwin
 #endif
 
-/// The pages of a database file with the changes in its log, read without SQLite and without
-/// writing.
+/// The pages of a database file with the changes in its write-ahead log, read without SQLite and
+/// without writing.
 ///
-/// Only complete transactions in the log are used: frames up to the last commit with an unbroken
-/// chain of checksums.
+/// Only complete transactions in the log are used: the frames up to the last commit that is reached
+/// by an unbroken chain of checksums.
 ///
 /// <https://www.sqlite.org/fileformat2.html>
 final class DatabaseImage {
@@ -43,8 +43,8 @@ final class DatabaseImage {
         self.frames = frames
         let header = (try? file.read(count: 100, at: 0)) ?? []
         if let committedPages {
-            // Each page is in the file or in the log. A log may claim any number of pages, with any
-            // page numbers.
+            // Each page is in the file or in the log. A damaged log may claim any number of pages,
+            // with any page numbers.
             let pageCount = min(committedPages, filePages + frames.count + Self.mostMissing)
             self.pageCount = pageCount
             presentPages = min(pageCount, max(filePages, frames.keys.filter { $0 <= pageCount }.max() ?? 0))
@@ -83,8 +83,8 @@ final class DatabaseImage {
     private static let logHeaderLength = 32
     private static let frameHeaderLength = 24
 
-    /// Returns the committed frames and the resulting number of pages, which is `nil` without a
-    /// commit.
+    /// Returns the committed frames and the resulting number of pages; the number is `nil` if the
+    /// log has no commit.
     private static func frames(in log: FileHandle) -> (frames: [Int: Int64], pages: Int?) {
         guard let header = try? log.read(count: logHeaderLength, at: 0), header.count == logHeaderLength,
             header.integer(at: 0) | 1 == 0x377f_0683, header.integer(at: 8) == pageSize

@@ -16,7 +16,7 @@ final class PageUse {
     private static let entryLength = 5
     /// The number of pages covered by one page of the map.
     private static let coverage = DatabaseImage.pageSize / entryLength
-    /// The page at 1 GiB, which is never used.
+    /// The page at offset 1 GiB, which SQLite never uses for data.
     private static let lockPage = 0x4000_0000 / DatabaseImage.pageSize + 1
 
     private let image: DatabaseImage
@@ -43,7 +43,7 @@ final class PageUse {
         }
     }
 
-    /// Returns the root of the tree that contains a page, or `nil` if the map does not lead to one.
+    /// Returns the root of the tree that contains a page; `nil` if the map does not lead to a root.
     func root(of page: Int) -> Int? {
         var page = page
         // No tree is deeper than 24 levels.

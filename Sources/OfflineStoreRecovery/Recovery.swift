@@ -111,7 +111,7 @@ struct Recovery {
         }
     }
 
-    /// Blocks writers for the lifetime of the result, without writing to the lock file.
+    /// Returns a lock that blocks writers as long as it exists. Does not write to the lock file.
     private func lockSource() throws -> FileHandle? {
         var path = source.lockPath
         if try FileStatus(path: source.path)?.isFolder == false {
@@ -132,6 +132,8 @@ struct Recovery {
 
     // MARK: The new store
 
+    /// Creates the target folder, or checks that it is empty.
+    ///
     /// - Returns: whether the folder was created.
     private func prepareTarget() throws -> Bool {
         guard !(target.path + "/").hasPrefix(source.path + "/") else {
@@ -158,7 +160,8 @@ struct Recovery {
 
     private func publish(number: Int, sequence: Int64) throws {
         let path = target.databasePath(number)
-        // They are empty: the log was copied and truncated, and this was the last connection.
+        // These files are empty: the log was copied and truncated, and the last connection is
+        // closed.
         for ending in ["-wal", "-shm"] { unlink(unfinishedPath + ending) }
         try FileHandle(path: unfinishedPath, flags: O_RDWR).synchronize()
         guard rename(unfinishedPath, path) == 0 else { throw SystemFailure("rename", unfinishedPath) }

@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import OfflineStore
 
-/// Turns rows into entries: related rows are combined, and damaged entries are left out.
+/// Turns rows into entries: combines related rows, and leaves out damaged entries.
 extension Salvage {
     /// The facts about one database after it was read completely.
     private struct Source {
-        /// The hasher used for its indexes; `nil` if its secrets were not found.
+        /// The hasher for the database's indexes; `nil` if its secrets were not found.
         var hasher: SipHash?
         var gathered: Salvage.Gathered
         /// Whether all invalidations are known.
@@ -25,7 +25,8 @@ extension Salvage {
         let tables = ["sqlite_schema", "store", "tag_invalidation", "unsafe_tag_invalidation", "prefix_invalidation"]
         let isReadable = tables.allSatisfy { table in
             guard let root = table == "sqlite_schema" ? 1 : gathered.roots[table] else {
-                // An intact schema of an older version does not have this table.
+                // In an intact schema of an older version, every table of this list except `store`
+                // may be absent.
                 return table != "store"
             }
             return TreePage(image.page(root), number: root)?.isWhole == true
@@ -69,13 +70,13 @@ extension Salvage {
         }
     }
 
-    /// Returns the table or index of a page, or `nil` if it is unknown.
+    /// Returns the name of the table or index that a page belongs to; `nil` if it is unknown.
     private func owner(of page: Int, _ gathered: Gathered, _ use: PageUse) -> String? {
         guard let root = use.root(of: page) else { return nil }
         return root == 1 ? "sqlite_schema" : gathered.roots.first { $0.value == root }?.key
     }
 
-    /// Returns the hasher with the old secret if it matches the hashes of the entries.
+    /// Returns a hasher with the old secret; `nil` if it does not match the hashes of the entries.
     private func verifiedHasher(_ store: SourceStore?, _ connection: Connection) throws -> SipHash? {
         guard let store, let candidate = SipHash(secret: store.secrets.key) else { return nil }
         let statement = try connection.prepare("SELECT kind, key_hash, key FROM stage_entry LIMIT 16")
@@ -140,8 +141,8 @@ extension Salvage {
         case removed
     }
 
-    /// Returns the effect of the invalidations on an entry, including those not yet applied to its
-    /// row.
+    /// Returns the effect of the invalidations on an entry, including invalidations that were not
+    /// yet applied to its row.
     private func fate(
         of entry: SourceEntry,
         _ kind: EntryKind,
@@ -249,7 +250,7 @@ extension Salvage {
         statement.bind(10, entry.storedAt)
         statement.bind(11, entry.expiresAt)
         statement.bind(12, entry.lastUsedAt)
-        // Entries that were marked as damaged turned out to be intact.
+        // An entry that was marked as damaged has turned out to be intact.
         statement.bind(13, max(1, entry.recency))
         statement.bind(
             14,

@@ -9,7 +9,7 @@ import OfflineStore
 ///
 /// Not sendable, because it runs inside one call.
 final class Salvage {
-    /// The in-memory data of one database.
+    /// The data about one database that is kept in memory.
     struct Gathered {
         var store: SourceStore?
         var roots: [String: Int] = [:]
@@ -25,7 +25,7 @@ final class Salvage {
 
     /// The number of entries per transaction.
     private static let batch = 256
-    /// The number of bytes written before the new database's log is checkpointed.
+    /// The number of bytes written before the new database's write-ahead log is checkpointed.
     private static let checkpointBytes = 64 << 20
 
     var report: StoreRecovery
@@ -68,8 +68,8 @@ final class Salvage {
 
     /// Copies one database.
     ///
-    /// - Parameter known: the last invalidation in the sidecar; `nil` if the sidecar does not
-    ///   belong to this database.
+    /// - Parameter known: the number of the last invalidation in the sidecar; `nil` if the sidecar
+    ///   does not belong to this database.
     func copy(_ image: DatabaseImage, name: String, known: Int64?, to connection: Connection) throws {
         var gathered = Gathered()
         try connection.run("BEGIN IMMEDIATE")
@@ -180,7 +180,7 @@ final class Salvage {
             report.lose(row, "the head of entry \(row.id) is damaged")
             return try discard(row.bodyID, connection)
         }
-        // If a row occurs twice, the one on a page that is definitely in use wins.
+        // If a row occurs twice, the row on a page that is definitely in use wins.
         let statement = try connection.prepare(
             """
             INSERT OR \(isCertain ? "REPLACE" : "IGNORE") INTO stage_entry
@@ -259,7 +259,7 @@ final class Salvage {
 
     /// Finishes the new database, so that it contains only a store.
     ///
-    /// - Parameter firstID: the lowest number for its new entries.
+    /// - Parameter firstID: the lowest number for the store's future entries.
     func finish(_ connection: Connection, firstID: Int64) throws {
         try connection.run("BEGIN IMMEDIATE")
         try removeOrphans(connection)
@@ -295,8 +295,8 @@ final class Salvage {
         try checkpoint(connection)
     }
 
-    /// Removes chunks without an entry. Chunks that were not garbage before belonged to a lost
-    /// entry.
+    /// Removes chunks without an entry. Chunks that were not garbage in the old database belonged
+    /// to a lost entry.
     private func removeOrphans(_ connection: Connection) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM chunk WHERE id > ?1 ORDER BY id LIMIT 1", last) {

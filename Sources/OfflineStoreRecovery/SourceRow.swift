@@ -4,8 +4,8 @@ import OfflineStore
 /// A row in one of Holdfast's tables. It is recognized by its shape, because its location proves
 /// little in a damaged file.
 ///
-/// No two tables have rows of the same shape, except chunks and the tags in schema 2, which a
-/// chunk's checksum distinguishes. Rows with a checksum are verified here.
+/// No two tables have rows of the same shape, with one exception: a chunk and a tag in schema 2. A
+/// chunk's checksum distinguishes the two. Rows that have a checksum are verified here.
 enum SourceRow {
     case schema(name: String, root: Int)
     case store(SourceStore)
@@ -17,10 +17,11 @@ enum SourceRow {
     case tagInvalidation(tagID: Int64, marked: Int64, removed: Int64)
     case unsafeTagInvalidation(tagID: Int64, number: Int64)
     case prefixInvalidation(sequence: Int64, prefix: [UInt8], isRemoval: Bool)
-    /// A row of the invalidation log, which is not needed.
+    /// A row of the invalidation log, which recovery does not need.
     case invalidation
 
-    /// Body numbers begin above 2³⁶, tag numbers at 1.
+    /// Lower row IDs belong to tags, whose numbers begin at 1. Body numbers begin above 2³⁶, so
+    /// every chunk has a higher row ID.
     private static let firstChunkID: Int64 = 1 << 40
 
     init?(_ cell: TreePage.Cell) {
@@ -76,7 +77,7 @@ struct SourceStore {
     var sequence: Int64
     var responseLowWaterMark: Int64
     var objectLowWaterMark: Int64
-    /// Entries with smaller sequence numbers are treated as removed.
+    /// Entries with lower sequence numbers are treated as removed.
     var responseRemoved: Int64
     var objectRemoved: Int64
 

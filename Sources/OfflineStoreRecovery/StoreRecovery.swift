@@ -24,17 +24,18 @@ public struct StoreRecovery: Sendable {
 
     /// The absolute path of the new store's folder.
     public var folder: String
-    /// The databases that were read, in order: the current one first, then the newest.
+    /// The databases that were read, in order: the current database first, and then the others,
+    /// newest first.
     public var sources: [Source] = []
     /// The number of responses in the new store.
     public var responses = 0
     /// The number of objects in the new store.
     public var objects = 0
-    /// The total size of their bodies in bytes.
+    /// The total length of their bodies, in bytes.
     public var bytes: Int64 = 0
-    /// Entries that could be read in part but were not copied, limited to 1,000.
+    /// The entries that could be read in part but were not copied; at most 1,000.
     public var losses: [Loss] = []
-    /// The number of all such entries.
+    /// The number of all entries that could be read in part but were not copied.
     public var lossCount = 0
     /// The number of bodies whose entry could not be read. Each body represents a lost entry.
     public var lostBodies = 0
@@ -42,7 +43,7 @@ public struct StoreRecovery: Sendable {
     public var lostTags = 0
     /// The number of unreadable pages that may have contained entries.
     ///
-    /// Entries with a body on such pages are also counted in ``lostBodies``.
+    /// An entry on such a page whose body was found is also counted in ``lostBodies``.
     public var unreadablePages = 0
     /// Whether the secret that separates requests by their credentials was found.
     ///

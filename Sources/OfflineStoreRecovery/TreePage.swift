@@ -9,7 +9,7 @@ struct TreePage {
         case tableLeaf = 13
     }
 
-    /// One row or index entry.
+    /// A row, or an entry of an index.
     struct Cell {
         /// The row ID; `nil` in an index.
         var rowID: Int64?
@@ -20,12 +20,12 @@ struct TreePage {
     private let bytes: [UInt8]
     private let offsets: [Int]
     private let start: Int
-    /// Whether the page header as a whole is plausible.
+    /// Whether the page's header and cell pointers are all plausible.
     let isWhole: Bool
 
     private static let size = DatabaseImage.pageSize
 
-    /// Parses a page. Returns `nil` if it is not part of a tree.
+    /// Parses a page; returns `nil` if it is not part of a tree.
     init?(_ bytes: [UInt8], number: Int) {
         let start = number == 1 ? 100 : 0
         guard let kind = Kind(rawValue: bytes[start]) else { return nil }
@@ -45,15 +45,15 @@ struct TreePage {
         isWhole = fits && valid.count == count && bytes[start + 7] <= 60
     }
 
-    /// The child pages of a table's interior page.
+    /// The child pages of an interior page of a table.
     var children: [Int] {
         guard kind == .tableInterior else { return [] }
         return offsets.map { bytes.integer(at: $0) } + [bytes.integer(at: start + 8)]
     }
 
-    /// Reads the cells that contain values; a table's interior page has none.
+    /// Reads the cells that contain values. An interior page of a table has none.
     ///
-    /// - Returns: whether every cell could be read, with its overflow pages.
+    /// - Returns: whether every cell and its overflow pages could be read.
     func readCells(of image: DatabaseImage, _ body: (Cell) throws -> Void) rethrows -> Bool {
         if kind == .tableInterior { return isWhole }
         var isComplete = isWhole
@@ -66,7 +66,7 @@ struct TreePage {
     private func cell(at start: Int, _ image: DatabaseImage) -> Cell? {
         var offset = start + (kind == .indexInterior ? 4 : 0)
         guard let length = bytes.varint(at: &offset), length > 0,
-            // A chain of pages cannot contain more than all present pages.
+            // A chain of pages cannot contain more bytes than all present pages.
             length <= Int64(image.presentPages * Self.size)
         else {
             return nil
@@ -117,7 +117,7 @@ enum RecordValue {
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// Returns the values of a record, or `nil` if its bytes are invalid.
+    /// Returns the values of a record; `nil` if its bytes are invalid.
     static func values(_ record: [UInt8]) -> [RecordValue]? {
         var offset = 0
         guard let headLength = record.varint(at: &offset), headLength >= 1, headLength <= 200,
@@ -156,7 +156,7 @@ enum RecordValue {
 }
 
 extension [UInt8] {
-    /// Reads a number of one to nine bytes. Returns `nil` if the bytes end too early.
+    /// Reads a number of one to nine bytes; returns `nil` if the bytes end too early.
     func varint(at offset: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {

@@ -31,7 +31,7 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
         case closed
         /// The deadline passed before the reply arrived. The command may have been executed.
         case timedOut
-        /// The limit on commands in flight, or on their bytes, is reached.
+        /// A limit on the commands in flight, or on their bytes, was reached. Nothing was sent.
         case busy
         /// The waiting task was cancelled. The command may have been executed.
         case cancelled
@@ -51,8 +51,8 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
 
     package var description: String { message }
 
-    /// Formats an error as part of a sentence, without a period, system call names and error
-    /// numbers.
+    /// Formats an error as part of a sentence: without a period, the name of a system call or an
+    /// error number.
     static func clause(_ error: any Error) -> String {
         if let error = error as? NIOConnectionError {
             let causes = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }

@@ -1,4 +1,4 @@
-/// A finding about a fleet's engine, reported to the operator.
+/// A finding about the server of a fleet's log, reported to the operator.
 package struct EngineFinding: Sendable, Hashable {
     /// The severity.
     package enum Level: String, Sendable, Hashable, CaseIterable {
@@ -10,7 +10,7 @@ package struct EngineFinding: Sendable, Hashable {
     }
 
     package var level: Level
-    /// The part of the engine that the finding is about, such as `memory`.
+    /// The aspect of the server that the finding is about, such as `memory`.
     package var subject: String
     /// The server that the finding is about; `nil` if no server was reachable.
     package var server: String?

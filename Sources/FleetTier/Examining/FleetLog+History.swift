@@ -3,9 +3,10 @@ package import HTTPCache
 /// An epoch of a log, read from its marker.
 package struct LogEpochReport: Sendable, Hashable {
     package var epoch: LogEpoch
-    /// When the epoch began, on the engine's clock.
+    /// When the epoch began, on the server's clock.
     package var beganAt: EngineTime
-    /// The last entry of the previous epoch; `nil` if the log was new or lost.
+    /// The last entry that the epoch inherited from the previous epoch; `nil` if the log was new or
+    /// lost.
     package var inherited: LogPosition?
 
     package init(epoch: LogEpoch, beganAt: EngineTime, inherited: LogPosition?) {
@@ -16,9 +17,11 @@ package struct LogEpochReport: Sendable, Hashable {
 }
 
 extension FleetLog {
-    /// Returns the epochs whose markers are still in the log, current epoch first.
+    /// Returns the epochs whose markers are still in the log, most recent epoch first.
     ///
-    /// - Parameter limit: the time limit for each engine call.
+    /// - Parameters:
+    ///   - count: the maximum number of epochs.
+    ///   - limit: the time limit for each call to the server.
     package func epochs(most count: Int, within limit: Duration) async throws(FleetLogError) -> [LogEpochReport] {
         guard let last = try await bounds(within: limit)?.last else { return [] }
         var epochs: [LogEpochReport] = []
@@ -44,8 +47,8 @@ extension FleetLog {
     /// Returns the position just before the last `count` entries; `nil` if the log is empty.
     ///
     /// - Parameters:
-    ///   - count: the number of entries, including removed entries.
-    ///   - limit: the time limit for each engine call.
+    ///   - count: the number of entries to go back. Removed entries count, too.
+    ///   - limit: the time limit for each call to the server.
     package func position(
         before count: Int,
         within limit: Duration

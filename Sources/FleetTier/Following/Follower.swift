@@ -14,7 +14,7 @@ package struct Follower: Sendable {
         /// The entry at the cursor is missing, so the log has a different history. Read the log
         /// again from its first entry.
         case readAgain
-        /// A different server answers under this name, or the server has lost its log. Begin an
+        /// A different server replies at this address, or the server has lost its log. Begin an
         /// epoch before reading.
         case begin
     }
@@ -29,7 +29,8 @@ package struct Follower: Sendable {
         package var markers = 0
         /// The positions of entries that could not be decrypted.
         package var unopened: [LogPosition] = []
-        /// The first entry that could not be decrypted and is therefore not applied here.
+        /// The entries that could not be decrypted and are therefore not applied here; `nil` if
+        /// there are none.
         package var hold: Hold?
 
         /// The cursor that the store keeps. After a restart, the node reads everything after it
@@ -37,8 +38,7 @@ package struct Follower: Sendable {
         package var kept: LogCursor { hold?.cursor ?? cursor }
     }
 
-    /// Entries that could not be decrypted. They may be purges, which this node has then not
-    /// applied.
+    /// Entries that could not be decrypted. They may be purges, and this node has not applied them.
     package struct Hold: Sendable, Hashable {
         /// The cursor before the first of these entries.
         package var cursor: LogCursor
@@ -54,10 +54,10 @@ package struct Follower: Sendable {
     package private(set) var hold: Hold?
     /// The log's current epoch as far as this node knows; `nil` before an epoch begins.
     package private(set) var epoch: LogEpoch?
-    /// When the log last confirmed this node's contact, on the engine's clock. The value is kept
+    /// When the log last confirmed this node's contact, on the server's clock. The value is kept
     /// only in memory, so a restart ends the contact.
     private var contactAt: EngineTime?
-    /// The time for which a contact counts.
+    /// The time for which a confirmation of contact counts.
     private let lease: Duration
     /// Whether the next batch must start at the first entry of the log.
     private var readsAgain = false
@@ -109,11 +109,11 @@ package struct Follower: Sendable {
         readsAgain = false
     }
 
-    /// Handles a log that no longer has its entries before a position. An entry that this node
-    /// could not decrypt and that is now gone cannot be read again, so every stored response is
+    /// Handles a log that no longer has its entries before a position. If one of the removed
+    /// entries is still held undecrypted, it can never be read again, so every stored response is
     /// marked.
     ///
-    /// - Returns: `nil` if none of the removed entries was waiting to be decrypted.
+    /// - Returns: `nil` if no removed entry was held.
     package func forgotten(before first: LogPosition) -> Reading? {
         guard let hold, hold.first < first else { return nil }
         var reading = Reading(steps: [], cursor: cursor)
@@ -171,14 +171,14 @@ package struct Follower: Sendable {
         case .unreadable: reading.holdUp(at: position)
         case .marker(let marker):
             reading.markers += 1
-            // The server has lost the entries in between. Some were confirmed to this node; others
-            // were written by this node but not yet read back.
+            // The server has lost the entries in between. Publish this node's own purges among them
+            // again, whether they were confirmed or not yet read back.
             reading.steps.append(.republish(after: marker.inherited ?? .zero, before: position))
             if let inherited = marker.inherited {
                 if inherited > before { reading.addGap() }
             } else if !wasInContact(at: entry.addedAt) {
-                // The log was lost. A node that was in contact until then has seen every entry;
-                // other nodes cannot know.
+                // The log was lost. A node that was in contact until then has seen every entry. Any
+                // other node may have missed entries.
                 reading.addGap()
             }
         }

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// An instant on the clock of the log's engine, in whole milliseconds since 1970. A separate type
+/// An instant on the clock of the log's server, in whole milliseconds since 1970. A separate type
 /// prevents comparisons with instants on a node's clock.
 package struct EngineTime: Sendable, Hashable, Comparable {
     package var milliseconds: Int64
@@ -9,8 +9,8 @@ package struct EngineTime: Sendable, Hashable, Comparable {
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Returns the milliseconds from `earlier` to this instant. The result saturates, because an
-    /// engine may report any instant.
+    /// Returns the milliseconds from `earlier` to this instant. The result saturates, because a
+    /// server may report any instant.
     package func elapsedMilliseconds(since earlier: EngineTime) -> Int64 {
         Timestamp(milliseconds: milliseconds).milliseconds(since: Timestamp(milliseconds: earlier.milliseconds))
     }

@@ -1,9 +1,9 @@
 package import HTTPCache
 
-/// The log of invalidations that the nodes of a fleet share. It runs on an engine that any node may
-/// lose contact with.
+/// The log of invalidations that the nodes of a fleet share. Any node may lose contact with the
+/// server that holds the log.
 ///
-/// The engine may lose acknowledged entries after a failover, a flush or a trim, but never
+/// After a failover, a flush or a trim, the server may have lost acknowledged entries, but never
 /// silently: each server that takes over the log begins its own epoch, and the epoch's marker names
 /// the last entry that the server inherited. `FleetLogContract` (HoldfastTesting) tests the rules
 /// for all implementations.
@@ -11,11 +11,11 @@ package import HTTPCache
 /// Every call has a deadline and never waits past it. After ``FleetLogError/timedOut`` or
 /// ``FleetLogError/unreachable``, a write may still have taken effect.
 package protocol FleetLog: Sendable {
-    /// Returns the current time on the engine's clock.
+    /// Returns the current time on the server's clock.
     func time(within limit: Duration) async throws(FleetLogError) -> EngineTime
 
-    /// Makes sure that the server has its own epoch. Returns the server's current epoch, or begins
-    /// the offered epoch.
+    /// Returns the server's current epoch, or begins the offered epoch, so that the server has its
+    /// own epoch.
     ///
     /// A new epoch begins if the server has changed, if it has lost the log, or if the caller knows
     /// of a higher epoch. Call this after each connection and each ``FleetLogError/wrongEpoch``.
@@ -33,7 +33,7 @@ package protocol FleetLog: Sendable {
     ///   - entries: 1 to ``NewEntry/most`` entries.
     ///   - epoch: the current epoch of the log, as far as the caller knows.
     /// - Returns: the positions of the entries, in order. A purge that was already in the log keeps
-    ///   its existing position. If the engine accepted only the first entries, the list is shorter,
+    ///   its existing position. If the server accepted only the first entries, the list is shorter,
     ///   but it has at least one position.
     /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing is added.
     func append(
@@ -47,7 +47,7 @@ package protocol FleetLog: Sendable {
     /// - Parameters:
     ///   - count: the maximum number of entries, from 1 to ``LogBatch/mostEntries``.
     ///   - wait: the time to wait for the first entry; zero returns immediately.
-    ///   - limit: the time limit for the engine, in addition to `wait`.
+    ///   - limit: the time limit for the server's reply, in addition to `wait`.
     func follow(
         after cursor: LogPosition,
         count: Int,
@@ -64,12 +64,13 @@ package protocol FleetLog: Sendable {
     /// Removes the oldest entries and the oldest node rows. The last entry always stays.
     func trim(_ retention: LogRetention, within limit: Duration) async throws(FleetLogError)
 
-    /// Waits until replicas have everything that was written in an epoch before this call.
+    /// Waits until replicas have everything that was written to the log before this call.
     ///
     /// - Parameters:
     ///   - count: the number of replicas to wait for.
+    ///   - epoch: the epoch that the log must still be in.
     ///   - wait: the time to wait for the replicas.
-    ///   - limit: the time limit for the engine, in addition to `wait`.
+    ///   - limit: the time limit for the server's reply, in addition to `wait`.
     /// - Returns: the number of replicas that have everything, which may be more or less than
     ///   `count`.
     /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch, in which case the
@@ -81,16 +82,17 @@ package protocol FleetLog: Sendable {
         within limit: Duration
     ) async throws(FleetLogError) -> Int
 
-    /// Writes a node's row with the engine's current time.
+    /// Writes a node's row with the server's current time.
     ///
-    /// - Parameter epoch: the epoch in which the node has read the log. Contact in another server's
-    ///   epoch does not count as contact with this server.
+    /// - Parameter epoch: the epoch in which the node has read the log. If another server has taken
+    ///   over the log, contact with the previous server does not count.
     /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing is written.
     func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(FleetLogError)
 
-    /// Writes rows about other nodes without changing their times.
+    /// Writes other nodes' rows without changing their times.
     ///
-    /// A row is written only if the existing row matches the expected row, so no report is lost.
+    /// A row is written only if the existing row matches the expected row, so no concurrent report
+    /// is overwritten.
     ///
     /// - Parameter changes: 1 to ``NodeRowChange/most`` changes.
     /// - Throws: ``FleetLogError/wrongEpoch`` if the log is in another epoch; nothing is written.
@@ -115,8 +117,8 @@ extension FleetLog {
         return position
     }
 
-    /// Begins an epoch with a candidate derived from the engine's time, and with a higher candidate
-    /// if that is too low.
+    /// Begins an epoch whose number is derived from the server's time. If that number is too low,
+    /// tries again with a higher number.
     ///
     /// - Parameter highestKnown: the highest epoch that the node has seen.
     package func begin(

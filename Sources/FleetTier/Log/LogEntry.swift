@@ -6,7 +6,7 @@ package struct LogEntry: Sendable, Hashable {
     package static let longestSealed = SealedPurge.longest
 
     package var position: LogPosition
-    /// When the engine added the entry, on the engine's clock.
+    /// When the server added the entry, on the server's clock.
     package var addedAt: EngineTime
     package var content: LogContent
 
@@ -50,10 +50,10 @@ package enum LogContent: Sendable, Hashable {
     case unreadable
 }
 
-/// Entries in order of position, and the state of their server.
+/// Entries in order of position, and the state of the server that returned them.
 ///
-/// Both come from one server, at one moment after the wait. Check the state before using the
-/// entries: if the entry at the cursor is missing, the entries belong to a different history.
+/// The server is read at one moment, after the wait. Check the state before using the entries: if
+/// the entry at the cursor is missing, the entries belong to a different history.
 package struct LogBatch: Sendable, Hashable {
     /// The maximum number of entries in a batch.
     package static let mostEntries = 512
@@ -83,13 +83,13 @@ package struct LogBounds: Sendable, Hashable {
     }
 }
 
-/// The part of a log that is retained.
+/// The limits that decide which entries and node rows a log keeps.
 package struct LogRetention: Sendable, Hashable {
-    /// Removes entries that were added earlier; `nil` sets no age limit.
+    /// Entries added before this time are removed; `nil` sets no age limit.
     package var since: EngineTime?
     /// The maximum number of retained entries, at least 1; `nil` sets no limit.
     package var count: Int?
-    /// Removes node rows that were written earlier; `nil` removes no rows.
+    /// Node rows written before this time are removed; `nil` keeps all rows.
     package var nodesSince: EngineTime?
 
     package init(since: EngineTime? = nil, count: Int? = nil, nodesSince: EngineTime? = nil) {

@@ -40,13 +40,13 @@ package struct EpochOffer: Sendable, Hashable {
         self.candidate = candidate
     }
 
-    /// Creates an offer that is higher than a given epoch: 44 bits of time and 20 random bits. If
-    /// two nodes that cannot see each other take over two servers at the same moment, their epochs
-    /// differ.
+    /// Creates an offer whose candidate has a higher number than the given epochs. The number
+    /// consists of 44 bits of time and 20 random bits, so if two nodes that cannot reach each other
+    /// begin epochs on two servers at the same moment, the epochs almost certainly differ.
     ///
     /// - Parameter higher: another epoch that the candidate must exceed, such as the epoch in
     ///   ``FleetLogError/lowEpoch(_:)``.
-    /// - Returns: `nil` if no higher epoch exists, which only a hostile engine can cause.
+    /// - Returns: `nil` if no higher number exists, which only a hostile server can cause.
     package init?(
         above highestKnown: UInt64,
         exceeding higher: UInt64 = 0,

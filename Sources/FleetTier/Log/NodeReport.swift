@@ -16,7 +16,7 @@ package struct NodeName: Sendable, Hashable, Comparable, CustomStringConvertible
     }
 }
 
-/// The name of a fleet on an engine, which several fleets may share: 1 to 64 letters, digits, `.`,
+/// The name of a fleet on a server, which several fleets may share: 1 to 64 letters, digits, `.`,
 /// `_` and `-`.
 package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package let text: String
@@ -30,8 +30,8 @@ package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// Identifies the process and the store that a row is about. Two nodes may have the same name, and
-/// a copy of a store has the original's identity, so both parts are needed.
+/// Identifies a node: the store and the process. Several nodes may have the same name, and a copy
+/// of a store has the original's ID, so both parts are needed.
 package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The store's ID, created when the store first joins a log. It survives restarts.
     package var store: PurgeID
@@ -67,11 +67,11 @@ package struct NodeReport: Sendable, Hashable {
     package var name: NodeName
     /// The position up to which the node has applied everything.
     package var applied: LogPosition
-    /// The number of its own purges that it has not published yet.
+    /// The number of the node's own purges that it has not published yet.
     package var unpublished: UInt64
-    /// The number of entries that it cannot decrypt and has therefore not applied.
+    /// The number of entries that the node cannot decrypt and has therefore not applied.
     package var unopened: UInt64
-    /// Whether the process has ended. Other nodes set this once they are sure.
+    /// Whether the process has ended. Other nodes set this once they are sure that it has.
     package var hasEnded = false
     /// The program's version, truncated to 32 bytes.
     package var version: String
@@ -96,7 +96,7 @@ package struct NodeReport: Sendable, Hashable {
 /// A row of the log that describes a node.
 package struct NodeRow: Sendable, Hashable {
     package var report: NodeReport
-    /// When the engine received the report, on the engine's clock.
+    /// When the server received the report, on the server's clock.
     package var seenAt: EngineTime
 
     package init(report: NodeReport, seenAt: EngineTime) {
@@ -115,12 +115,13 @@ extension Sequence<NodeRow> {
     }
 }
 
-/// A change to another node's row, because the log has lost the row or the process has ended.
+/// A change to another node's row: restores a row that the log has lost, or marks a process as
+/// ended.
 package struct NodeRowChange: Sendable, Hashable {
     /// The maximum number of changes in one call.
     package static let most = 64
 
-    /// The row that must exist; `nil` if no row may exist.
+    /// The row that must exist; `nil` if there must be no row.
     package var expected: NodeRow?
     package var row: NodeRow
 

@@ -12,11 +12,11 @@ package final class FleetValueCounts: Sendable {
         /// A chunk of the body is missing.
         case incomplete
         case timedOut
-        /// The engine is unusable, or this node is not following the log.
+        /// The server is unusable, or this node is not following the log.
         case away
         // Results of offers.
         case put
-        /// The engine already has a later response.
+        /// The server already has a later response.
         case older
         /// The queue was full, or the response no longer existed.
         case dropped

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// A command to the engine about one key, sent when the node has time.
+/// A command to the server about one key. It is sent in the background.
 enum LeaseOrder: Sendable {
     case release(FetchLease)
     /// Tells other nodes not to wait.
@@ -40,8 +40,8 @@ final class HeldLeases: Sendable {
     }
 }
 
-/// Keys whose responses cannot be shared, so the node skips the peer lookup. Each key is remembered
-/// for one minute.
+/// Keys whose responses cannot be shared. The node skips the peer lookup for them. Each key is
+/// remembered for one minute.
 final class KeysOutsideFleet: Sendable {
     static let capacity = 4096
     private static let time: Int64 = 60_000
@@ -67,9 +67,9 @@ final class KeysOutsideFleet: Sendable {
     }
 }
 
-/// A circuit breaker that stops calls to an engine that does not reply in time. After failures for
-/// five different keys in a row, it blocks all calls for a second, and then allows one call at a
-/// time. Failures for a single key say nothing about other keys.
+/// A circuit breaker for calls to a server that does not reply in time. It opens after five
+/// consecutive failures, each for a different key or for no key: repeated failures for one key may
+/// be specific to that key. While it is open, it allows one call per second.
 final class ValueBreaker: Sendable {
     private static let failures = 5
     private static let pause: Int64 = 1000
@@ -90,8 +90,8 @@ final class ValueBreaker: Sendable {
 
     func succeeded() { state.withLock { $0 = (0, [], nil) } }
 
-    /// - Parameter key: a hash of the requested key; `nil` if the failure has nothing to do with a
-    ///   key.
+    /// - Parameter key: a hash of the requested key; `nil` if the failure does not concern a
+    ///   particular key.
     func failed(_ key: Int?, at now: Timestamp) {
         state.withLock { state in
             if state.failures < Self.failures, key.map({ !state.keys.contains($0) }) ?? true {

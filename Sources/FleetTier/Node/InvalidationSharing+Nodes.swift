@@ -15,8 +15,7 @@ extension InvalidationSharing {
     }
 
     /// Marks this process as ended before its store is closed, so that the next process on the
-    /// store replaces its row immediately. Until the row is replaced, the other nodes wait for this
-    /// process.
+    /// store replaces its row immediately. Until then, the other nodes wait for this process.
     package func end() async {
         guard let identity, let follower, !isEnding else { return }
         isEnding = true
@@ -24,8 +23,9 @@ extension InvalidationSharing {
         if let notes = roster.notes() { try? await log.remember(notes) }
     }
 
-    /// Checks the rows of all nodes: restores rows that the log has lost, removes rows of this
-    /// node's earlier processes, and detects whether another process uses this node's identity.
+    /// Checks the rows of all nodes: restores rows that the log has lost, marks the rows of this
+    /// node's earlier processes as ended, and detects whether another process uses this node's
+    /// identity.
     ///
     /// - Parameter follower: a follower whose position is durable.
     func tendNodes(in epoch: UInt64, at follower: Follower) async throws {
@@ -40,12 +40,13 @@ extension InvalidationSharing {
             now: uptime()
         )
         changes += findings.ended.map { roster.end($0) }
-        // If two processes run on copies of one store, one of them takes a new identity.
+        // If two processes run on copies of the same store, the one with the higher process ID
+        // takes a new identity.
         if let twin = findings.twin, identity.process > twin.process {
             changes += try await takeNewIdentity(instead: identity, rows, in: epoch, at: follower)
         }
         note(namesakes: findings.namesakes)
-        // A full disk must not stop the node from following the log.
+        // A full disk must not stop this node from following the log.
         if !isEnding, let notes = roster.notes() { try? await log.remember(notes) }
         while !changes.isEmpty {
             try await engine.amend(
@@ -57,7 +58,9 @@ extension InvalidationSharing {
         }
     }
 
-    /// - Returns: the change that ends the row of the old identity.
+    /// Takes a new identity.
+    ///
+    /// - Returns: the change that ends the old identity's row.
     private func takeNewIdentity(
         instead old: NodeIdentity,
         _ rows: [NodeRow],

@@ -1,9 +1,9 @@
 package import HTTPCache
 
 extension InvalidationSharing {
-    /// The shortest and longest pause between two requests to the log about reached levels.
+    /// The shortest and longest pause between two checks of the level reached.
     private static let askingPauses = (first: Duration.milliseconds(10), longest: Duration.milliseconds(100))
-    /// The time that the log waits for its replicas in one request.
+    /// The time that one request waits for the log's replicas.
     private static let replicaWait = Duration.milliseconds(10)
 
     /// Waits until everything that this node has journaled so far has reached a level.
@@ -21,8 +21,8 @@ extension InvalidationSharing {
         let additions = log.additionCount
         let end = clock.now.advanced(by: limit)
         var pause = Self.askingPauses.first
-        // The result of the last check only: the log may lose entries until this node publishes
-        // them again.
+        // Only the last check counts: the log may lose entries until this node publishes them
+        // again.
         var reach = PurgeReach(level: .queued)
         while true {
             let left = clock.now.duration(to: end)
@@ -59,7 +59,7 @@ extension InvalidationSharing {
         reach.level = .replicated
         guard level == .everywhere else { return reach }
         await ask(\.nodesAsked, within: left) { try await self.askNodes(epoch, $0) }
-        // Rows of a later epoch may belong to nodes that never read this node's entries.
+        // Nodes in the rows of a later epoch may never have read this node's entries.
         guard let rows = reaching.rows, rows.epoch == epoch, await presentEpoch() == epoch,
             published == position
         else { return reach }
@@ -72,8 +72,8 @@ extension InvalidationSharing {
             lease: settings.lease
         )
         reach.nodes = progress.nodes
-        // Nodes that the log has lost are listed again by nodes that remember them, or their lease
-        // has expired.
+        // If the log has lost a node's row, another node that remembers it has written the row
+        // again by now, or the node's lease has expired.
         let time = settings.lease * 1.02
         let isNamed =
             rows.beganAt.map { $0.adding(time) < rows.time } ?? false
@@ -82,8 +82,8 @@ extension InvalidationSharing {
         return reach
     }
 
-    /// Returns the epoch that this node follows, if that epoch contains or inherited everything
-    /// that this node must publish.
+    /// Returns the epoch that this node follows; `nil` if the node does not follow the log, or
+    /// still has purges to publish.
     package func presentEpoch() async -> UInt64? {
         guard let epoch = follower?.epoch?.number, follower?.isFollowing == true,
             (try? await log.unpublishedCount()) == 0, follower?.epoch?.number == epoch
@@ -103,9 +103,9 @@ extension InvalidationSharing {
         let now = uptime()
         if let earlier = reaching[keyPath: asked], now - earlier < Self.askingPauses.first { return }
         let limit = min(settings.timeout, left)
-        // The deadline also blocks other callers while this request is pending.
+        // Until the request's deadline, other callers do not send it again.
         reaching[keyPath: asked] = now + limit
-        // The tasks that follow the log handle a log that does not reply.
+        // Errors are ignored: the tasks that follow the log handle a log that does not reply.
         try? await question(limit)
         reaching[keyPath: asked] = uptime()
     }
@@ -132,7 +132,7 @@ extension InvalidationSharing {
             marker = try await engine.entry(at: LogPosition(epoch: epoch, number: 1), within: limit)
         }
         guard try await engine.epoch(within: limit)?.number == epoch else { throw FleetLogError.wrongEpoch }
-        // Rows that the log has lost are written back with the next confirmation.
+        // If the log has lost rows, the next confirmation writes them again.
         _ = roster.note(rows, at: time)
         let earlier = reaching.rows.flatMap { $0.epoch == epoch ? $0.beganAt : nil }
         reaching.rows = ReachState.Rows(
@@ -166,13 +166,13 @@ extension InvalidationSharing {
     private func note(_ reach: PurgeReach, asked level: PurgeLevel) -> String? {
         if reach.level >= level {
             guard level >= .replicated, settings.quorum == 0 else { return nil }
-            return "No replica needs to confirm purges ('fleet.quorum' is 0), so a failover may lose it until a node "
-                + "that has it publishes it again."
+            return "No replica needs to confirm purges ('fleet.quorum' is 0), so a failover may lose the purge until a "
+                + "node that has the purge publishes it again."
         }
         switch reach.level {
         case .queued:
             let why = status.state == .following ? nil : status.problem
-            return "It waits in this node's journal and is published once the fleet log is usable"
+            return "The purge waits in this node's journal and is published once the fleet log is usable"
                 + (why.map { ": \($0)" } ?? ".")
         case .published:
             return settings.quorum == 0
@@ -182,23 +182,24 @@ extension InvalidationSharing {
             guard let nodes = reach.nodes else { return "The fleet log did not report which nodes have applied it." }
             if nodes.behind == 0 {
                 return
-                    "The log was started anew within the last \(settings.lease), so a node that it does not list yet may "
+                    "The log was started anew within the last \(settings.lease). A node that is not yet listed may "
                     + (settings.cutOff == .validate
                         ? "serve stored responses until its lease ends." : "serve stored responses.")
             }
             let first = nodes.waiting.first
-            let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
+            let (verb, link) = nodes.behind == 1 ? ("has", ": ") : ("have", "; the first is ")
+            let who = first.map { "\(link)'\($0.node)', last seen \($0.seenSeconds) s ago" } ?? ""
             let unopened = first?.unopened.map {
                 " It cannot open \($0) entries. Set the fleet's secret there ('fleet.secret', 'fleet.next-secret')."
             }
-            return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."
+            return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes \(verb) not applied it yet\(who)."
                 + (unopened ?? "")
         }
     }
 
     // MARK: The fleet
 
-    /// Returns this node, and the other nodes in the log.
+    /// Returns the state of this node, and of the other nodes in the log.
     package func fleet() async -> FleetState {
         var fleet = FleetState(
             node: settings.node.text,

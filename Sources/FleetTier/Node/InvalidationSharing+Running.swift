@@ -2,16 +2,16 @@ import HTTPCache
 import Logging
 
 extension InvalidationSharing {
-    /// The shortest and longest pause between two attempts to use the engine. An attempt without a
-    /// connection sends nothing; the engine's client limits its own connection attempts.
+    /// The shortest and longest pause between two attempts to use the server. An attempt without a
+    /// connection sends nothing; the Redis client limits its own connection attempts.
     private static let waits = (first: Duration.milliseconds(50), longest: Duration.milliseconds(250))
     /// The time that a read waits for the next entry, and the interval between heartbeats.
     private static let beat = Duration.seconds(1)
-    /// The number of consecutive epochs that count as a failure.
+    /// The number of consecutive changes of epoch after which the next one counts as a failure.
     private static let epochsInARow = 8
 
-    /// Follows the log and publishes waiting invalidations until the task is cancelled. It keeps
-    /// retrying an unusable engine, including at startup.
+    /// Follows the log and publishes waiting invalidations until the task is cancelled. Keeps
+    /// retrying while the server is unusable, including at startup.
     package func run() async {
         var delay = Self.waits.first
         var epochs = 0
@@ -27,7 +27,7 @@ extension InvalidationSharing {
                 (delay, epochs) = (Self.waits.first, 0)
                 try await stay(publishing: additions)
             } catch FleetLogError.wrongEpoch where epochs < Self.epochsInARow {
-                // The server changed or lost its log: begin its epoch and read it.
+                // The server changed or lost its log: begin an epoch there and read the log.
                 epochs += 1
                 disconnect(because: FleetLogError.wrongEpoch)
             } catch {
@@ -65,13 +65,14 @@ extension InvalidationSharing {
                 try note(error, &allowance)
                 continue
             }
-            // Entries that arrive during the pause are applied together. After a full batch there
-            // is no pause, because the node is behind.
+            // Entries that arrive during the pause are applied together. After a full batch, this
+            // node is behind, so there is no pause.
             if count > 0, count < Self.batch { try await pause(Self.readingPause) }
         }
     }
 
-    /// Publishes waiting invalidations. An entry that may already be in the log is not added again.
+    /// Publishes waiting invalidations, and retries once after a timeout. An entry that may already
+    /// be in the log is not added again.
     private func publishPatiently() async throws {
         var allowance = TimeOutAllowance()
         while true {
@@ -102,7 +103,9 @@ extension InvalidationSharing {
         }
     }
 
-    /// - Throws: the error, unless the allowance covers it. The error is counted either way.
+    /// Counts the error.
+    ///
+    /// - Throws: the error, unless the allowance covers it.
     private func note(_ error: any Error, _ allowance: inout TimeOutAllowance) throws {
         guard allowance.passes(error) else { throw error }
         status.countFailure("\(error)")

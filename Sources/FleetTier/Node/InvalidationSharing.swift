@@ -5,24 +5,24 @@ package import Logging
 /// Shares a store's invalidations with the other nodes of a fleet, through a log that all nodes
 /// read and write.
 ///
-/// The local store is always authoritative. An engine that is unreachable or slow, has lost its
-/// log, or lies can at most cause stored responses to be marked, and marked responses are validated
+/// The local store is always authoritative. The server may be unreachable or slow, lose its log, or
+/// lie. The worst effect is that stored responses are marked, and marked responses are validated
 /// before their next use. A purge takes effect and is durable here before the log receives it.
 ///
 /// ``run()`` performs these steps until it is cancelled: ``connect()``, ``read(wait:)``,
 /// ``publish()``, ``confirm()``. Tests call them one by one.
 package actor InvalidationSharing {
-    /// The time during which a removing purge also removes responses at other nodes. After that,
-    /// their copies may be newer than the purge, or the only offline copies, so the purge only
-    /// marks them.
+    /// The time during which a removing purge also removes responses at other nodes. After that, a
+    /// node's copy may be newer than the purge, or the only offline copy, so the purge only marks
+    /// it.
     static let removalTime = Duration.seconds(60)
-    /// The pause between two reads under load. Each read makes every hot response check its
+    /// The pause between two reads under load. After each read, every hot response must check its
     /// conditions again.
     static let readingPause = Duration.milliseconds(25)
-    /// The number of consecutive failures after which one warning is logged.
+    /// The number of consecutive failures after which a warning is logged.
     static let failuresUntilWarning = 4
-    /// The maximum number of entries in one read, and of invalidations taken from the journal at a
-    /// time.
+    /// The maximum number of entries in one read, and the maximum number of invalidations taken
+    /// from the journal at once.
     static let batch = LogBatch.mostEntries
     /// The maximum number of bytes published in one call, unless a single entry is longer.
     static let publishedBytes = 64 << 10
@@ -36,13 +36,12 @@ package actor InvalidationSharing {
     let uptime: @Sendable () -> Duration
     let logger: Logger
     package nonisolated let status: SharingStatus
-    /// Decides whether responses of other nodes are current; `nil` if only invalidations are
-    /// shared.
+    /// Decides whether other nodes' responses are current; `nil` if only invalidations are shared.
     private let purges: PurgeView?
     private var generator: any RandomNumberGenerator & Sendable
 
     private(set) var follower: Follower?
-    /// Identifies this process; `nil` before the store has joined.
+    /// Identifies this node; `nil` before the store has joined the log.
     package private(set) var identity: NodeIdentity?
     private let process: UInt64
     /// The fleet's nodes as this node has seen them.
@@ -52,13 +51,13 @@ package actor InvalidationSharing {
     var isEnding = false
     /// When ``run()`` started.
     private var startedAt: Duration?
-    /// The engine's time minus this node's time, in milliseconds, as last measured.
+    /// The server's time minus this node's time, in milliseconds, as last measured.
     private var offset: Int64 = 0
     /// Whether this node has followed the log since startup.
     private var hasFollowed = false
     /// The number of consecutive failures.
     private var failures = 0
-    /// The position up to which everything that this node has published is in the log.
+    /// A position in the log. Every entry that this node has published is at or before it.
     private(set) var published = LogPosition.zero
     /// The number of published additions to the journal; `nil` before the first check of the
     /// journal.
@@ -103,7 +102,7 @@ package actor InvalidationSharing {
     /// Returns the time since a fixed instant in the past, on a monotonic clock.
     package static let systemUptime: @Sendable () -> Duration = { ContinuousClock.now - start }
 
-    /// The current time on the engine's clock, as last measured.
+    /// The current time on the server's clock, as last measured.
     var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
 
     func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
@@ -124,7 +123,7 @@ package actor InvalidationSharing {
         }
         status.setWaiting(try await log.unpublishedCount())
         try await measureTime()
-        // A copy, because other steps run while this step waits for the engine.
+        // A copy, because other steps run while this step waits for the server.
         var random = generator
         let epoch = try await engine.begin(
             knowing: follower?.highestEpoch ?? 0,
@@ -198,8 +197,8 @@ package actor InvalidationSharing {
     }
 
     private func apply(_ reading: Follower.Reading) async throws {
-        // Set this before the journal is updated, so that no caller gets a position that is too
-        // early.
+        // Set this before the journal is updated: a caller that checks in between must not get a
+        // position that is too early.
         if mayHaveOwn(reading) { published = max(published, reading.cursor.position) }
         if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
             let fresh = try await log.append(reading.steps, through: reading.kept, at: wall.now())
@@ -229,15 +228,15 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Returns whether the reading may include a waiting invalidation of this node: the reply to
-    /// its publication was lost, or another node has published it again.
+    /// Returns whether the reading may include one of this node's waiting invalidations. The reply
+    /// to its publication may have been lost, or another node may have published it again.
     private func mayHaveOwn(_ reading: Follower.Reading) -> Bool {
         publishedAdditions.map { $0 < log.additionCount } ?? true
             || reading.steps.contains { if case .republish = $0 { true } else { false } }
     }
 
-    /// Reads the whole retained log, to decide whether other nodes' responses are current. All of
-    /// it is already applied here, or everything stored earlier is marked.
+    /// Reads the whole retained log, to decide whether other nodes' responses are current. By now,
+    /// this node has applied every entry, or has marked every response that it stored earlier.
     private func readRetained() async throws {
         guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
             let bounds = try await engine.bounds(within: settings.timeout)
@@ -254,7 +253,7 @@ package actor InvalidationSharing {
             for entry in batch.entries {
                 switch entry.content {
                 case .marker: break
-                // It may affect any response.
+                // An unreadable entry may be a purge of any response.
                 case .unreadable: known.note(.all, at: entry.position)
                 case .purge(let sealed):
                     known.note(open(sealed)?.scope ?? .all, at: entry.position)
@@ -265,13 +264,12 @@ package actor InvalidationSharing {
         purges.setKnown(known)
     }
 
-    /// Decrypts a purge. Returns `nil` and counts the entry if the purge does not belong to this
-    /// fleet.
+    /// Decrypts a purge. Returns `nil` if the purge does not belong to this fleet.
     private func open(_ sealed: [UInt8]) -> FleetInvalidation? {
         guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
         var effect = record.effect
-        // Uses the clocks of the engine and of both nodes, because the engine may report a wrong
-        // time.
+        // Use the earlier of the times on the server's clock and on the sender's clock, because the
+        // server may report a wrong time.
         let issuedAt = min(EngineOffset(milliseconds: offset).timestamp(record.issuedAt), record.issuedLocally)
         let oldest = wall.now().adding(.zero - Self.removalTime)
         if effect == .remove, issuedAt < oldest { effect = .mark(.unspecified) }
@@ -330,7 +328,8 @@ package actor InvalidationSharing {
 
     private func notePublished(_ additions: UInt64) {
         purges?.notePublished(additions)
-        // The log positions of purges from before startup are not known yet.
+        // Until the log has been read, this node does not know the log positions of purges from
+        // before startup.
         guard hasFollowed else { return }
         publishedAdditions = max(additions, publishedAdditions ?? 0)
         reaching.waiters.wakeAll()
@@ -369,19 +368,19 @@ package actor InvalidationSharing {
         return try sealer.seal(record, using: &generator)
     }
 
-    /// Reports this node's position to the other nodes, and waits for the log to confirm the
+    /// Reports this node's position to the other nodes, and waits until the log confirms the
     /// earlier writes.
     package func confirm() async throws {
         guard let follower, let epoch = follower.epoch, follower.isFollowing, !isEnding else { return }
         let through = max(follower.cursor.position, published)
         let start = wall.now()
-        // A monotonic clock that continues while the process is suspended.
+        // This monotonic clock keeps running while the machine is suspended.
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         reaching.note(following: epoch.number, at: uptime())
         try await makeDurable()
-        // Do this before other nodes count this node, because they must learn of every node that it
-        // knows.
+        // Do this before announcing this node: from then on, other nodes count it, so they must
+        // also learn of every node that it knows.
         try await tendNodes(in: epoch.number, at: follower)
         guard let identity else { return }
         let report = report(follower, as: identity)
@@ -395,10 +394,10 @@ package actor InvalidationSharing {
             )
             guard replicas >= settings.quorum else { return giveUpStart() }
         }
-        // If the log was read to its end, all purges from before startup are applied, and other
-        // nodes wait for this node from now on.
+        // If the log was read to its end, all purges from before startup are applied, and from now
+        // on other nodes wait for this node.
         if status.state == .following { settings.contact?.endStart() }
-        // Another epoch may have begun in the meantime, and this confirmation does not cover it.
+        // Another epoch may have begun in the meantime. This confirmation does not cover it.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
         // A purge that cannot be decrypted may affect any response.
@@ -410,7 +409,7 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Syncs the entries that this node has applied, unless the store has already synced them.
+    /// Syncs the applied entries to disk, unless the store has already synced them.
     func makeDurable() async throws {
         guard let position = follower?.cursor.position, position != durable else { return }
         try await log.synchronize()
@@ -428,7 +427,8 @@ package actor InvalidationSharing {
             ),
             within: settings.timeout
         )
-        // A removed entry cannot be read again, so it can never be decrypted.
+        // A removed entry cannot be read again, so a held entry that was removed can never be
+        // decrypted.
         guard follower?.hold != nil, let bounds = try await engine.bounds(within: settings.timeout),
             let reading = follower?.forgotten(before: bounds.first)
         else { return }
@@ -437,7 +437,7 @@ package actor InvalidationSharing {
 
     func additions() -> AsyncStream<Void> { log.additions() }
 
-    /// Waits for the duration, plus or minus up to 20 percent, so that the nodes of a fleet do not
+    /// Sleeps for the duration, plus or minus up to 20 percent, so that the nodes of a fleet do not
     /// act in lockstep.
     func pause(_ duration: Duration) async throws {
         try await clock.sleep(for: duration * Double.random(in: 0.8...1.2, using: &generator), tolerance: nil)
@@ -445,7 +445,8 @@ package actor InvalidationSharing {
 
     func begin() { startedAt = startedAt ?? uptime() }
 
-    /// Ends the wait at startup, so that the `cut-off` setting applies if the log stays unusable.
+    /// Ends the wait at startup once `startLimit` has passed. From then on, the `cut-off` setting
+    /// applies.
     private func giveUpStart() {
         if let startedAt, uptime() - startedAt >= settings.startLimit { settings.contact?.endStart() }
     }
@@ -455,7 +456,7 @@ package actor InvalidationSharing {
         disconnect(because: error)
         giveUpStart()
         failures += 1
-        // A single failure is not logged. For example, a connection may just be opening.
+        // A single failure is not logged: the connection may still be opening, for example.
         guard failures == Self.failuresUntilWarning else { return }
         logger.warning(
             "the fleet log is unusable; this node's purges wait, and purges of other nodes arrive late",
@@ -463,7 +464,7 @@ package actor InvalidationSharing {
         )
     }
 
-    /// Records that the connection was lost. The store keeps its position in the log.
+    /// Records that the connection was lost. The position in the log stays in the store.
     package func disconnect(because error: any Error) {
         if case InvalidationLogError.notJoined = error { follower = nil }
         follower?.loseContact()

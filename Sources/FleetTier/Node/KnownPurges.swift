@@ -4,9 +4,10 @@ import HTTPCacheSemantics
 /// The position of the last purge of each scope in the fleet log. It decides whether other nodes'
 /// responses are current.
 ///
-/// A response is outdated if a purge after its fencing position affects it. No clocks are compared.
+/// A response is outdated if it is affected by a purge whose position is after the response's
+/// fencing position. No clocks are compared.
 struct KnownPurges: Sendable {
-    /// The maximum number of remembered scopes, which take about 12 MiB.
+    /// The maximum number of remembered keys, targets and tags, which take about 12 MiB.
     static let capacity = 262_144
     /// The maximum number of remembered prefixes and hosts.
     static let wideCapacity = 64
@@ -14,11 +15,11 @@ struct KnownPurges: Sendable {
     /// The last position by hash of the scope. If two scopes share a hash, a current response may
     /// count as outdated; the only cost is an extra request.
     private var last: [Int: LogPosition] = [:]
-    /// Prefixes and hosts, which cannot be looked up from a response.
+    /// Prefixes and hosts. They cannot be looked up from a response, so each of them is compared.
     private var wide: [(scope: InvalidationScope, position: LogPosition)] = []
     private var lastOfAll = LogPosition.zero
-    /// Earlier purges may be unknown, so a response with an earlier fencing position is not
-    /// accepted.
+    /// The position up to which purges may be unknown. A response with an earlier fencing position
+    /// is not accepted.
     private(set) var lowWaterMark: LogPosition
 
     /// - Parameter lowWaterMark: the position after which every purge will be recorded.
@@ -30,7 +31,7 @@ struct KnownPurges: Sendable {
         switch scope {
         case .all: lastOfAll = max(lastOfAll, position)
         case .principal:
-            // Responses of principals are never shared.
+            // Other nodes never share responses of principals.
             break
         case .prefix, .host:
             if let index = wide.firstIndex(where: { $0.scope == scope }) {
@@ -51,7 +52,7 @@ struct KnownPurges: Sendable {
         raiseLowWaterMark(to: wide.removeFirst().position)
     }
 
-    /// Forgets the older half, so that this runs rarely.
+    /// Forgets the older half. Forgetting half at once makes this call rare.
     private mutating func forget() {
         let positions = last.values.sorted()
         raiseLowWaterMark(to: positions[positions.count / 2])
@@ -59,7 +60,7 @@ struct KnownPurges: Sendable {
     }
 
     /// Returns whether a response is as current as a new response from the origin: no purge after
-    /// its fencing position affects it, and none can have been missed.
+    /// its fencing position affects it, and no such purge can have been missed.
     func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
         guard fencingPosition >= lowWaterMark, fencingPosition >= lastOfAll else { return false }
         func isPurged(_ scope: InvalidationScope) -> Bool {

@@ -7,13 +7,13 @@ package struct NodeProgress: Sendable, Hashable {
     /// Whether every node has applied the log up to the position.
     package var isEverywhere: Bool { nodes.behind == 0 }
 
-    /// Counts the nodes. The calling node has applied its own purges, so its own row does not
-    /// matter.
+    /// Counts the nodes. The calling node counts as one that has applied everything, whatever its
+    /// row says.
     ///
     /// - Parameters:
     ///   - rows: the rows of all nodes.
     ///   - own: the identity of the calling node.
-    ///   - now: the time on the clock of the log's server.
+    ///   - now: the time on the server's clock.
     ///   - lease: the time for which a contact counts. Clock rates may differ by two percent.
     package init(
         _ rows: [NodeRow],
@@ -40,8 +40,8 @@ package struct NodeProgress: Sendable, Hashable {
                 )
             )
         }
-        // The nodes that have been away longest come first, because they are the likely reason for
-        // the wait.
+        // Sort the nodes that have not been seen for the longest time first, because they are the
+        // likely reason for the wait.
         waiting.sort { ($1.seenSeconds, $0.node) < ($0.seenSeconds, $1.node) }
         nodes = PurgeReach.Nodes(applied: applied, waiting: waiting)
     }

@@ -3,8 +3,8 @@ import HTTPCache
 /// The nodes of a fleet, as this node has seen them.
 ///
 /// The log may lose node rows along with everything else. The nodes keep serving, so a row counts
-/// until a newer row replaces it. Lost rows are written to the log again, just as purges are
-/// written again from the journals, so that nodes that start later also see them.
+/// until a newer row replaces it. Lost rows are written to the log again, like purges from the
+/// journals, so that nodes that start later also see them.
 struct NodeRoster: Sendable {
     /// The maximum number of remembered rows. The most recently seen rows are kept.
     static let limit = 1024
@@ -13,7 +13,7 @@ struct NodeRoster: Sendable {
     static let lifetime = Duration.seconds(7 * 24 * 3600)
 
     private var known: [NodeIdentity: NodeRow] = [:]
-    /// The processes in the notes that the store has saved.
+    /// The running processes in the notes that the store saved last.
     private var kept: Set<NodeIdentity> = []
 
     /// All rows, sorted by name.
@@ -21,8 +21,8 @@ struct NodeRoster: Sendable {
 
     init() {}
 
-    /// - Parameter notes: the result of ``notes`` in an earlier process. Unreadable lines are
-    ///   omitted.
+    /// - Parameter notes: the result of ``notes()`` in an earlier process. Unreadable lines are
+    ///   skipped.
     init(notes: [UInt8]) {
         for line in notes.split(separator: UInt8(ascii: "\n")).prefix(Self.limit) {
             let text = String(decoding: line, as: UTF8.self)
@@ -38,9 +38,9 @@ struct NodeRoster: Sendable {
 
     private var living: Set<NodeIdentity> { Set(known.values.filter { !$0.report.hasEnded }.map(\.report.identity)) }
 
-    /// Returns the rows in the format that the store saves; `nil` if the saved notes already name
-    /// the same processes. With these notes, a node that restarts while the log is lost still knows
-    /// every node.
+    /// Returns the rows in the format that the store saves; `nil` if the saved notes already list
+    /// the same running processes. With these notes, a node that restarts after the log was lost
+    /// still knows every node.
     mutating func notes() -> [UInt8]? {
         let living = living
         guard living != kept else { return nil }
@@ -50,23 +50,24 @@ struct NodeRoster: Sendable {
 
     /// Adds the log's rows to the roster.
     ///
-    /// - Parameter now: the time on the clock of the log's server.
-    /// - Returns: the rows that the log has lost.
+    /// - Parameter now: the time on the server's clock.
+    /// - Returns: the changes that write lost rows again, and end the rows of processes that have
+    ///   ended.
     mutating func note(_ present: [NodeRow], at now: EngineTime) -> [NodeRowChange] {
         var lost = known
         var changes: [NodeRowChange] = []
         for row in present {
             let earlier = lost.removeValue(forKey: row.report.identity)
-            // Another node did not know that the process had ended and wrote its row again, or the
-            // process used this store and ended cleanly.
+            // The process has ended, but another node did not know this and wrote its row again. Or
+            // the process used this store and ended cleanly.
             if let earlier, earlier.report.hasEnded, earlier.seenAt >= row.seenAt, !row.report.hasEnded {
                 changes.append(end(row))
             } else {
                 known[row.report.identity] = row
             }
         }
-        // A later row comes from a server whose clock was wrong, or from a process that ended
-        // cleanly.
+        // A row too far in the future comes from a server whose clock was wrong, or from a process
+        // that ended cleanly.
         let (oldest, latest) = (now.adding(.zero - Self.lifetime), now.adding(Self.lifetime))
         for row in lost.values.inOrder {
             if row.seenAt < oldest || row.seenAt > latest {
@@ -82,11 +83,10 @@ struct NodeRoster: Sendable {
         return changes
     }
 
-    /// A time later than every report of a process that ended cleanly.
+    /// A time after every report of a process that ended cleanly.
     private static let atLast = EngineTime(milliseconds: .max)
 
-    /// Records that this process is ending. A copy of its store that is made later starts without
-    /// this row.
+    /// Records that this process is ending. A later copy of its store starts without this row.
     mutating func end(_ report: NodeReport) {
         var ended = report
         ended.hasEnded = true
@@ -94,7 +94,7 @@ struct NodeRoster: Sendable {
         kept.insert(report.identity)
     }
 
-    /// Records that a process has ended.
+    /// Records that another process has ended.
     mutating func end(_ row: NodeRow) -> NodeRowChange {
         var ended = row
         ended.report.hasEnded = true

@@ -1,9 +1,9 @@
 /// Watches the rows that may belong to earlier processes of this node, or to another process with
 /// its identity.
 ///
-/// A store has one process at a time. So a row with this store's identity belongs either to an
-/// earlier process, which has ended, or to a process on a copy of the store. Only a process on a
-/// copy still sends reports. The check trusts no other machine's clock.
+/// A store is open in one process at a time. So a row with this store's ID belongs either to an
+/// earlier process, which has ended, or to a process on a copy of the store. Only the latter still
+/// sends reports. The check trusts no other machine's clock.
 struct NodeWatch: Sendable {
     /// The findings of one check.
     struct Findings: Sendable, Hashable {

@@ -5,7 +5,7 @@ import Synchronization
 /// A node's current knowledge of the fleet log. It decides whether other nodes' responses are
 /// current.
 ///
-/// ``InvalidationSharing`` writes it, ``ResponseSharing`` reads it.
+/// ``InvalidationSharing`` writes this view, and ``ResponseSharing`` reads it.
 package final class PurgeView: Sendable {
     private struct State {
         var isFollowing = false
@@ -27,8 +27,8 @@ package final class PurgeView: Sendable {
 
     // MARK: Reading
 
-    /// Whether this node knows all purges of the retained log, up to its end. The check costs one
-    /// atomic read.
+    /// Whether this node knows all purges of the retained log, up to its end. Reading this property
+    /// costs one atomic load.
     var isFollowing: Bool { following.load(ordering: .acquiring) }
 
     /// The position up to which the log is applied here; `nil` while this node does not follow it.
@@ -46,8 +46,8 @@ package final class PurgeView: Sendable {
         }
     }
 
-    /// Returns whether a purge of this node may be waiting for publication, so that its position is
-    /// unknown.
+    /// Returns whether one of this node's purges may be waiting for publication. Such a purge has
+    /// no position yet.
     func mayWait(_ log: any InvalidationLog) -> Bool {
         state.withLock { $0.additionsPublished } != log.additionCount
     }
@@ -70,7 +70,7 @@ package final class PurgeView: Sendable {
             for case .apply(let invalidation, let position) in reading.steps {
                 state.known?.note(invalidation.scope, at: position)
             }
-            // They may affect any response.
+            // An entry that could not be decrypted may be a purge of any response.
             for position in reading.unopened { state.known?.note(.all, at: position) }
             // Some entries were missed, so the log must be read again from its first entry.
             if reading.hasGap { state.known = nil }
@@ -91,6 +91,6 @@ package final class PurgeView: Sendable {
 
     func setOffset(_ milliseconds: Int64) { state.withLock { $0.offset = EngineOffset(milliseconds: milliseconds) } }
 
-    /// Records the number of additions to the journal that are published.
+    /// Records that a number of additions to the journal are published.
     func notePublished(_ additions: UInt64) { state.withLock { $0.additionsPublished = additions } }
 }

@@ -2,7 +2,7 @@ import HTTPCache
 
 /// The log's latest confirmations, and the calls that wait for the next ones.
 ///
-/// All calls share one request to the log at a time, so many waiting purges do not overload it.
+/// All calls share their requests to the log, so many waiting purges do not overload it.
 struct ReachState {
     /// The number of replicas that have everything up to a position.
     struct Confirmation {
@@ -11,8 +11,8 @@ struct ReachState {
         var replicas: Int
     }
 
-    /// The rows of all nodes, including rows that the log has lost. After they were read, the log
-    /// was still in the same epoch.
+    /// The rows of all nodes, including rows that the log has lost. The epoch was checked after the
+    /// rows were read.
     struct Rows {
         var epoch: UInt64
         var rows: [NodeRow]
@@ -24,21 +24,22 @@ struct ReachState {
     var waiters = Waiters()
     var confirmation: Confirmation?
     var rows: Rows?
-    /// When the log was last asked about its replicas, or the deadline of the pending request.
+    /// When the last request about the replicas ended, or the deadline of the pending request.
     var replicasAsked: Duration?
-    /// When the log was last asked about the nodes, or the deadline of the pending request.
+    /// When the last request about the nodes ended, or the deadline of the pending request.
     var nodesAsked: Duration?
-    /// The epoch that this node follows, and when it began to follow it.
+    /// The epoch that this node follows, and when the node began to follow it.
     private var followed: (epoch: UInt64, since: Duration)?
 
     mutating func note(following epoch: UInt64, at now: Duration) {
         if followed?.epoch != epoch { followed = (epoch, now) }
     }
 
-    /// Returns whether a contact that was made before `epoch` and lasts for `contact` has expired.
+    /// Returns whether every contact from before `epoch` has expired, if a contact lasts for
+    /// `contact`.
     ///
-    /// The node rows cannot answer this: a lost log has none, and another server has a different
-    /// clock.
+    /// The node rows cannot answer this: a log that was lost has no rows, and another server has a
+    /// different clock.
     func hasOutlasted(_ contact: Duration, before epoch: UInt64, at now: Duration) -> Bool {
         guard let followed, followed.epoch == epoch else { return false }
         return now - followed.since > contact

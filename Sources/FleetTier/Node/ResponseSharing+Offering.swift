@@ -4,12 +4,13 @@ import Logging
 import NIOCore
 
 extension ResponseSharing {
-    /// The time that a value is kept after it becomes stale, so that other nodes can validate it.
+    /// The time that a value is kept after it becomes stale, so that other nodes can still validate
+    /// it.
     private static let staleTime = Duration.seconds(60)
 
     // MARK: Offers
 
-    /// Puts a stored response on the engine and releases its lease.
+    /// Puts a stored response on the server and releases the fetch's lease.
     func put(_ offer: FleetOffer) async {
         let lease = offer.lease.flatMap { leases.remove($0.number) }
         do {
@@ -37,7 +38,7 @@ extension ResponseSharing {
         return try await store.openBody(of: response)
     }
 
-    /// - Returns: whether the response was put. It does not replace a later response.
+    /// - Returns: whether the response was put. A later response is never replaced.
     private func put(_ offer: FleetOffer, _ body: BodyStream, releasing lease: FetchLease?) async throws -> Bool {
         var generator = SystemRandomNumberGenerator()
         let (key, draft) = (offer.draft.key, offer.draft)
@@ -79,8 +80,8 @@ extension ResponseSharing {
         return isPut
     }
 
-    /// Returns the content of an envelope: the body itself, or a reference to its chunks, which
-    /// this call puts.
+    /// Returns the content of an envelope: the body itself or, for a long body, a reference to its
+    /// chunks, which this function puts.
     private func content(
         of body: BodyStream,
         _ length: Int64,
@@ -99,7 +100,7 @@ extension ResponseSharing {
         func send() async throws {
             guard !sealed.isEmpty else { return }
             counts.count(sent: sealed.reduce(0) { $0 + $1.bytes.readableBytes })
-            // Chunks outlive the envelope, which must not name chunks that are gone.
+            // Chunks must outlive the envelope that refers to them.
             try await values.putChunks(sealed, for: lifetime + .seconds(30), within: settings.timeout)
             sealed = []
         }
@@ -135,7 +136,7 @@ extension ResponseSharing {
         }
     }
 
-    /// Renews the leases of slow fetches after one third of the lease time.
+    /// Extends the leases of slow fetches, every third of the lease time.
     func renewLeases() async {
         while (try? await clock.sleep(for: settings.lease / 3, tolerance: nil)) != nil {
             for lease in leases.present(since: wall.now().adding(.zero - Self.renewalLimit)) {

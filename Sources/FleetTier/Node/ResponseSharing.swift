@@ -8,18 +8,19 @@ import Synchronization
 ///
 /// Each value has a fencing position: the position up to which its node had applied the purges of
 /// the fleet log before it contacted the origin. A reader compares that position with the purges
-/// that it knows. So correctness does not depend on clocks or on when, or whether, a value arrives.
+/// that it knows. So correctness depends neither on clocks nor on when, or whether, a value
+/// arrives.
 package final class ResponseSharing: FleetResponses {
     package struct Settings: Sendable {
-        /// The time limit for one engine call. 50 ms by default.
+        /// The time limit for one call to the server. 50 ms by default.
         package var timeout = Duration.milliseconds(50)
         /// The maximum length of a body, in bytes. 8 MiB by default.
         package var largestBody = 8 << 20
-        /// The maximum lifetime of a value. 24 h by default, which is one hour less than the log is
-        /// retained.
+        /// The maximum lifetime of a value. 24 h by default, one hour less than the time for which
+        /// the log keeps entries.
         package var longest = Duration.seconds(24 * 3600)
-        /// The time that a node waits for another node that is fetching from the origin. 1 s by
-        /// default; zero turns off waiting and leases.
+        /// The time that a node waits for another node's fetch from the origin. 1 s by default;
+        /// zero turns off waiting and leases.
         package var wait = Duration.seconds(1)
         /// The duration of a lease, unless it is renewed. 10 s by default.
         package var lease = Duration.seconds(10)
@@ -30,7 +31,7 @@ package final class ResponseSharing: FleetResponses {
     /// The maximum number of waiting offers. When the queue is full, a new offer replaces the
     /// oldest.
     static let offerLimit = 1024
-    /// The time for which other nodes are told not to wait for each other.
+    /// The time for which other nodes do not wait for a key whose response cannot be shared.
     static let passTime = Duration.seconds(5)
     /// The maximum time for which a lease is renewed.
     static let renewalLimit = Duration.seconds(60)
@@ -190,8 +191,8 @@ package final class ResponseSharing: FleetResponses {
     ) async throws -> PeerResponse? {
         let draft = envelope.draft(at: wall.now(), purges.offset)
         guard query.accepts(draft) else { return nil }
-        // The order matters: a purge that is published in the meantime becomes known before it
-        // stops waiting.
+        // Check the waiting purges first: a purge that is published in the meantime becomes known
+        // before it stops waiting.
         guard try await !isPurgedUnpublished(draft),
             purges.isCurrent(draft.key, tags: draft.tags, fencingPosition: envelope.fencingPosition)
         else {
@@ -257,9 +258,9 @@ package final class ResponseSharing: FleetResponses {
 
     /// Reads a value and its lease.
     ///
-    /// - Parameter isLast: whether a timeout ends the wait. A single timeout usually means a busy
-    ///   machine, and the other node's request continues.
-    /// - Returns: `nil` after a timeout.
+    /// - Parameter isLast: whether a timeout is an error. A single timeout usually means that a
+    ///   machine is busy, while the other node's fetch continues.
+    /// - Returns: `nil` after a timeout that is not an error.
     private func readLease(at names: ValueNames, isLast: Bool) async throws -> LeaseReading? {
         do {
             return try await values.readValue(at: names.envelope, lease: names.lease, within: settings.timeout)

@@ -6,14 +6,14 @@ package final class SharingStatus: Sendable {
     /// The state of the connection, with the values of `holdfast_fleet_state`.
     package enum State: Int, Sendable, CaseIterable {
         case off = 0
-        /// The node is connecting to the engine or beginning an epoch.
+        /// The node is connecting to the server or beginning an epoch.
         case connecting = 1
         /// The node is reading the entries that arrived while it was away.
         case resyncing = 2
         case following = 3
         case cutOff = 4
 
-        /// The name of the state.
+        /// The name of the state, in words.
         package var name: String {
             switch self {
             case .off: "off"
@@ -34,7 +34,7 @@ package final class SharingStatus: Sendable {
         package var epochs = 0
         /// The number of entries that are damaged or do not belong to this fleet.
         package var unreadable = 0
-        /// The number of times that the engine was unusable.
+        /// The number of times that the server was unusable.
         package var failures = 0
         /// The number of times that the node connected and began to follow the log.
         package var connections = 0
@@ -61,9 +61,9 @@ package final class SharingStatus: Sendable {
     package var waiting: Int { content.withLock { $0.waiting } }
     /// The position up to which the log was read.
     package var position: String? { content.withLock { $0.position } }
-    /// The time since the engine last replied; `nil` if it never did.
+    /// The time since the server last replied; `nil` if it never did.
     package var contactAge: Duration? { content.withLock { $0.contact }.map { .now - $0 } }
-    /// The reason that the engine is unusable now; `nil` if it is usable.
+    /// The reason that the server is unusable now; `nil` if it is usable.
     package var problem: String? { content.withLock { $0.problem } }
 
     /// The number of entries that are not applied here because they could not be decrypted.

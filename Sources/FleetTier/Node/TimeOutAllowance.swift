@@ -1,8 +1,8 @@
 /// Tolerates one timeout of a fleet log between two successes.
 ///
 /// A process that is busy for the length of ``InvalidationSharing/Settings-swift.struct/timeout``
-/// has not lost its log. A call that timed out confirms nothing: an outage is detected one call
-/// later, and the lease is not extended, so it still expires on time.
+/// has not lost contact with its log. A call that timed out confirms nothing: an outage is detected
+/// one call later, and the lease is not extended, so it still expires on time.
 package struct TimeOutAllowance: Sendable {
     private var isSpent = false
 

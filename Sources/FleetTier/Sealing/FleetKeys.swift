@@ -8,7 +8,7 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The keys derived from one secret.
     struct Keys: Sendable {
-        /// Identifies the secret, so that only the matching key is tried.
+        /// Identifies the secret, so that only matching keys are tried.
         let id: UInt8
         /// Seals entries of the log.
         let log: SymmetricKey
@@ -21,15 +21,15 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
     /// The current secret's keys, which seal and open data.
     let present: Keys
     /// The previous secret's keys, which only open data. They are needed until all nodes have the
-    /// new secret and the log has no old record.
+    /// new secret and the log has no record that was sealed with the previous secret.
     let previous: Keys?
     /// The next secret's keys, which only open data, so that no node seals data that another node
     /// cannot open during the rotation.
     let next: Keys?
 
     /// - Parameters:
-    ///   - previous: the secret that was replaced; `nil` if there is none.
-    ///   - next: the secret that will replace it; `nil` if there is none.
+    ///   - previous: the secret that `secret` replaced; `nil` if there is none.
+    ///   - next: the secret that will replace `secret`; `nil` if there is none.
     /// - Returns: `nil` if a secret is shorter than ``shortestSecret``.
     package init?(secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil) {
         guard [secret, previous ?? secret, next ?? secret].allSatisfy({ $0.count >= Self.shortestSecret }) else {

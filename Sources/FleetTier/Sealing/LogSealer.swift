@@ -1,13 +1,13 @@
 package import HTTPCache
 
-/// Seals and opens purges for a log on an untrusted engine, with AES-256-GCM (NIST SP 800-38D). The
-/// engine cannot see a URL, tag or key, and cannot create or change a record.
+/// Seals and opens purges for a log on a server that is not trusted, with AES-256-GCM (NIST SP
+/// 800-38D). The server cannot read a URL, tag or key. It cannot forge or change a record.
 ///
 /// ```
 /// 1  version    1  key id    16  purge id    12  nonce    content    16  tag
 /// ```
-/// The bytes before the nonce and the fleet's namespace are authenticated with the content, so a
-/// record of another fleet with the same secret cannot be opened.
+/// The bytes before the nonce, and the fleet's namespace, are authenticated with the content. So a
+/// record of another fleet cannot be opened, even if both fleets have the same secret.
 package struct LogSealer: Sendable {
     package typealias Fault = SealFault
 
@@ -43,8 +43,8 @@ package struct LogSealer: Sendable {
             keys.open($0, keyID: sealed[1], authenticating: header)
         }
         .get()
-        // Content that was sealed with the right key but does not decode comes from a newer version
-        // of this program.
+        // The content was sealed with the right key. If it does not decode, it comes from a newer
+        // version of this program.
         guard let record = PurgeRecord(id: id, content: content) else { throw .malformed }
         return record
     }
@@ -58,7 +58,7 @@ package struct LogSealer: Sendable {
 package enum SealedPurge {
     static let version: UInt8 = 1
     static let headerLength = 18
-    /// The kind, the scope, two times, and a one-byte name with its length.
+    /// The effect, the kind of scope, two times, and a node name of one byte with its length.
     static let shortestContent = 20
 
     /// The maximum length of a record, in bytes.

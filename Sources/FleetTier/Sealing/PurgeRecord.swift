@@ -8,10 +8,10 @@ package struct PurgeRecord: Sendable, Hashable {
     package var node: NodeName
     package var effect: InvalidationEffect
     package var selector: ScopeSelector
-    /// When the purge was requested, on the engine's clock.
+    /// When the purge was requested, on the server's clock.
     package var issuedAt: EngineTime
-    /// When the purge was requested, on the clock of the node that sealed it. The engine cannot
-    /// falsify it.
+    /// When the purge was requested, on the clock of the node that sealed it. The server cannot
+    /// falsify this time.
     package var issuedLocally: Timestamp
 
     package init(

@@ -17,7 +17,7 @@ package enum SealFault: Error, Sendable, Hashable {
 struct SealingKeys: Sendable {
     struct Key: Sendable {
         let key: SymmetricKey
-        /// Identifies the key, so that only the matching key is tried.
+        /// Identifies the key, so that only matching keys are tried.
         let id: UInt8
     }
 
@@ -37,7 +37,8 @@ struct SealingKeys: Sendable {
         var tag: [UInt8]
     }
 
-    /// Returns a result value, because closures that lend bytes cannot throw typed errors.
+    /// Seals content with the current key. Returns a result instead of throwing, because closures
+    /// that lend bytes cannot throw typed errors.
     ///
     /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
     func seal(
@@ -45,7 +46,7 @@ struct SealingKeys: Sendable {
         authenticating header: [UInt8],
         using generator: inout some RandomNumberGenerator
     ) -> Result<Box, FleetLogError> {
-        // Draws two numbers instead of one per byte, because each draw may be a system call.
+        // Draw two numbers instead of one per byte, because each draw may be a system call.
         let random: [UInt64] = [generator.next(), generator.next()]
         let nonce = (0..<Self.nonceLength).map { UInt8(truncatingIfNeeded: random[$0 / 8] >> ($0 % 8 * 8)) }
         do {

@@ -78,7 +78,8 @@ package struct ChunkSealer: Sendable {
 
 /// Opens the chunks of one body, in order.
 ///
-/// Use nothing of the body before ``finish()`` returns: a body is either complete or invalid.
+/// Do not use any part of the body before ``finish()`` returns: a body is either complete or
+/// invalid.
 package struct ChunkOpener: Sendable {
     private let keys: SealingKeys
     private let body: ChunkedBody
@@ -91,7 +92,7 @@ package struct ChunkOpener: Sendable {
         order = ChunkOrder(names: names, id: body.id, length: body.length)
     }
 
-    /// The names of the next chunks, at most ``ValueLimits/mostChunks``; empty after the last
+    /// The names of the next chunks, at most ``ValueLimits/mostChunks`` names; empty after the last
     /// chunk.
     package var nextNames: [ValueName] { order.nextNames }
 

@@ -125,7 +125,8 @@ extension ByteReader {
         readPrefixed().flatMap { $0.count <= longest ? $0 : nil }
     }
 
-    /// Reads text that follows its length; also returns `nil` if the text is not UTF-8.
+    /// Reads text that follows its length; returns `nil` if the length exceeds the limit or the
+    /// text is not UTF-8.
     fileprivate mutating func readText(_ longest: Int) -> String? {
         readBounded(longest).flatMap { String(validating: $0, as: UTF8.self) }
     }
@@ -149,7 +150,7 @@ extension ByteReader {
         case .response: return readBounded(ValueLimits.chunkLength).map { .inline(ByteBuffer(bytes: $0)) }
         case .chunkedResponse:
             guard let length = read(Int64.self).flatMap({ Int(exactly: $0) }), length > ValueLimits.chunkLength,
-                // Prevents the number of chunks from overflowing.
+                // This limit prevents an overflow in the number of chunks.
                 length <= Int.max / 2, let count = read(UInt32.self), ChunkedBody.count(length) == count,
                 let id = read(UInt64.self), let digest = readBounded(ChunkedBody.digestLength),
                 digest.count == ChunkedBody.digestLength

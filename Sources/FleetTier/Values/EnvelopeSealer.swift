@@ -2,15 +2,16 @@ import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
 
-/// The content of a value under the name of a cache key.
+/// The decrypted content of a value.
 package enum FleetContent: Sendable {
     case response(ResponseEnvelope)
-    /// The response has `Vary`: see ``ValueNames/variant(_:_:)``.
+    /// A list of the response's variants, because the response has `Vary`: see
+    /// ``ValueNames/variant(_:_:)``.
     case varyList(VaryList)
 }
 
-/// Seals and opens responses for an untrusted engine. The engine cannot see a URL, tag, field or
-/// body, and cannot create or change a response or move it to another name.
+/// Seals and opens responses for a shared server that is not trusted. The server cannot read a URL,
+/// tag, field or body. It cannot forge or change a response, or move one to another name.
 ///
 /// ```
 /// 32 ValueHeader   12 nonce   content   16 tag
@@ -38,6 +39,8 @@ package struct EnvelopeSealer: Sendable {
 
     // MARK: Sealing
 
+    /// Seals a response.
+    ///
     /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
     /// - Throws: ``FleetLogError/limit(_:)`` if a part is longer than allowed.
     package func seal(
@@ -57,7 +60,9 @@ package struct EnvelopeSealer: Sendable {
         return try seal(try envelope.encoded(), header, name, using: &generator)
     }
 
-    /// - Parameter generator: must be cryptographically secure.
+    /// Seals a list of variants.
+    ///
+    /// - Parameter generator: must be cryptographically secure. Reusing a nonce reveals content.
     package func seal(
         _ list: VaryList,
         as name: ValueName,
@@ -94,7 +99,7 @@ package struct EnvelopeSealer: Sendable {
     ///
     /// - Parameters:
     ///   - name: the name under which the value was found.
-    ///   - key: the cache key of that name.
+    ///   - key: the cache key that the name belongs to.
     package func open(
         _ value: ByteBuffer,
         as name: ValueName,
@@ -110,8 +115,8 @@ package struct EnvelopeSealer: Sendable {
             )
         }
         .get()
-        // Content that was sealed with the right key but does not decode comes from a newer version
-        // of this program.
+        // The content was sealed with the right key. If it does not decode, it comes from a newer
+        // version of this program.
         switch header.kind {
         case .response, .chunkedResponse:
             guard let envelope = ResponseEnvelope(content, header), envelope.body.length <= largestBody else {

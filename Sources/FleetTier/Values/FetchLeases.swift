@@ -1,16 +1,16 @@
 package import NIOCore
 
-/// Leases on cache keys. One node of a fleet fetches a response from the origin while the other
-/// nodes wait for it.
+/// Leases on cache keys, so that one node of a fleet fetches a response from the origin while the
+/// other nodes wait for it.
 ///
-/// A lease only saves requests; correctness does not depend on it. Two nodes may hold a lease at
-/// the same time after a failover, or after one of them was paused. The rules of ``FleetValues``
-/// apply to all calls.
+/// A lease only saves requests; correctness does not depend on it. Two nodes may hold the same
+/// lease at the same time after a failover, or after one of them was paused. The rules of
+/// ``FleetValues`` apply to all calls.
 package protocol FetchLeases: Sendable {
     /// Takes a lease if no node holds it.
     ///
-    /// - Returns: ``LeaseAnswer/led`` even if the caller already holds the lease, in which case its
-    ///   expiry does not change.
+    /// - Returns: ``LeaseAnswer/led`` even if the caller already holds the lease. Its expiry then
+    ///   does not change.
     func lead(
         _ lease: FetchLease,
         for duration: Duration,
@@ -24,7 +24,8 @@ package protocol FetchLeases: Sendable {
         within limit: Duration
     ) async throws(FleetLogError) -> LeaseReading
 
-    /// Extends a lease from the current time, if it is still held with this token.
+    /// Extends a lease from the current time, but only if it is still held with its own
+    /// ``FetchLease/token``.
     ///
     /// - Returns: whether the lease is held.
     func renew(
@@ -33,12 +34,12 @@ package protocol FetchLeases: Sendable {
         within limit: Duration
     ) async throws(FleetLogError) -> Bool
 
-    /// Releases a lease, if it is still held with this token.
+    /// Releases a lease, but only if it is still held with its own ``FetchLease/token``.
     ///
     /// - Returns: whether the lease was held.
     func release(_ lease: FetchLease, within limit: Duration) async throws(FleetLogError) -> Bool
 
-    /// Tells all nodes not to wait for each other for a while, because the response cannot be
+    /// Tells all nodes not to wait for each other during `duration`, because the response cannot be
     /// shared. This replaces any lease.
     func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(FleetLogError)
 }
@@ -58,7 +59,7 @@ package struct FetchLease: Sendable, Hashable {
 package enum LeaseAnswer: Sendable, Hashable {
     /// The caller holds the lease.
     case led
-    /// Another node holds it.
+    /// Another node holds the lease.
     case held
     /// No node waits: see ``FetchLeases/pass(_:for:within:)``.
     case pass

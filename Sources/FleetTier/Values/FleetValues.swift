@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// The sealed responses that the nodes of a fleet share, on an engine that may drop any of them at
+/// The sealed responses that the nodes of a fleet share, on a server that may drop any of them at
 /// any time.
 ///
 /// A value is bytes under a ``ValueName``, with a lifetime. Correctness does not depend on a
@@ -16,17 +16,18 @@ package protocol FleetValues: FetchLeases {
     /// - Parameter names: at most ``ValueLimits/mostNames`` names, all of one cache key.
     func values(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?]
 
-    /// Puts a value, replaces an older value, and releases a lease in the same step.
+    /// Puts a value if it is not older than the existing value, and releases a lease in the same
+    /// step.
     ///
     /// The existing value is replaced if one of these is true; otherwise it stays:
     /// - its header (``ValueHeader``) has an earlier response time, or the same response time
     /// - it has no header
-    /// - its response time is more than one minute ahead of the engine's clock
+    /// - its response time is more than one minute ahead of the server's clock
     ///
     /// - Parameters:
     ///   - value: at most ``ValueLimits/longestValue`` bytes, with a header.
-    ///   - lease: the lease to release if it is still held with this token, even if the value was
-    ///     not put.
+    ///   - lease: released even if the value was not put, but only if it is still held with its own
+    ///     ``FetchLease/token``.
     /// - Returns: whether the value was put.
     func put(
         _ value: ByteBuffer,
@@ -36,8 +37,8 @@ package protocol FleetValues: FetchLeases {
         within limit: Duration
     ) async throws(FleetLogError) -> Bool
 
-    /// Returns chunks of a body, with `nil` for missing chunks. It uses a separate connection, so
-    /// that no value waits for chunks.
+    /// Returns chunks of a body, with `nil` for missing chunks. Chunks use a separate connection,
+    /// so that no value waits for them.
     ///
     /// - Parameter names: at most ``ValueLimits/mostChunks`` names, all of one cache key.
     func chunks(_ names: [ValueName], within limit: Duration) async throws(FleetLogError) -> [ByteBuffer?]
@@ -74,7 +75,7 @@ package enum ValueLimits {
     package static let chunkLength = 64 << 10
     /// The maximum length of a sealed chunk.
     package static let longestChunk = chunkLength + ChunkSealer.overhead
-    /// The maximum length of a value: an envelope in which every part has its maximum length. An
-    /// engine's client must accept a value of this length.
+    /// The maximum length of a value: an envelope in which every part has its maximum length. The
+    /// Redis client must accept a value of this length.
     package static let longestValue = EnvelopeSealer.longest
 }

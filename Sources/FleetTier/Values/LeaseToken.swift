@@ -2,7 +2,8 @@ import HTTPCache
 
 /// 16 random bytes that identify the holder of a lease.
 package struct LeaseToken: Sendable, Hashable, CustomStringConvertible {
-    /// The text that an engine stores instead of a token while no node should wait.
+    /// The text that the server stores instead of a token while nodes should not wait for each
+    /// other.
     package static let pass = "pass"
 
     private let bytes: SixteenBytes

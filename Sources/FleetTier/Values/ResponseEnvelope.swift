@@ -5,7 +5,7 @@ package import NIOCore
 /// A response in the form that nodes share: a ``HTTPCache/ResponseDraft`` without its pin, and the
 /// body or a reference to its chunks.
 ///
-/// Its instants are on the engine's clock. ``draft(at:_:)`` converts them to the node's clock.
+/// The instants are on the server's clock. ``draft(at:_:)`` converts them to a node's clock.
 package struct ResponseEnvelope: Sendable {
     /// The body of a shared response.
     package enum Body: Sendable, Hashable {
@@ -19,9 +19,9 @@ package struct ResponseEnvelope: Sendable {
     /// purges affect this response.
     package let fencingPosition: LogPosition
     package let body: Body
-    /// The response, with instants on the engine's clock.
+    /// The response, with instants on the server's clock.
     let content: ResponseDraft
-    /// When the response was received, on the clock of the node that sealed it. An engine that
+    /// When the response was received, on the clock of the node that sealed it. A server that
     /// reports a wrong time cannot make the response look younger.
     let receivedLocally: Timestamp
 
@@ -40,7 +40,7 @@ package struct ResponseEnvelope: Sendable {
         )
     }
 
-    /// - Parameter content: the response, with instants on the engine's clock.
+    /// - Parameter content: the response, with instants on the server's clock.
     init(content: ResponseDraft, receivedLocally: Timestamp, fencingPosition: LogPosition, body: Body) {
         self.receivedLocally = receivedLocally
         var content = content
@@ -58,9 +58,9 @@ package struct ResponseEnvelope: Sendable {
 
     /// Returns the response with instants on a node's clock, ready to be stored there.
     ///
-    /// The offset is an estimate, and the engine may report a wrong time. So the response's age is
-    /// the greater of two values: the age on the engine's clock and the age on both nodes' clocks.
-    /// It is never negative. All instants shift by the same amount, so intervals do not change.
+    /// The offset is an estimate, and the server may report a wrong time. So the response's age is
+    /// the greater of two ages: by the server's clock, and by the clocks of both nodes. The age is
+    /// never negative. All instants shift by the same amount, so intervals do not change.
     package func draft(at now: Timestamp, _ offset: EngineOffset) -> ResponseDraft {
         let latest = min(now, receivedLocally)
         let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: latest))
@@ -101,8 +101,7 @@ package struct ChunkedBody: Sendable, Hashable {
     package var id: BodyID
     /// The length of the body, in bytes.
     package var length: Int
-    /// The digest of the sealed chunks, so that no other chunk matches this body: see
-    /// ``ChunkSealer``.
+    /// The digest of the sealed chunks. Only these chunks match this body: see ``ChunkSealer``.
     package var digest: [UInt8]
 
     package init(id: BodyID, length: Int, digest: [UInt8]) {
@@ -117,7 +116,7 @@ package struct ChunkedBody: Sendable, Hashable {
     /// Returns the number of chunks of a body of a given length.
     package static func count(_ length: Int) -> Int { (length + ValueLimits.chunkLength - 1) / ValueLimits.chunkLength }
 
-    /// Returns the number of bytes in a chunk.
+    /// Returns the number of body bytes in a chunk.
     func length(of index: Int) -> Int {
         min(ValueLimits.chunkLength, length - index * ValueLimits.chunkLength)
     }

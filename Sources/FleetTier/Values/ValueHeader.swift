@@ -1,13 +1,13 @@
 package import HTTPCache
 package import NIOCore
 
-/// The unencrypted part of a value. The engine needs it to order puts, and a node needs it before
-/// it opens the rest. It is authenticated together with the rest.
+/// The unencrypted part of a value. The server needs it to order puts, and a node needs it before
+/// it opens the rest. The header is authenticated together with the rest.
 ///
 /// ```
 /// 4 "HFs1"   1 version   1 flags   1 key id   1 zero   8 response time   16 fencing: epoch, number
 /// ```
-/// Numbers are big-endian. The response time is in milliseconds of the engine's clock, and not
+/// Numbers are big-endian. The response time is in milliseconds on the server's clock, and is not
 /// negative.
 package struct ValueHeader: Sendable, Hashable {
     /// The kinds of values.

@@ -2,7 +2,7 @@ import Crypto
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The name of a value on an engine. It reveals no URL, tag or principal.
+/// The name of a value on the server. It reveals no URL, tag or principal.
 package struct ValueName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -20,7 +20,7 @@ package struct BodyID: Sendable, Hashable {
     package init(using generator: inout some RandomNumberGenerator) { bits = generator.next() }
 }
 
-/// Derives the names of a cache key's values with a keyed digest that only the fleet's nodes can
+/// Derives the names of a cache key's values, with a keyed digest that only the fleet's nodes can
 /// compute.
 package struct ValueNamer: Sendable {
     private let namespace: FleetNamespace
@@ -33,11 +33,11 @@ package struct ValueNamer: Sendable {
         previous = keys.previous?.names
     }
 
-    /// Returns the names under which values are put and found.
+    /// Returns the names under which a key's values are put and found.
     package func names(of key: CacheKey) -> ValueNames { ValueNames(key, namespace, present) }
 
-    /// Returns the names of a key's values under the previous secret; `nil` if there is no previous
-    /// secret. No value is put under these names.
+    /// Returns the names of a key's values under the previous secret; `nil` if there is none. No
+    /// value is put under these names.
     package func previousNames(of key: CacheKey) -> ValueNames? {
         previous.map { ValueNames(key, namespace, $0) }
     }

@@ -1,8 +1,8 @@
 package import HTTPCacheSemantics
 
-/// The lists of field names that select among a cache key's responses. If a response has `Vary`,
-/// this list replaces the envelope, so that a node can derive the name of a request's variant: see
-/// ``ValueNames/variant(_:_:)``.
+/// The lists of field names that select among a cache key's responses. If a response has `Vary`, a
+/// list of this kind is stored in place of its envelope, so that a node can derive the name of a
+/// request's variant: see ``ValueNames/variant(_:_:)``.
 package struct VaryList: Sendable, Hashable {
     /// The maximum number of lists.
     package static let mostLists = 16
@@ -18,7 +18,7 @@ package struct VaryList: Sendable, Hashable {
     /// response.
     package private(set) var lists: [[String]]
 
-    /// - Returns: `nil` if a limit is exceeded or there are no names.
+    /// - Returns: `nil` if there are no names, or if a limit is exceeded.
     package init?(key: CacheKey, names: [String], respondedAt: EngineTime) {
         self.init(key: key, lists: [Set(names).sorted()], respondedAt: respondedAt)
     }
@@ -36,8 +36,8 @@ package struct VaryList: Sendable, Hashable {
         self.respondedAt = respondedAt
     }
 
-    /// Adds the lists of an earlier value after this response's list. If there are too many lists,
-    /// the last is dropped, and its variants can no longer be found.
+    /// Adds the lists of an earlier value after the existing lists. If there are then too many
+    /// lists, the last lists are dropped, and their variants can no longer be found.
     package mutating func add(_ earlier: VaryList) {
         lists += earlier.lists.filter { !lists.contains($0) }
         lists.removeLast(max(0, lists.count - Self.mostLists))

@@ -1,7 +1,7 @@
 /// The numbers of the row that a head belongs to. The head's checksum covers them.
 ///
-/// Otherwise a damaged body number in a row could return another request's body, with each of its
-/// chunks intact.
+/// Without this, a damaged body number in a row could lead to another request's body, whose chunks
+/// are all intact.
 package struct HeadBinding: Sendable, Hashable {
     /// The kind of thing that a head describes; the second byte of every head.
     package enum Kind: UInt8, Sendable {
@@ -36,7 +36,7 @@ package struct HeadBinding: Sendable, Hashable {
         return content
     }
 
-    /// Returns the bytes before the checksum, if the checksum matches.
+    /// Returns the bytes before the checksum; `nil` if the checksum does not match.
     static func verified(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer? {
         guard bytes.count >= 8 else { return nil }
         let content = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 8)])

@@ -4,7 +4,7 @@ import HTTPCache
 package struct ObjectHead: Sendable, Hashable {
     /// The coder's media type.
     package var contentType: String
-    /// The Swift type it was encoded from, used in messages only.
+    /// The name of the Swift type that the object was encoded from. It is only used in messages.
     package var typeName: String
 
     package init(contentType: String, typeName: String) {
@@ -13,7 +13,7 @@ package struct ObjectHead: Sendable, Hashable {
     }
 }
 
-/// The encoding of an object's head on disk, structured like ``StoredHeadCodec``.
+/// The encoding of an object's head on disk, which is structured like that of ``StoredHeadCodec``.
 package enum ObjectHeadCodec {
     /// The version of the encoding; the first byte.
     package static let version: UInt8 = 1
@@ -33,8 +33,8 @@ package enum ObjectHeadCodec {
         return writer.bytes
     }
 
-    /// Decodes a head that was read from its row; `nil` if it is damaged, of an unknown version, or
-    /// belongs to another row.
+    /// Decodes a head that was read from its row; returns `nil` if the head is damaged, is of an
+    /// unknown version, or belongs to another row.
     package static func decode(_ bytes: UnsafeRawBufferPointer, binding: HeadBinding) -> ObjectHead? {
         guard let content = HeadBinding.verified(bytes, seed: binding.seed) else { return nil }
         var reader = ByteReader(content)

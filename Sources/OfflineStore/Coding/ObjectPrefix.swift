@@ -1,9 +1,10 @@
 import HTTPCacheSemantics
 
-/// The first bytes of the keys of objects that are removed together, in the encoding that the store
-/// keeps with unfinished removals.
+/// A prefix of the keys of objects that are removed together, in the encoding in which the store
+/// records unfinished removals.
 struct ObjectPrefix: Sendable {
-    /// The first byte of the encoding. No encoding that is compared with responses begins with it.
+    /// The first byte of the encoding. The encodings that responses are compared with begin with
+    /// other bytes.
     private static let form: UInt8 = 3
     /// ``form`` in SQL.
     static let formLiteral = "x'03'"
@@ -13,7 +14,7 @@ struct ObjectPrefix: Sendable {
 
     init(_ bytes: [UInt8]) { canonicalBytes = [Self.form] + bytes }
 
-    /// Returns whether an encoding is that of a prefix of an object's key. It allocates nothing.
+    /// Returns whether an encoded prefix covers an object's key. Allocates no memory.
     static func covers(_ encoding: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) -> Bool {
         encoding.first == form && key.starts(with: encoding.dropFirst())
     }

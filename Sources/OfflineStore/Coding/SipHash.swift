@@ -8,7 +8,7 @@ package struct SipHash: Sendable, Hashable {
     private let key0: UInt64
     private let key1: UInt64
 
-    /// - Parameter secret: 16 bytes; any other number returns `nil`.
+    /// - Parameter secret: 16 bytes; any other length returns `nil`.
     package init?(secret: [UInt8]) {
         guard secret.count == 16 else { return nil }
         key0 = secret.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self)) }

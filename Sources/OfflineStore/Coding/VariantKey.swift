@@ -8,7 +8,7 @@ import HTTPTypes
 /// The encoding is canonical and length-prefixed, like the cache key. An absent field differs from
 /// an empty one.
 package enum VariantKey {
-    /// Returns the variant's bytes; none if the response does not vary.
+    /// Returns the variant's bytes; empty if the response does not vary.
     package static func bytes(of head: StoredResponseHead) -> [UInt8] {
         let names = names(of: head)
         guard !names.isEmpty else { return [] }

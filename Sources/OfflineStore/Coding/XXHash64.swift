@@ -1,10 +1,13 @@
 /// XXH64: the checksum of chunks, heads and sidecar slots.
 ///
-/// It is used instead of a CRC for three reasons. In plain Swift it is as fast as memory (CRC-32C
-/// needs an instruction that Swift does not expose; zlib is another system library). It has 64
-/// bits, so a damaged chunk goes undetected once in 2⁶⁴ times. It takes a seed: each chunk's seed
-/// is its position, so a chunk in the wrong position is detected as damage. It protects against
-/// accidents, not against an attacker who writes to the file.
+/// It is used instead of a CRC for three reasons:
+/// - In plain Swift it is as fast as memory. CRC-32C needs an instruction that Swift does not
+///   expose, and zlib would be another system library.
+/// - It has 64 bits, so a damaged chunk goes undetected once in 2⁶⁴ times.
+/// - It takes a seed. Each chunk's seed is its position, so a chunk in the wrong position is
+///   detected as damage.
+///
+/// It protects against accidents, not against an attacker who writes to the file.
 ///
 /// <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
 package enum XXHash64 {

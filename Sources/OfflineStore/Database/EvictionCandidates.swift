@@ -18,8 +18,8 @@ struct EvictionRank: Comparable, Sendable {
 /// The first entries to evict, selected from many that are added in any order: as many as add up to
 /// a number of bytes.
 ///
-/// Ranking a million entries takes no more memory than the entries to evict, and never more than
-/// 65,536 at a time.
+/// Memory use depends on the entries to evict, not on the entries ranked: at most 65,536 entries
+/// are selected, and at most about twice as many are in memory at a time.
 struct EvictionCandidates: Sendable {
     struct Candidate: Sendable {
         var id: Int64

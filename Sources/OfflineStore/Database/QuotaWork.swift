@@ -1,8 +1,8 @@
 /// The tags that exceed their quotas, and the progress of evicting their entries. The writer keeps
 /// this between steps of its housekeeping.
 struct QuotaWork {
-    /// The eviction for one tag. First all entries with the tag are ranked, then the least recently
-    /// used ones are evicted.
+    /// The eviction for one tag. First all entries with the tag are ranked, and then the first ones
+    /// in the eviction order are evicted.
     struct Round {
         let tag: TagName
         let tagID: Int64

@@ -4,7 +4,8 @@ import Logging
 import Synchronization
 
 extension StoreCore {
-    /// How often a removal by prefix waits for earlier ones.
+    /// The maximum number of attempts of an invalidation for which earlier removals by prefix must
+    /// be applied first.
     private static let invalidationAttempts = 8
 
     /// Invalidates responses of a store that no process can write.

@@ -34,9 +34,10 @@ package struct StoreLimits: Sendable {
     var memory: Int
     /// The largest body that is kept in the memory tier, in bytes.
     var residentBody: Int
-    /// The bytes of the key filter: 16 bits for each 512-byte entry that fits in the budget, but at
-    /// most an eighth of the memory budget. Without a memory tier it is at most 256 KiB, because
-    /// storing an entry would otherwise read the disk to check whether its key is new.
+    /// The size of the key filter, in bytes: 16 bits for each 512-byte entry that fits in the
+    /// budget, but at most 8 MiB, and at most an eighth of the memory budget. Without a memory
+    /// tier, at most 256 KiB instead of an eighth, because storing an entry would otherwise read
+    /// the disk to check whether its key is new.
     var filter: Int
 
     /// The most operations in a transaction. Each touches its own page of the key index, and all

@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 import Logging
 
-/// Quotas: after a transaction in which a tag exceeded its quota, the least recently used of its
-/// entries are evicted.
+/// Quotas: after a transaction in which a tag exceeded its quota, entries with the tag are evicted,
+/// in the eviction order.
 ///
 /// No index orders a tag's entries by use, and such an index would slow down every recorded read.
 /// So all its entries are ranked, some in each step, and the first ones in the eviction order are
@@ -42,8 +42,8 @@ extension StoreWriter {
         if bytes > target { try evictEntries(of: &round, excess: bytes - target, connection) }
         if bytes <= target || round.victims?.isEmpty ?? true {
             memory.quotas.round = nil
-            // Nothing could be evicted, because all entries are pinned. This is retried when the
-            // tag grows.
+            // The tag is below its target, or nothing was evicted because all its entries are
+            // pinned. A pinned tag is tried again when it grows.
             if bytes <= target || round.evicted == 0 { memory.quotas.remove(tag) }
         } else {
             memory.quotas.round = round

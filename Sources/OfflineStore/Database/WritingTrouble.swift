@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
-/// The state of a disk that stopped accepting writes. It decides whether to store a new response. A
-/// pure value: it acts only on the events it receives.
+/// Tracks whether the disk accepts writes, and decides whether to store a new response. A pure
+/// value: it changes only through the events that it receives.
 ///
 /// A declined response states in its head that it is not stored. A response that fails later has
 /// already claimed to be stored. RFC 9211 §2.5

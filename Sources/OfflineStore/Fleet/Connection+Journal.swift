@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Reading the journal of invalidations, on any connection.
+/// Reads the journal of invalidations, on any connection.
 extension Connection {
     func hasJoined() throws -> Bool { try integer("SELECT count(*) FROM shared_log") == 1 }
 
@@ -39,7 +39,8 @@ extension Connection {
         return found
     }
 
-    /// The invalidation in a row that begins with name, kind, selector, effect and time.
+    /// Returns the invalidation in a row that begins with the name, kind, selector, effect and
+    /// time.
     func journaledInvalidation(_ statement: SQLStatement) throws -> FleetInvalidation {
         guard let id = PurgeID(statement.bytes(0)) else { throw Self.damagedJournal }
         let kind = ScopeSelector.Kind(rawValue: UInt8(truncatingIfNeeded: statement.integer(1)))

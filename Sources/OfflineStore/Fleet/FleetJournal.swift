@@ -1,45 +1,45 @@
 package import HTTPCache
 package import HTTPCacheSemantics
 
-/// A store's state in a fleet log, as on disk.
+/// A store's state in a fleet log, as recorded on disk.
 package struct FleetJournal: Sendable, Hashable {
     /// A journaled invalidation that the log has not confirmed.
     package struct Entry: Sendable, Hashable {
         package var invalidation: FleetInvalidation
-        /// Its position in the log; `nil` if it is waiting to be published.
+        /// The invalidation's position in the log; `nil` if it is waiting to be published.
         package var position: LogPosition?
     }
 
-    /// The most entries to list of each kind.
+    /// The maximum number of entries listed of each kind.
     package static let limit = 1000
 
     /// The name of the fleet log.
     package var name: String
     /// The store's name among the nodes.
     package var node: PurgeID
-    /// How far the log has been read.
+    /// The position up to which the log has been read.
     package var cursor: LogCursor
     /// The number of the last invalidation in this store.
     package var sequence: Int64
-    /// Responses that were stored before this invalidation are validated before use.
+    /// Responses stored before the invalidation with this number are validated before use.
     package var lowWaterMark: Int64
-    /// Responses stored before this invalidation are validated before use.
-    package var unpublishedCount = 0
     /// The number of invalidations waiting to be published.
+    package var unpublishedCount = 0
+    /// The number of published invalidations that the log has not confirmed.
     package var unsettledCount = 0
-    /// The number of invalidations in the log that the log has not confirmed.
+    /// The number of invalidations that the log has confirmed. They are dropped soon.
     package var settledCount = 0
-    /// The number of invalidations that the log keeps. They are dropped soon.
+    /// When the log last confirmed an invalidation that is still in the journal; `nil` if the
+    /// journal has no confirmed invalidation.
     package var settledAt: Timestamp?
-    /// When the log last confirmed something that this store did not know to be kept; `nil` if none
-    /// of that is in the journal.
+    /// The first invalidations waiting to be published, in order.
     package var unpublished: [Entry] = []
-    /// The first of those that are not confirmed, in the log's order.
+    /// The first invalidations that the log has not confirmed, in the log's order.
     package var unsettled: [Entry] = []
 }
 
 extension CacheManager {
-    /// Reads a store's state in a fleet log; `nil` if it never joined one.
+    /// Returns a store's state in a fleet log; `nil` if the store never joined a fleet log.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -47,7 +47,7 @@ extension CacheManager {
         try core.read { connection, database in
             // The first schema version has no such tables.
             guard try connection.integer("PRAGMA user_version") ?? 0 >= Self.fleetSchemaVersion else { return nil }
-            // One snapshot for all of them.
+            // All of these reads use one snapshot.
             let snapshot = try connection.prepare("SELECT count(*) FROM shared_log")
             defer { snapshot.reset() }
             guard try snapshot.step(), snapshot.integer(0) > 0 else { return nil }

@@ -5,7 +5,7 @@ import Synchronization
 /// The invalidation log of a store on disk.
 final class SQLiteInvalidationLog: InvalidationLog {
     private let core: StoreCore
-    /// The purges of other nodes that are in force and could not be written.
+    /// Other nodes' purges that are in effect but could not be written.
     private let held = Mutex<Set<PurgeID>>([])
 
     init(core: StoreCore) {
@@ -40,7 +40,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
     func unpublished(limit: Int) async throws -> [FleetInvalidation] {
         let waiting = try core.read { connection, _ in
             let waiting = try connection.waiting(limit: limit)
-            // A database that replaced a damaged one does not know what was waiting.
+            // A database that replaced a damaged one does not know which invalidations were
+            // waiting.
             return try !waiting.isEmpty || connection.hasJoined() ? waiting : nil
         }
         guard let waiting else { throw InvalidationLogError.notJoined }
@@ -67,7 +68,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
         }
     }
 
-    /// Puts steps in force that cannot be written. The node reads them again until they can be.
+    /// Puts steps that cannot be written into effect in memory. The node reads them again until
+    /// they can be written.
     private func hold(_ steps: [LogStep], at now: Timestamp, because error: StoreError) async throws {
         guard let writer = try core.database().writer else { return }
         let earlier = held.withLock { $0 }
@@ -77,7 +79,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
             switch step {
             case .apply(let invalidation, _):
                 later.insert(invalidation.id)
-                // Once: responses that are stored afterwards are newer than it.
+                // Do this once per invalidation: responses that are stored afterward are newer than
+                // it.
                 guard !earlier.contains(invalidation.id),
                     try !core.read({ connection, _ in try connection.isJournaled(invalidation.id) })
                 else { continue }
@@ -85,7 +88,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
             case .distrust: (scope, effect) = (.all, .mark(.unspecified))
             case .republish: continue
             }
-            // It throws the error of the disk too, and is in force all the same.
+            // This throws the disk's error, but the invalidation is in effect anyway.
             _ = try? await writer.hold([scope], effect, at: now, isOwn: false, because: error)
             core.changes.publish(StoreChange(.invalidated, scope))
         }
@@ -93,7 +96,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
     }
 
     private func write(_ steps: [LogStep], through cursor: LogCursor, at now: Timestamp) async throws -> Int {
-        // If it is lost, so is the place: the node reads the log again from where it was.
+        // If this write is lost, the new cursor is lost with it, so the node reads the same steps
+        // again.
         let (fresh, count) = try await write(mayRunHere: steps.count <= Self.fewSteps) { context in
             var fresh: [InvalidationScope] = []
             var count = 0
@@ -117,7 +121,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
     }
 
     func published(_ positions: [PurgeID: LogPosition]) async throws {
-        // If this write is lost, they are published again, which adds nothing to the log.
+        // If this write is lost, the invalidations are published again, which adds nothing to the
+        // log.
         try await write(mayRunHere: positions.count <= Self.fewSteps) { context in
             for (id, position) in positions { try context.notePosition(position, of: id) }
         }
@@ -130,11 +135,11 @@ final class SQLiteInvalidationLog: InvalidationLog {
 
     func synchronize() async throws { try await core.synchronize() }
 
-    /// Up to this many are written on the calling thread. They take less time than two thread
-    /// switches.
+    /// The maximum number of steps or positions that are written on the calling thread. Writing
+    /// them takes less time than two thread switches.
     private static let fewSteps = 64
 
-    /// Writes, unless another database has replaced the one that joined.
+    /// Writes, unless a new database has replaced the one that joined the log.
     private func write<Result: Sendable>(
         mayRunHere: Bool,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
@@ -148,6 +153,6 @@ final class SQLiteInvalidationLog: InvalidationLog {
 }
 
 extension CacheManager {
-    /// The log of the store's invalidations, for a node that shares them with others.
+    /// The log of this store's invalidations, for a node that shares them with other nodes.
     package var invalidationLog: any InvalidationLog { SQLiteInvalidationLog(core: core) }
 }

@@ -3,16 +3,17 @@ import HTTPCacheSemantics
 
 /// The journal of invalidations that several nodes share: see ``InvalidationLog``.
 extension WriteContext {
-    /// The most invalidations waiting to be published. Beyond it, one invalidation of everything,
-    /// which only marks, replaces them.
+    /// The maximum number of invalidations waiting to be published. If there are more, a single
+    /// invalidation of everything, which only marks, replaces them.
     static let waitingLimit = 10_000
-    /// The most invalidations in the journal. Beyond it, the oldest published ones are dropped.
+    /// The maximum number of invalidations in the journal. If there are more, the oldest published
+    /// ones are dropped.
     static let journalLimit: Int64 = 200_000
     /// The number of invalidations between two checks of these limits.
     private static let looks: Int64 = 256
 
-    /// Journals an invalidation that a caller requested. Call it in the transaction that puts it
-    /// into effect.
+    /// Journals an invalidation that a caller requested. Call this in the transaction that puts the
+    /// invalidation into effect.
     func journal(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws {
         guard memory.isInFleet else { return }
         let id = try insert(FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now), at: nil)
@@ -23,7 +24,8 @@ extension WriteContext {
         }
     }
 
-    /// Journals that other nodes must mark everything. This store's entries are not marked.
+    /// Journals an invalidation that makes other nodes mark everything. This store's entries are
+    /// not marked.
     func journalEverything(at now: Timestamp) throws {
         let everything = FleetInvalidation(id: .random(), scope: .all, effect: .mark(.unspecified), issuedAt: now)
         _ = try insert(everything, at: nil)
@@ -49,7 +51,7 @@ extension WriteContext {
         guard try statement.step() else { throw Self.missingRow }
         if position == nil { addsToJournal = true }
         let id = statement.integer(0)
-        // The statement ends with its last step, after which the row exists.
+        // The row exists only after the statement's last step.
         while try statement.step() {}
         return id
     }
@@ -63,8 +65,8 @@ extension WriteContext {
         do {
             _ = try invalidate(invalidation.scope, invalidation.effect, at: now)
         } catch let error as StoreError where error.code == .busy {
-            // Too many removals are unfinished. The log does not wait for them; the copies are
-            // marked instead.
+            // Too many removals are unfinished. Reading the log must not wait for them, so the
+            // responses are marked instead.
             _ = try invalidate(invalidation.scope, .mark(.unspecified), at: now)
         }
         if id % Self.looks == 0 { try shortenJournal() }
@@ -92,7 +94,7 @@ extension WriteContext {
         return connection.changes > 0
     }
 
-    /// Queues journaled invalidations again that the log has lost.
+    /// Queues journaled invalidations that the log has lost for publication.
     func republish(after: LogPosition, before: LogPosition?) throws {
         let before = before ?? LogPosition(epoch: UInt64(Int64.max), number: UInt64(Int64.max))
         try connection.run(
@@ -122,7 +124,8 @@ extension WriteContext {
 
     // MARK: The place
 
-    /// Joins the log with this name, or continues with it.
+    /// Joins the log with this name; if the store has already joined it, continues with the
+    /// journal.
     ///
     /// - Parameters:
     ///   - node: the store's name among the nodes.
@@ -156,7 +159,7 @@ extension WriteContext {
         try statement.run()
     }
 
-    /// The store's position in the fleet log.
+    /// Returns the store's position in the fleet log.
     private func place() throws -> LogStart {
         let row = try connection.prepare("SELECT node, epoch, number FROM shared_log")
         defer { row.reset() }
@@ -171,7 +174,7 @@ extension WriteContext {
         return LogStart(node: node, cursor: cursor, unpublished: try connection.waitingCount())
     }
 
-    /// Writes how far the log has been read.
+    /// Records the position up to which the log has been read.
     func move(to cursor: LogCursor) throws {
         let statement = try connection.prepare("UPDATE shared_log SET epoch = ?1, number = ?2")
         statement.bind(1, Int64(bitPattern: cursor.position.epoch))

@@ -52,17 +52,16 @@ package enum DatabaseHeader: Equatable {
 
     private static let length: Int64 = 100
 
-    /// Reads through SQLite's own file, without its pager. This takes no lock, and ignores journals
-    /// and logs.
+    /// Reads through SQLite's own file, without its pager. This takes no lock, and ignores rollback
+    /// journals and write-ahead logs.
     ///
-    /// A separate file descriptor would not work. Under POSIX, closing one releases every lock that
-    /// this process holds on the file, including those of a store that is open here. Another
-    /// program would then consider itself the last user, and remove the log. SQLite keeps a
-    /// descriptor open while this process holds locks.
-    ///
+    /// A separate file descriptor would not work. Under POSIX, closing a descriptor releases every
+    /// lock that this process holds on the file, including the locks of a store that is open here.
+    /// Another program would then consider itself the last user, and remove the write-ahead log.
+    /// SQLite keeps a descriptor open while this process holds locks.
     /// - Returns: `nil` if the header cannot be read.
     private static func read(_ path: String) throws -> [UInt8]? {
-        // `errno` has the cause before SQLite replaces it with its own.
+        // If the file cannot be read, `errno` still has the cause here. SQLite would replace it.
         guard access(path, R_OK) == 0 else { throw SystemFailure("open", path) }
         // For an existing store, reading the header is the process's first use of SQLite.
         MemoryStatistics.disableUnlessInUse

@@ -29,7 +29,7 @@ final class FolderLock: Sendable {
         let inUse = StoreError(
             code: .inUse,
             message: "The store '\(folder)' is open for writing in \(Self.holder(in: handle)). "
-                + "Only one process can write at a time: stop it, or open the store read-only."
+                + "Only one process can write at a time. Stop that process, or open the store read-only."
         )
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
             // Some file systems (NFS) cannot lock folders. Then the file's lock is the only one.
@@ -63,8 +63,8 @@ final class FolderLock: Sendable {
         flock(folder.descriptor, LOCK_UN)
     }
 
-    /// Whether a process has the folder open for writing, according to the lock file. Takes no
-    /// lock.
+    /// Returns whether a process has the folder open for writing, according to the lock file. Takes
+    /// no lock.
     static func isHeld(path: String) -> Bool {
         guard let handle = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW),
             let bytes = try? handle.read(count: 32, at: 0),

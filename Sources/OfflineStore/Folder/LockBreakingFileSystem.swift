@@ -26,7 +26,7 @@ enum LockBreakingFileSystem: String, Sendable {
     case vmware = "VMware shared folder"
     case parallels = "Parallels shared folder"
 
-    /// The kind for a Linux `statfs` type (`f_type`); `nil` for all others.
+    /// Creates the kind for a Linux `statfs` type (`f_type`); returns `nil` for all other types.
     init?(linuxType: UInt32) {
         switch linuxType {
         case 0x6969: self = .nfs
@@ -44,7 +44,8 @@ enum LockBreakingFileSystem: String, Sendable {
         }
     }
 
-    /// The kind for a macOS `statfs` type name (`f_fstypename`); `nil` for all others.
+    /// Creates the kind for a macOS `statfs` type name (`f_fstypename`); returns `nil` for all
+    /// other names.
     init?(darwinName: String) {
         switch darwinName {
         case "nfs": self = .nfs
@@ -58,7 +59,8 @@ enum LockBreakingFileSystem: String, Sendable {
         }
     }
 
-    /// Checks a folder's file system; also `nil` if that fails.
+    /// Returns the kind of a folder's file system; `nil` if its locks are not known to break, or if
+    /// the file system cannot be determined.
     static func probe(_ path: String) -> LockBreakingFileSystem? {
         #if canImport(Darwin)
             var status = statfs()
@@ -73,7 +75,7 @@ enum LockBreakingFileSystem: String, Sendable {
     }
 
     #if !canImport(Darwin)
-        /// Returns the type from `statfs` (`f_type`); `nil` if that fails.
+        /// Returns the type from `statfs` (`f_type`); `nil` if the call fails.
         ///
         /// Swift's C library modules omit `sys/statfs.h`, and `statvfs` does not return the type.
         static func linuxType(of path: String) -> UInt32? {

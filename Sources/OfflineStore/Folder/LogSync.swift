@@ -11,7 +11,8 @@ import Synchronization
 /// Syncs a write-ahead log while its writer continues. Commits made before the call are then
 /// durable.
 ///
-/// It has its own descriptor. SQLite's locks are on other files, so closing this one releases none.
+/// This uses its own descriptor. SQLite's locks are on other files, so closing this descriptor
+/// releases none of them.
 final class LogSync: Sendable {
     private struct State {
         var file: FileHandle?
@@ -24,8 +25,10 @@ final class LogSync: Sendable {
     /// - Parameter path: the log's path.
     init(path: String) { self.path = path }
 
-    /// - Returns: `false` if a sync has failed since the last call to ``recover()``. The system may
-    ///   have dropped data that it could not write, and may not report it again.
+    /// Syncs the log.
+    ///
+    /// - Returns: `false` if a sync has failed since the last call to ``recover()``. The kernel may
+    ///   have dropped data that it could not write, and may not report that again.
     func synchronize() throws -> Bool {
         try state.withLock { state in
             if state.hasFailed { return false }
@@ -48,6 +51,6 @@ final class LogSync: Sendable {
         }
     }
 
-    /// The log's content has become durable in another way.
+    /// Records that the log's content has become durable in another way.
     func recover() { state.withLock { $0.hasFailed = false } }
 }

@@ -9,26 +9,26 @@ import Synchronization
     import Darwin
 #endif
 
-/// Makes the system write the log to disk while it grows.
+/// Makes the kernel write the write-ahead log to disk while the log grows.
 ///
-/// A checkpoint first syncs the log, and writers wait for that: for up to 32 MiB, or for the part
-/// that is not written yet. This is only a hint, and nothing relies on it: durability depends on
-/// syncs alone. Only Linux has a call for it; elsewhere nothing happens.
+/// A checkpoint first syncs the log, and writers wait for that sync: for up to 32 MiB, or only for
+/// the part that is not yet on disk. This is only a hint, and nothing relies on it: durability
+/// depends only on syncs. Only Linux has a system call for it; elsewhere, nothing happens.
 final class LogWriteback: Sendable {
-    /// The bytes between two hints.
+    /// The number of bytes between two hints.
     private static let step: Int64 = 1 << 20
 
     private let path: String
     private let pending = Atomic<Int64>(0)
     private let isBusy = Atomic(false)
     private let file = Mutex<FileHandle?>(nil)
-    /// Starting the write also takes a moment, so it runs separately from commits.
+    /// Even starting the write takes a moment, so it runs separately from commits.
     private let thread = DispatchQueue(label: "holdfast.store.writeback", qos: .utility)
 
     /// - Parameter path: the log's path.
     init(path: String) { self.path = path }
 
-    /// Records that bytes were added to the log.
+    /// Records that bytes were added to the log, and sends a hint if one is due.
     func note(_ bytes: Int64) {
         #if os(Linux)
             guard pending.add(bytes, ordering: .relaxed).newValue >= Self.step, Self.begin != nil,
@@ -46,7 +46,7 @@ final class LogWriteback: Sendable {
         private func beginWriting() {
             file.withLock { file in
                 if file == nil { file = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW) }
-                // The hint covers the whole file, because parts that are already written cost
+                // The hint covers the whole file, because parts that are already on disk cost
                 // nothing.
                 if let file { _ = Self.begin?(file.descriptor, 0, 0, Self.write) }
             }

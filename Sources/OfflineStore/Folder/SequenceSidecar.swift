@@ -11,13 +11,13 @@ import Synchronization
 
 /// The number of the last invalidation, in a synced file next to the database.
 ///
-/// If bits flip at the end of a write-ahead log, SQLite silently drops the end. If it contained
-/// invalidations, the database opens with a smaller number than the one here. The store then knows
-/// that it must not trust any of its entries.
+/// If bits flip at the end of a write-ahead log, SQLite silently drops that end. If the dropped end
+/// contained invalidations, the database opens with a lower number than the sidecar. The store then
+/// knows that it must not trust any of its entries.
 ///
-/// The number is only written after the log was synced: a power failure must not leave a sidecar
-/// that is ahead of its database. So it may briefly lag behind by invalidations of other nodes,
-/// which are read from the fleet log again if they are lost.
+/// The number is written only after the log was synced: a power failure must not leave a sidecar
+/// that is ahead of its database. So the sidecar may briefly lack invalidations of other nodes. If
+/// they are lost, they are read from the fleet log again.
 ///
 /// The file has two slots, 4 KiB apart, which are written in turn, each with a checksum. A torn
 /// write leaves the other slot intact.
@@ -28,7 +28,7 @@ package final class SequenceSidecar: Sendable {
 
     private let handle: FileHandle
     private struct State {
-        /// The slot with the newest number; the next write must use the other one.
+        /// The slot with the newest number. The next write must use the other slot.
         var newest: Int64 = 0
         /// The highest number written here.
         var written: Int64?
@@ -36,7 +36,7 @@ package final class SequenceSidecar: Sendable {
 
     private let state = Mutex(State())
 
-    /// Opens the sidecar, and creates it if there is none.
+    /// Opens the sidecar; creates it if there is none.
     package init(path: String) throws {
         handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
         for place in [0, Self.slotDistance] { try allocate(at: place) }

@@ -8,13 +8,13 @@
 
 /// A store's folder. It contains:
 ///
-/// - numbered databases (`0001.sqlite`, each with SQLite's `-wal` and `-shm` files),
-/// - `CURRENT`, a text file that names the database in use,
-/// - `lock`, which the writing process locks,
-/// - `sequence`, the number of the last invalidation,
-/// - `node`, the store's name among the nodes of a fleet, if it shares purges,
-/// - `mode` and `staleness`, an operator's temporary settings, until they end,
-/// - `control.sock`, while a gateway with a control plane runs: its socket, or a link to it.
+/// - numbered databases (`0001.sqlite`, each with SQLite's `-wal` and `-shm` files)
+/// - `CURRENT`, a text file that names the database in use
+/// - `lock`, which the writing process locks
+/// - `sequence`, the number of the last invalidation
+/// - `node`, the store's name among the nodes of a fleet, if it shares purges
+/// - `mode` and `staleness`, an operator's temporary settings, until they end
+/// - `control.sock`, the socket of a running gateway with a control plane, or a link to it
 ///
 /// A database in use is never renamed or removed. The other files are replaced atomically.
 package struct StoreFolder: Sendable {
@@ -48,8 +48,8 @@ package struct StoreFolder: Sendable {
         case empty
         /// `CURRENT` names this database.
         case store(number: Int)
-        /// Only store files, but no `CURRENT`: creating the store was interrupted, or `CURRENT` was
-        /// lost.
+        /// Only store files, but no `CURRENT`: the creation of the store was interrupted, or
+        /// `CURRENT` was lost.
         case unnamed(databases: [Int])
         /// Other content; the text describes it.
         case other(String)
@@ -77,17 +77,17 @@ package struct StoreFolder: Sendable {
         path + "/" + Self.databaseName(number)
     }
 
-    /// Returns the numbers of all databases in the folder, ascending.
+    /// Returns the numbers of all databases in the folder, in ascending order.
     package func databases() throws -> [Int] {
         try namesInFolder(path).compactMap(Self.databaseNumber).sorted()
     }
 
-    /// Makes `CURRENT` name a database, atomically; it is durable when this returns.
+    /// Makes `CURRENT` name a database, atomically. The change is durable when this returns.
     package func setCurrent(_ number: Int) throws {
         try replace(currentPath, with: Array((Self.databaseName(number) + "\n").utf8))
     }
 
-    /// Replaces a file, or creates it, atomically; it is durable when this returns.
+    /// Replaces a file, or creates it, atomically. The file is durable when this returns.
     func replace(_ file: String, with bytes: [UInt8]) throws {
         let next = file + ".new"
         let handle = try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
@@ -106,7 +106,8 @@ package struct StoreFolder: Sendable {
         try synchronizeFolder(path)
     }
 
-    /// Returns the bytes of a database with its log and index.
+    /// Returns the size of a database, including its logs and the index of its write-ahead log, in
+    /// bytes.
     func size(ofDatabase number: Int) -> Int64 {
         let path = databasePath(number)
         return ["", "-wal", "-shm", "-journal"].reduce(0) { sum, ending in

@@ -40,7 +40,7 @@ package enum StoreOpening {
         }
     }
 
-    /// Why a store that cannot be opened for writing is opened for reading.
+    /// The reason that a store is opened only for reading although it was to be opened for writing.
     private enum ReasonToRead {
         case readOnlyFileSystem, fullDisk
 
@@ -119,8 +119,8 @@ package enum StoreOpening {
     }
 
     /// - Parameters:
-    ///   - asOnlyOne: whether no process can write the store, so this process keeps its own
-    ///     invalidations.
+    ///   - asOnlyOne: whether no other process can write to the store, so that this process keeps
+    ///     its own invalidations.
     ///   - locking: whether this process locks the folder, so that no other process can write.
     static func openForReading(
         at path: String,
@@ -166,7 +166,8 @@ package enum StoreOpening {
         }
     }
 
-    /// Warns before any lock is taken. If locks fail, this is the reason.
+    /// Logs a warning if the file system breaks locks. Call this before taking a lock: if locking
+    /// then fails, the warning explains why.
     private static func warn(of fileSystem: LockBreakingFileSystem?, _ folder: StoreFolder, _ logger: Logger) {
         guard let fileSystem else { return }
         logger.warning(
@@ -178,7 +179,7 @@ package enum StoreOpening {
         )
     }
 
-    /// An empty path (an unset variable) and a path with a NUL byte are rejected.
+    /// Rejects an empty path (from an unset variable, for example) and a path with a NUL byte.
     package static func checkPath(_ path: String) throws {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
@@ -206,8 +207,8 @@ package enum StoreOpening {
     private static func check(_ path: String) throws {
         switch try DatabaseHeader(path: path) {
         case .foreign:
-            // SQLite writes the header last, so a Holdfast database may have been interrupted
-            // before that.
+            // SQLite writes the header last, so this may be a Holdfast database whose creation was
+            // interrupted before that.
             if try FileStatus(path: path + "-journal")?.size ?? 0 > 0 { return }
             throw StoreError(
                 code: .foreignDatabase,
@@ -219,8 +220,8 @@ package enum StoreOpening {
         }
     }
 
-    /// Checks a database that `CURRENT` does not name: its creation was interrupted, or it is not
-    /// Holdfast's.
+    /// Checks a database that `CURRENT` does not name. Either its creation was interrupted, or it
+    /// does not belong to Holdfast.
     private static func checkUnnamed(_ path: String, in folder: StoreFolder) throws {
         try check(path)
         guard try DatabaseHeader(path: path) == .unreadable, try FileStatus(path: path)?.size ?? 0 > 0,
@@ -229,9 +230,10 @@ package enum StoreOpening {
         throw notAStore(folder, "'\(path)' is not a database, and no file 'CURRENT' names it")
     }
 
-    /// Removes a database whose creation was interrupted. Nothing was ever stored in it.
+    /// Removes a database if its creation was interrupted, so that nothing was ever stored in it.
+    /// The database is then empty, or has a rollback journal that would empty it.
     ///
-    /// It is empty, or has a journal that would empty it.
+    /// - Returns: whether the database was removed.
     private static func removeUnfinished(_ path: String) throws -> Bool {
         let hasLog = try FileStatus(path: path + "-wal")?.size ?? 0 > 0
         let isEmpty = try FileStatus(path: path)?.size == 0
@@ -244,10 +246,10 @@ package enum StoreOpening {
         return true
     }
 
-    /// Whether a rollback journal's transaction began with an empty database.
+    /// Returns whether a rollback journal's transaction began with an empty database.
     ///
-    /// The journal's header contains 8 magic bytes, the number of its pages, a nonce, and the
-    /// number of the database's pages before the transaction.
+    /// The journal's header contains 8 magic bytes, the number of the journal's pages, a nonce, and
+    /// the number of the database's pages before the transaction.
     private static func journalBeginsWithNothing(_ path: String) throws -> Bool {
         guard try FileStatus(path: path) != nil else { return false }
         let header = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW).read(count: 20, at: 0)
@@ -267,8 +269,8 @@ package enum StoreOpening {
         )
     }
 
-    /// Restricts the folder to its owner. Other users could read stored data, or replace the
-    /// database.
+    /// Restricts the folder to its owner. Otherwise, other users could read stored data, or replace
+    /// the database.
     private static func restrict(_ folder: StoreFolder, _ logger: Logger) throws {
         guard let status = try FileStatus(path: folder.path), status.permissions & 0o077 != 0 else { return }
         let mode = String(status.permissions, radix: 8)
@@ -284,11 +286,12 @@ package enum StoreOpening {
         guard access(folder.path, W_OK) == 0 else { throw failure }
     }
 
-    /// Returns the error, if any, for a folder that could not be restricted.
+    /// Returns the error for a folder that could not be restricted; `nil` if the folder can be used
+    /// anyway.
     static func objection(to status: FileStatus, of folder: StoreFolder, _ failure: SystemFailure) -> (any Error)? {
         guard failure.number == EPERM else { return failure }
         // A mounted folder may belong to another user who lets this process write there. Its files
-        // are restricted anyway. It is rejected if every user may write there.
+        // are restricted in any case. The folder is rejected only if every user may write there.
         guard status.permissions & 0o002 != 0 else { return nil }
         let mode = String(status.permissions, radix: 8)
         return StoreError(

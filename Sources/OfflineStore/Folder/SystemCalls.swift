@@ -62,8 +62,8 @@ package struct SystemFailure: Error, CustomStringConvertible {
         )
     }
 
-    /// Whether the process has too few descriptors to open a connection's files. SQLite does not
-    /// report why it could not open one, and has closed the others by then.
+    /// Whether the process has too few descriptors to open a connection's files. When SQLite cannot
+    /// open a file, it does not report why, and has already closed the others.
     static var isOutOfDescriptors: Bool {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
@@ -91,7 +91,7 @@ package final class FileHandle: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads up to `count` bytes at `offset`; fewer only at the end of the file.
+    /// Reads up to `count` bytes at `offset`; returns fewer only at the end of the file.
     package func read(count: Int, at offset: Int64) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -134,7 +134,7 @@ package final class FileHandle: Sendable {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw SystemFailure("truncate", path) }
     }
 
-    /// Returns when the content is durable on the disk.
+    /// Waits until the file's content is durable on disk.
     package func synchronize() throws {
         #if canImport(Darwin)
             guard fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0 else {
@@ -154,7 +154,7 @@ package struct FileStatus: Equatable {
     var inode: UInt64
     var owner: uid_t
 
-    /// `nil` if there is nothing at the path.
+    /// Returns `nil` if there is nothing at the path.
     package init?(path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -171,12 +171,12 @@ package struct FileStatus: Equatable {
 
 /// The result of `statvfs` for the file system of a path.
 struct FileSystemStatus {
-    /// Bytes that this process may still write.
+    /// The number of bytes that this process may still write.
     var free: Int64
-    /// Whether it is mounted read-only.
+    /// Whether the file system is mounted read-only.
     var isReadOnly: Bool
 
-    /// `nil` if the call fails.
+    /// Returns `nil` if the call fails.
     init?(path: String) {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }

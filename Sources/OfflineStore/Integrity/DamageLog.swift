@@ -1,13 +1,13 @@
 import Logging
 import Synchronization
 
-/// The entries found to be damaged since opening. They are recorded here immediately, and soon
-/// afterward in the table if this process writes the store.
+/// The entries found to be damaged since the store was opened. They are recorded here immediately.
+/// If this process writes the store, they are also marked in the table soon afterward.
 ///
 /// Entry numbers are never reused, so a record stays valid.
 final class DamageLog: Sendable {
-    /// The most entries recorded in memory. Others rely on the table's marks, and the next read
-    /// finds the damage again.
+    /// The maximum number of recorded entries. Damage to further entries is not recorded, but each
+    /// read of such an entry finds it again.
     static let limit = 4096
 
     private struct State {
@@ -32,27 +32,27 @@ final class DamageLog: Sendable {
     /// Whether no entry is recorded.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// Whether an entry is recorded. Usually this takes one comparison, because usually nothing is
-    /// damaged.
+    /// Returns whether an entry is recorded. This usually takes one comparison, because usually
+    /// nothing is damaged.
     func contains(_ entryID: Int64) -> Bool {
         if count.load(ordering: .acquiring) == 0 { return false }
         return state.withLock { $0.known.contains(entryID) }
     }
 
-    /// The entries that still have to be marked.
+    /// The entries that must still be marked.
     var unwritten: Set<Int64> { state.withLock { $0.unwritten } }
 
     func markWritten(_ entryIDs: Set<Int64>) {
         state.withLock { $0.unwritten.subtract(entryIDs) }
     }
 
-    /// The recency of damaged entries. It is lower than all others, so they are evicted first, and
-    /// can be counted without a scan.
+    /// The recency of damaged entries. It is lower than that of all other entries, so damaged
+    /// entries are evicted first, and can be counted without a scan.
     static let recency: Int64 = -1
 
     /// Returns the number of damaged entries in a database.
     ///
-    /// Unpinned ones are together at the beginning of an index, and there are few pinned ones.
+    /// The unpinned ones are next to each other in an index, and there are few pinned entries.
     ///
     /// - Parameter unwritten: the entries that were not marked in the table before the snapshot.
     static func count(_ connection: Connection, _ state: DatabaseState, unmarked unwritten: Set<Int64>) throws -> Int {
@@ -79,10 +79,10 @@ final class DamageLog: Sendable {
 }
 
 extension StoreWriter {
-    /// Marks entries in the table that were found to be damaged.
+    /// Marks the entries that were found to be damaged in the table.
     ///
-    /// If this fails (because of a full disk, for example), they stay recorded in memory, and the
-    /// next housekeeping tries again.
+    /// If this fails (because of a full disk, for example), the entries stay recorded in memory,
+    /// and the next housekeeping tries again.
     func markDamage(_ connection: Connection) {
         memory.wantsDamageMarks = false
         let unwritten = database.damage.unwritten
@@ -111,7 +111,7 @@ extension StoreWriter {
 }
 
 extension StoreCore {
-    /// Records damage if a chunk is missing from a body that its entry still names.
+    /// Records damage if a chunk is missing from a body that its entry still references.
     ///
     /// Both are checked in one snapshot, so that an entry that was removed in the meantime is not
     /// reported.

@@ -54,7 +54,7 @@ package struct EntryRow {
 
     package var chunkCount: Int64 { Self.chunkCount(bodyLength) }
 
-    /// Returns how many chunks a body has, for any number that a damaged row may contain.
+    /// Returns the number of chunks of a body, for any length that a damaged row may contain.
     static func chunkCount(_ bodyLength: Int64) -> Int64 {
         let (whole, rest) = bodyLength.quotientAndRemainder(dividingBy: Int64(StoreLimits.chunkLength))
         return max(0, rest > 0 ? whole + 1 : whole)
@@ -67,7 +67,7 @@ package struct EntryRow {
 }
 
 extension EntryRow {
-    /// Makes a row from ``columns``.
+    /// Creates a row from ``columns``.
     package init(_ statement: SQLStatement) {
         id = statement.integer(0)
         kind = statement.integer(1)

@@ -10,13 +10,13 @@ public struct StoreVerification: Sendable {
         public var shortID: String?
         /// A response's URI with its secrets replaced, if the key can be read.
         public var redactedURI: String?
-        /// An explanation for people, without stored content.
+        /// An explanation for the operator, without stored content.
         public var detail: String
     }
 
     /// The kind of a finding.
     ///
-    /// More may be added: a `switch` needs a `default`.
+    /// More kinds may be added, so a `switch` needs a `default`.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         /// The kind's name.
         public let description: String
@@ -32,9 +32,9 @@ public struct StoreVerification: Sendable {
         public static let structure = Kind("structure")
         /// A table cannot be read to its end.
         public static let unreadable = Kind("unreadable")
-        /// The sidecar is missing, or has a later invalidation than the database.
+        /// The sidecar is missing or damaged, or has a later invalidation than the database.
         public static let sequence = Kind("sequence")
-        /// Entries were found to be damaged before, and are not served.
+        /// Entries that were found to be damaged earlier, and are not served.
         public static let known = Kind("known")
         /// The row of an entry holds impossible values.
         public static let row = Kind("row")
@@ -42,7 +42,8 @@ public struct StoreVerification: Sendable {
         public static let key = Kind("key")
         /// A head does not match its checksum or its row.
         public static let head = Kind("head")
-        /// A body lacks chunks, has too many, or has a chunk that does not match its checksum.
+        /// A body lacks chunks, has a chunk that does not match its checksum, belongs to another
+        /// entry, or is listed for removal.
         public static let body = Kind("body")
         /// A key has the same variant twice.
         public static let duplicate = Kind("duplicate")
@@ -50,7 +51,8 @@ public struct StoreVerification: Sendable {
         public static let size = Kind("size")
         /// A row is not found through an index.
         public static let index = Kind("index")
-        /// Chunks without an entry that nothing will remove.
+        /// Chunks that belong to no entry or exceed their body's length, and that nothing will
+        /// remove.
         public static let orphan = Kind("orphan")
         /// A tag and its entries contradict each other.
         public static let tag = Kind("tag")
@@ -66,22 +68,22 @@ public struct StoreVerification: Sendable {
     public var isFull: Bool
     /// Whether SQLite's own check of all pages was run.
     ///
-    /// That check cannot be divided, and a writing process's log would grow during it. So a full
-    /// examination runs it on a database of more than 256 MiB only if no process writes to the
-    /// store. A quick one never runs it on more than 64 MiB. Without it, all or some rows, indexes
-    /// and chunks are examined in batches.
+    /// This check cannot be divided, and a writing process's write-ahead log would grow during it.
+    /// So a full examination runs it on a database of more than 256 MiB only if no process writes
+    /// to the store. A quick examination never runs it on more than 64 MiB. Without it, all or some
+    /// rows, indexes and chunks are examined in batches.
     public var isStructureExamined = false
     /// The number of entries in the table.
     public var entries = 0
     /// The number of entries whose head, key and row were examined.
     public var examinedEntries = 0
-    /// The bytes of bodies whose checksums were verified.
+    /// The number of bytes of bodies whose checksums were verified.
     public var examinedBytes: Int64 = 0
-    /// The findings, up to the limit.
+    /// The findings, up to the maximum number.
     public var findings: [Finding] = []
-    /// The number of all findings.
+    /// The number of all findings, including those that were not kept.
     public var findingCount = 0
-    /// Damaged databases that were set aside. They are not damage of the store in use.
+    /// The damaged databases that were set aside. They are not damage to the store in use.
     public var setAside: [StoreStatistics.SetAside] = []
 
     /// Whether there are no findings.

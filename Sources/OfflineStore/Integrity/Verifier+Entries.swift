@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// Entries: heads, keys, sizes, and the chunks of their bodies.
+/// Examines entries: heads, keys, sizes, and the chunks of their bodies.
 extension Verifier {
     private static let pageCount: Int64 = 64
     private static let indexes: [(name: String, condition: String, columns: [String])] = [
@@ -14,7 +14,8 @@ extension Verifier {
         ),
     ]
 
-    /// The numbers in the table `store` that an entry is compared with, read in the same snapshot.
+    /// The numbers in the table `store` that an entry's numbers are compared with, read in the same
+    /// snapshot.
     private struct Bounds {
         var nextID: Int64
         var sequence: Int64
@@ -32,8 +33,8 @@ extension Verifier {
 
     /// Examines the next entries.
     ///
-    /// - Returns: the last number, with its row if the body must still be read; `nil` if there are
-    ///   no more entries.
+    /// - Returns: the number of the last entry, with its row if its body must still be read; `nil`
+    ///   if there are no more entries.
     private func examinePage(
         _ connection: Connection,
         _ state: DatabaseState,
@@ -139,7 +140,7 @@ extension Verifier {
         if row.sequence > bounds.sequence {
             find(.row, "entry \(row.id) was stored after an invalidation that never happened", row)
         }
-        // A body has its entry's number, so no two entries share a body.
+        // A body has the number of its entry, so no two entries share a body.
         if row.bodyID != row.id {
             find(.body, "entry \(row.id) names the body of another entry, \(row.bodyID)", row)
         } else if try connection.integer("SELECT 1 FROM garbage WHERE body_id = ?1", row.bodyID) != nil {
@@ -221,7 +222,10 @@ extension Verifier {
 
     // MARK: Bodies
 
-    /// - Returns: whether the chunks are intact; only the first damaged one is reported.
+    /// Examines chunks of a body.
+    ///
+    /// - Returns: whether the chunks are intact. Only the first missing or damaged chunk is
+    ///   reported.
     @discardableResult
     private func examineChunks(of row: EntryRow, _ indices: Range<Int64>, _ connection: Connection) throws -> Bool {
         for index in indices {
@@ -238,7 +242,7 @@ extension Verifier {
         return true
     }
 
-    /// Reads a large body in several snapshots, while its entry exists.
+    /// Examines a large body in several snapshots, as long as its entry exists.
     private func examineLargeBody(_ row: EntryRow, _ connection: Connection) throws {
         let step = Self.snapshotBytes / Int64(StoreLimits.chunkLength)
         for first in stride(from: 0, to: row.chunkCount, by: Int64.Stride(step)) {

@@ -1,4 +1,4 @@
-/// Tags: names, the entries that have them, and their sums.
+/// Examines tags: their names, the entries that have them, and the sums of these entries' sizes.
 extension Verifier {
     private static let pageCount: Int64 = 1024
 
@@ -40,8 +40,8 @@ extension Verifier {
         }
     }
 
-    /// Examines every tag: its name is found exactly once, an entry has it, and its bytes are the
-    /// sum of its entries' sizes.
+    /// Examines every tag: its name must be found exactly once, an entry must have it, and its
+    /// number of bytes must be the sum of its entries' sizes.
     func examineTags(_ connection: Connection, _ state: DatabaseState) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM tag WHERE id > ?1 ORDER BY id LIMIT 1", last) {

@@ -7,11 +7,11 @@ import Logging
 /// Not sendable, because it runs inside one call. Values to compare are read in one transaction (a
 /// snapshot) of a few milliseconds.
 final class Verifier {
-    /// The entries that the quick examination reads.
+    /// The number of entries that the quick examination reads.
     static let sampleCount: Int64 = 1024
-    /// The largest database, in bytes, that SQLite checks in the quick examination.
+    /// The maximum size, in bytes, of a database that SQLite checks in the quick examination.
     static let quickCheckLimit: Int64 = 64 << 20
-    /// The bytes of bodies that one snapshot reads.
+    /// The number of body bytes that one snapshot reads.
     static let snapshotBytes: Int64 = 4 << 20
 
     let folder: StoreFolder
@@ -122,8 +122,8 @@ final class Verifier {
         }
     }
 
-    /// Runs one part. If a table is too damaged to continue reading, that is a finding, and the
-    /// next part follows.
+    /// Runs one part of the examination. If a table is too damaged to be read further, that is a
+    /// finding, and the examination continues with the next part.
     private func part(_ table: String, _ body: () throws -> Void) throws {
         do {
             try body()

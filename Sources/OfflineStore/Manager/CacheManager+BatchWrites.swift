@@ -8,9 +8,9 @@ public import HTTPCacheSemantics
 /// be stored, the call fails, and the values before it may be stored. Readers see a value once its
 /// transaction is committed.
 extension CacheManager {
-    /// Stores some values, replacing the values that their keys had.
+    /// Stores values. Each replaces the value that its key had.
     ///
-    /// They are committed when this returns.
+    /// The values are committed when this returns.
     ///
     /// ```swift
     /// try await store.setObjects(feeds, expiry: .after(.seconds(3600)))
@@ -24,7 +24,7 @@ extension CacheManager {
     ///   - expiry: for each value, see ``setObject(_:forKey:expiry:coder:)``.
     ///   - coder: the configuration's coder by default. Read the values with the same coder.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
-    /// `busy`, `full`, `io`. After an error, each key has either its old value or its new one.
+    ///   `busy`, `full`, `io`. After an error, each key has either its old value or its new value.
     @concurrent
     public func setObjects<Value: Encodable & Sendable>(
         _ values: some Collection<(key: String, value: Value)>,
@@ -51,17 +51,18 @@ extension CacheManager {
         }
     }
 
-    /// Stores some responses. Each replaces the one with the same key, `Vary` and selecting fields.
+    /// Stores responses. Each replaces the stored response that has the same key, `Vary` and
+    /// selecting header fields.
     ///
-    /// They are committed when this returns. Everything else is as for
+    /// The responses are committed when this returns. Everything else is as for
     /// ``setResponse(_:for:expiry:tags:)``.
     ///
     /// - Parameters:
-    ///   - expiry: for each response.
-    ///   - tags: for each response.
+    ///   - expiry: the expiry of each response.
+    ///   - tags: the tags of each response.
     /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
-    ///   `readOnly`, `closed`, `busy`, `full`, `io`. If a response was not stored, the former one
-    ///   stays.
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. If a response was not stored, any earlier
+    ///   response stays.
     @concurrent
     public func setResponses(
         _ responses: [CacheKey: RawResponse],

@@ -1,7 +1,7 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Reads many keys at once: from memory, and the rest in one read transaction.
+/// Reads many keys at once: as many as possible from memory, and the rest in one read transaction.
 ///
 /// Objects larger than 1 MiB, and bodies too large for memory (see
 /// ``Configuration/maximumResidentBody``), are read one after another outside that transaction.
@@ -9,9 +9,9 @@ extension CacheManager {
     /// Returns the live values of some keys, in the order of the keys.
     ///
     /// The result has `nil` for a key without a value, with an expired value, or with a value that
-    /// does not decode as this type. An empty or too long key fails the whole call. The result is
-    /// not a dictionary, because keys are compared by their bytes and Swift compares strings by
-    /// their characters.
+    /// does not decode as this type. A key that is empty or too long fails the whole call. The
+    /// result is not a dictionary, because keys are compared by their bytes, but Swift compares
+    /// strings by their characters.
     ///
     /// ```swift
     /// let feeds: [Feed?] = try await store.objects(forKeys: names)
@@ -55,8 +55,8 @@ extension CacheManager {
 
     /// Returns the live responses of some keys, with their whole bodies in memory.
     ///
-    /// A key without a live response is not in the result. If a key has several variants, the
-    /// response that was received last is returned.
+    /// The result omits a key without a live response. If a key has several variants, the result
+    /// has the response that was received last.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -79,8 +79,9 @@ extension CacheManager {
 
     /// Returns the responses of some keys at any age, with their times.
     ///
-    /// A key without a response is not in the result. If a key has several variants, a live one is
-    /// preferred, then the one that was received last.
+    /// The result omits a key without a response. If a key has several variants, the result has the
+    /// live response that was received last, or the response that was received last if none is
+    /// live.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

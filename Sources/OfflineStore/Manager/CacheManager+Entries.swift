@@ -61,7 +61,7 @@ extension CacheManager {
 
     /// Returns an entry's stored response with its whole head.
     ///
-    /// It returns `nil` if the entry is an object, no longer exists, or has a damaged head.
+    /// Returns `nil` if the entry is an object, no longer exists, or has a damaged head.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -94,8 +94,8 @@ extension CacheManager {
         }
     }
 
-    /// Opens an entry's body as a stream; `nil` if it no longer exists or its first chunk is
-    /// damaged.
+    /// Opens an entry's body as a stream; returns `nil` if the entry no longer exists, or the
+    /// body's first chunk is damaged.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -107,7 +107,7 @@ extension CacheManager {
 
     /// Pins or unpins an entry. A pinned entry is not evicted.
     ///
-    /// - Returns: `false` if it no longer exists.
+    /// - Returns: `false` if the entry no longer exists.
     @concurrent
     package func setPinned(_ isPinned: Bool, _ entry: StoreEntry) async throws -> Bool {
         _ = now()

@@ -2,15 +2,15 @@ public import HTTPCache
 public import HTTPCacheSemantics
 import HTTPTypes
 
-/// The store's content for operators.
+/// The store's content, for operators.
 extension CacheManager: StoreListing {
-    /// The numbers of ``statistics()`` that operators need.
+    /// Returns the numbers of ``statistics()`` that operators need.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
     public func summary() async throws -> StoreSummary { Self.summary(try await statistics()) }
 
-    /// The numbers of ``statistics()`` that metrics need.
+    /// Returns the numbers of ``statistics()`` that metrics need.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -30,7 +30,7 @@ extension CacheManager: StoreListing {
         return measures
     }
 
-    /// The bytes that wait for the writer.
+    /// The number of bytes that wait for the writer.
     public var pendingWriteBytes: Int { (try? core.database().writer?.pendingBytes) ?? 0 }
 
     private static func summary(_ statistics: StoreStatistics) -> StoreSummary {
@@ -51,16 +51,18 @@ extension CacheManager: StoreListing {
         return summary
     }
 
-    /// The most rows that are examined for a page.
+    /// The maximum number of rows examined for one page.
     static let listingExamination = 10_000
-    /// The rows per read, so that no reader and no checkpoint has to wait for it.
+    /// The number of rows per read. Longer reads would delay other readers and checkpoints.
     private static let listingRead: Int64 = 512
-    /// The entries that one pass over all of them finds, if some of them are not wanted.
+    /// The number of entries returned by one pass over all entries, if the query has conditions
+    /// that some of them may not meet.
     private static let listingPass = 4096
 
-    /// Reads a page of the stored responses in short reads of at most 10,000 rows in total.
+    /// Returns a page of the stored responses. Examines at most 10,000 rows, in several short
+    /// reads.
     ///
-    /// Ordering by size needs one pass over an index of all entries per page: ``SizeListing``.
+    /// Ordering by size takes one pass over an index of all entries per page: see ``SizeListing``.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
@@ -77,7 +79,7 @@ extension CacheManager: StoreListing {
         return page.page
     }
 
-    /// In storage order, rows are read directly.
+    /// Reads a page in storage order: rows are read directly.
     private func readStored(into page: inout PageReading, tag: Int64?) throws {
         guard (page.query.after?.values.count ?? 1) == 1 else { throw ResponseCursor.Invalid() }
         var cursor: Int64? = page.query.after?.values.first ?? 0
@@ -92,11 +94,11 @@ extension CacheManager: StoreListing {
         }
     }
 
-    /// In any other order, positions are read first.
+    /// Reads a page in another order: positions are read first, and then their rows.
     private func readOrdered(into page: inout PageReading, tag: Int64?) throws {
         var cursor = page.query.after
         while page.hasRoom {
-            // A pass over all entries is made once per page.
+            // A pass over all entries is expensive, so one pass must suffice for the page.
             let isPass = page.query.order.key == .size
             let passCount = page.query.isSelecting ? Self.listingPass : page.query.limit
             let count = isPass ? passCount : Int(Self.listingRead)
@@ -141,7 +143,8 @@ extension CacheManager: StoreListing {
             page.examined < CacheManager.listingExamination && page.responses.count < query.limit
         }
 
-        /// Whether an entry may be on a page, judged by facts known before its head is decoded.
+        /// Returns whether an entry may be on the page, as far as is known before its head is
+        /// decoded.
         func mayTake(_ record: EntryRecord) -> Bool {
             guard record.kind == .response, query.isPinned.map({ $0 == record.isPinned }) ?? true,
                 record.begins(with: prefix), record.begins(with: host)
@@ -149,6 +152,8 @@ extension CacheManager: StoreListing {
             return query.port.map { CacheKey(bytes: record.key)?.components.target.port == $0 } ?? true
         }
 
+        /// Adds an entry to the page if it meets the conditions.
+        ///
         /// - Returns: whether the entry is on the page.
         mutating func take(_ entry: StoreEntry) -> Bool {
             guard page.responses.count < query.limit else { return false }
@@ -158,7 +163,7 @@ extension CacheManager: StoreListing {
         }
     }
 
-    /// Reads the responses with a short ID, at most 1,000, with their fields.
+    /// Returns the responses that have a short ID, at most 1,000, with their fields.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -181,7 +186,7 @@ extension CacheManager: StoreListing {
         return found
     }
 
-    /// Reads the response with a number.
+    /// Returns the response with an entry number; `nil` if there is none with this short ID.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -202,7 +207,8 @@ extension CacheManager: StoreListing {
 
     /// Reads some rows.
     ///
-    /// - Returns: `last` is the number of the last row; `nil` if there are no more.
+    /// - Returns: the wanted entries, the number of rows read, and the number of the last row;
+    ///   `nil` if there are no more rows.
     private func rows(
         after cursor: Int64,
         tag: Int64?,
@@ -234,14 +240,14 @@ extension CacheManager: StoreListing {
 }
 
 extension ResponseQuery {
-    /// Whether it excludes any responses.
+    /// Whether the query excludes any responses.
     fileprivate var isSelecting: Bool {
         prefix != nil || host != nil || port != nil || tag != nil || state != nil || isPinned != nil
     }
 }
 
 extension StoreEntry {
-    /// Its state at an instant, in one word.
+    /// Returns the entry's state at an instant.
     public func state(at now: Timestamp) -> EntryState {
         if isDamaged { return .damaged }
         if isInvalidated { return .invalidated }
@@ -277,8 +283,8 @@ extension StoreEntry {
 }
 
 extension EntryRecord {
-    /// Whether its target URI begins with a prefix, or has a host; true for every entry if there is
-    /// none.
+    /// Returns whether the entry's target URI begins with a prefix, or has a host; `true` if
+    /// `prefix` is `nil`.
     fileprivate func begins(with prefix: [UInt8]?) -> Bool {
         guard let prefix else { return true }
         return prefix.withUnsafeBytes { prefix in

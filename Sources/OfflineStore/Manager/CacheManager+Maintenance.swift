@@ -21,7 +21,7 @@ extension CacheManager {
     public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
         let now = now()
         if isReadOnly { throw core.readOnlyError }
-        // Entries that were just invalidated by tag or prefix must first be marked in their rows.
+        // Invalidations by tag or prefix must first be applied to the rows.
         try await settle()
         var summary = RemovalSummary()
         while true {
@@ -71,8 +71,8 @@ extension CacheManager {
     private static let removalCount = 256
     private static let scanCount: Int64 = 10_000
 
-    /// The SQL condition for one expired entry. The low-water marks are bound parameters because
-    /// they live in another table's row.
+    /// Returns the SQL condition that an expired entry meets. The low-water marks are bound
+    /// parameters, because they are in a row of another table.
     ///
     /// - Parameter isClockBehind: whether to include entries stored while the clock was ahead,
     ///   which the index does not cover.
@@ -171,7 +171,7 @@ extension WriteContext {
 }
 
 extension CacheManager {
-    /// Handles the live database as a damaged one, as when SQLite reports damage; for tests.
+    /// Sets the live database aside, as if SQLite had reported damage. For tests only.
     package func setAsideForTesting() throws {
         let database = try core.database()
         core.setAside(database, because: StoreError(code: .damaged, message: "set aside by a test"))

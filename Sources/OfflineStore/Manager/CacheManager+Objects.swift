@@ -4,17 +4,17 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Codable objects under keys that the caller chooses. They are separate from responses.
+/// Codable objects under keys that the caller chooses. They are separate from the responses.
 extension CacheManager {
-    /// The largest length of a key, in bytes of UTF-8.
+    /// The maximum length of a key, in bytes of UTF-8.
     public static let maximumKeyLength = 4096
 
-    /// Stores a value, replacing the value that the key had.
+    /// Stores a value. It replaces the value that the key had.
     ///
-    /// It is committed when this returns.
+    /// The value is committed when this returns.
     ///
     /// - Parameters:
-    ///   - value: anything the coder encodes.
+    ///   - value: any value that the coder can encode.
     ///   - key: 1 to 4,096 bytes of UTF-8, compared byte by byte.
     ///   - expiry: the instant from which ``object(_:forKey:coder:)`` no longer returns the value.
     ///     ``storedObject(_:forKey:coder:)`` returns it until it is removed or its space is needed.
@@ -22,7 +22,7 @@ extension CacheManager {
     ///     never expires.
     ///   - coder: the configuration's coder by default. Read the value with the same coder.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
-    ///   `busy`, `full`, `io`. After an error the key keeps its former value.
+    ///   `busy`, `full`, `io`. After an error, the key keeps its old value.
     @concurrent
     public func setObject<Value: Encodable & Sendable>(
         _ value: Value,
@@ -40,7 +40,7 @@ extension CacheManager {
         try await store(entry, key: key, database)
     }
 
-    /// The coder and the object head for values of one type.
+    /// The coder, and the object head for values of one type.
     struct Encoding {
         let coder: any ObjectCoder
         let head: ObjectHead
@@ -69,7 +69,7 @@ extension CacheManager {
                 code: .notEncodable,
                 message:
                     "The value of type '\(Value.self)' for the key '\(key)' cannot be encoded as \(encoding.head.contentType). "
-                    + "The object that was stored before is unchanged; see the cause.",
+                    + "A value that was already stored is unchanged. See the cause.",
                 cause: error
             )
         }
@@ -92,7 +92,8 @@ extension CacheManager {
 
     /// Stores one object in its own transaction.
     func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
-        // After a failure too: a watcher may have seen the value before its commit.
+        // Publish the change even after a failure: a watcher may have seen the value before its
+        // commit.
         defer { core.objectChanges.publish(.object(key: entry.key)) }
         let state = database.state
         if let whole = entry.whole(isVisibleBeforeCommit: true, state) {
@@ -108,14 +109,14 @@ extension CacheManager {
         }
     }
 
-    /// Returns the live value of a key; `nil` if there is none, it expired, or it does not decode
-    /// as this type.
+    /// Returns the live value of a key; `nil` if there is none, if it has expired, or if it does
+    /// not decode as this type.
     ///
-    /// A value that does not decode (because the type changed) is logged and counted in
+    /// A value that does not decode (because the type has changed) is logged and counted in
     /// ``statistics()``. Its bytes stay.
     ///
-    /// Without a `coder`, a value is decoded once while its bytes are in memory. Later calls for
-    /// the same type return the same value (for a class, the same instance).
+    /// Without a `coder`, a value is decoded only once as long as its bytes are in memory. Later
+    /// calls for the same type return the same value (for a class, the same instance).
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -131,7 +132,7 @@ extension CacheManager {
         return decode(type, found, key: key, coder: coder)
     }
 
-    /// Returns the value of a key at any age, with its times; `nil` if there is none, or it does
+    /// Returns the value of a key at any age, with its times; `nil` if there is none, or if it does
     /// not decode as this type.
     ///
     /// ```swift
@@ -194,8 +195,8 @@ extension CacheManager {
             }
             statement.reset()
             if places.isEmpty { return false }
-            // The removal takes a sequence number. If the end of the log is lost, the missing
-            // number shows that the value came back.
+            // The removal takes a sequence number. If the end of the write-ahead log is lost, the
+            // missing number reveals that the value came back.
             _ = try context.nextInvalidation(.object, hash: hash, at: now)
             for place in places { try context.remove(place) }
             return true
@@ -208,10 +209,10 @@ extension CacheManager {
     /// them are there or none. The removal is durable when this returns, and the space is free,
     /// except for bodies that are still being read. An object that is set later stays.
     ///
-    /// Only bytes are compared: "user-47" covers "user-4711" too. End the prefix in a separator, as
-    /// in "user-47/". To remove all objects and responses, call ``removeAll()``.
+    /// Only bytes are compared, so "user-47" also covers "user-4711". End the prefix in a
+    /// separator, as in "user-47/". To remove all objects and responses, call ``removeAll()``.
     ///
-    /// - Parameter prefix: 1 to 4,096 bytes of UTF-8. A prefix without objects is no error.
+    /// - Parameter prefix: 1 to 4,096 bytes of UTF-8. A prefix without objects is not an error.
     /// - Throws: ``StoreError``: `invalidKey`, `readOnly`, `closed`, `full`, `io`; `busy` if 64
     ///   removals by prefix or principal are unfinished and do not finish.
     @concurrent
@@ -264,11 +265,10 @@ extension CacheManager {
         return objects
     }
 
-    /// Reads an object that is too large for one read. If it is replaced in the meantime, it reads
-    /// the new one.
+    /// Reads an object that is too large for one read. If the object is replaced in the meantime,
+    /// reads the new one.
     private func readLarge(_ record: EntryRecord, _ key: [UInt8]) async throws -> LoadedObject? {
         var record = record
-        // If the value is replaced while it is read, the new value is looked up and read.
         for _ in 0..<64 {
             switch try await readChunks(of: record) {
             case .found(let object): return object
@@ -328,8 +328,8 @@ extension CacheManager {
 
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
-    /// Decodes an object's value. Without a `coder`, the value is kept while the bytes are in
-    /// memory.
+    /// Decodes an object's value. Without a `coder`, the value is kept as long as the object's
+    /// bytes are in memory.
     func decode<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ object: LoadedObject,

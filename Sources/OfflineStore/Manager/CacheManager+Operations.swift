@@ -6,14 +6,14 @@ extension CacheManager: StoreOperations {
     /// The number of the last invalidation that this process knows of.
     public var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
 
-    /// The most scopes in one transaction.
+    /// The maximum number of scopes in one transaction.
     private static let scopesAtATime = 256
 
-    /// Invalidates the responses of all scopes, in transactions of at most 256.
+    /// Invalidates the responses of all scopes, in transactions of at most 256 scopes.
     ///
-    /// Prefixes, hosts and principals go in transactions of at most 32, and wait for earlier ones
-    /// to be applied: only 64 may be unfinished before a purge of some becomes a purge of
-    /// everything.
+    /// Prefixes, hosts and principals go in transactions of at most 32. Each transaction waits
+    /// until earlier ones are applied: only 64 may be unfinished, and beyond that, a purge becomes
+    /// a purge of everything.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`, `busy`.
     @concurrent
@@ -38,13 +38,14 @@ extension CacheManager: StoreOperations {
         return result
     }
 
-    /// How often a purge waits for earlier ones to be applied.
+    /// The maximum number of times that a purge waits for earlier purges to be applied.
     private static let waits = 8
 
-    /// Waits until the store can compare this many more prefixes.
+    /// Waits until the store can compare `count` more prefixes.
     ///
-    /// Another purge may take the places that a wait made free, so each wait ends with a check.
-    /// Beyond ``waits`` the purge becomes one of everything, and says so.
+    /// Another purge may take the permits that a wait has freed, so each wait ends with a check.
+    /// After ``waits`` waits, the caller goes ahead anyway. Its purge may then become a purge of
+    /// everything, and its result says so.
     func waitForPermits(_ count: Int) async throws {
         for _ in 0..<Self.waits {
             if try unfinishedPrefixes() + count <= PendingInvalidation.limit { return }
@@ -52,10 +53,10 @@ extension CacheManager: StoreOperations {
         }
     }
 
-    /// Performs a removal that is one of few that may be unfinished.
+    /// Performs a removal. Only a limited number of such removals may be unfinished.
     ///
-    /// Others may take the places that a wait made free. Then it waits again, at most ``waits``
-    /// times.
+    /// Another removal may take the permit that a wait has freed. Then this function waits again,
+    /// up to ``waits`` times.
     func waitingForOthers(_ remove: () async throws -> Void) async throws {
         for _ in 1..<Self.waits {
             try await waitForPermits(1)
@@ -85,7 +86,7 @@ extension CacheManager: StoreOperations {
         return try counting.count(scopes)
     }
 
-    /// Reads one row of the store. Reports whether that worked and whether the store accepts
+    /// Reads one row of the store, and returns whether that worked and whether the store accepts
     /// writes.
     @concurrent
     public func storeCondition() async -> StoreCondition {
@@ -103,7 +104,7 @@ extension CacheManager: StoreOperations {
 }
 
 extension InvalidationScope {
-    /// Whether readers compare each entry with it until the sweep is done.
+    /// Whether readers compare each entry with this scope until the sweep is done.
     fileprivate var isCompared: Bool {
         switch self {
         case .prefix, .host, .principal: true

@@ -3,15 +3,16 @@ import HTTPCacheSemantics
 
 /// The positions of entries in an order. The store has an index for every order except by size.
 extension CacheManager {
-    /// An entry's number, and its position in an order.
+    /// An entry's number, and the entry's position in an order.
     struct ListPosition {
         var id: Int64
         var cursor: ResponseCursor
     }
 
-    /// The next positions in an order.
+    /// Returns the next positions in an order.
     ///
-    /// - Parameter count: the most positions. If there are fewer, no more follow.
+    /// - Parameter count: the maximum number of positions. If the result has fewer, there are no
+    ///   more.
     func places(after cursor: ResponseCursor?, in order: ResponseOrder, count: Int) throws -> [ListPosition] {
         guard let listing = OrderedListing(order) else {
             let listing = try SizeListing(after: cursor, isDescending: order.isDescending)
@@ -19,7 +20,7 @@ extension CacheManager {
         }
         let start = try listing.start(cursor)
         return try core.read { connection, _ in
-            // Each part is in order; the parts are merged.
+            // Each part is sorted; the parts are then merged.
             let parts = try listing.parts.map { part in
                 let statement = try connection.prepare(part)
                 defer { statement.reset() }
@@ -37,10 +38,10 @@ extension CacheManager {
         }
     }
 
-    /// The entries at some positions, in order. Entries that no longer exist, lack the tag, or are
-    /// not wanted are left out.
+    /// Returns the entries at the given positions, in order. Skips entries that no longer exist,
+    /// lack the tag, or fail `isWanted`.
     ///
-    /// - Parameter isWanted: decides before an entry's head is decoded.
+    /// - Parameter isWanted: called before an entry's head is decoded.
     func entries(
         at places: ArraySlice<ListPosition>,
         tag: Int64?,
@@ -78,7 +79,7 @@ private struct OrderedListing {
     private let width: Int
     private let isDescending: Bool
 
-    /// `nil` if no index has the order.
+    /// Returns `nil` if no index has this order.
     init?(_ order: ResponseOrder) {
         isDescending = order.isDescending
         let columns: [String]
@@ -104,7 +105,7 @@ private struct OrderedListing {
         }
     }
 
-    /// The values after which the listing continues.
+    /// Returns the values after which the listing continues.
     ///
     /// - Throws: ``ResponseCursor/Invalid`` if the cursor belongs to another order.
     func start(_ cursor: ResponseCursor?) throws -> [Int64] {

@@ -2,23 +2,24 @@ public import HTTPCache
 
 /// Pins responses for operators.
 extension CacheManager {
-    /// The rows per transaction, so that other writes only wait for milliseconds.
+    /// The number of rows that one transaction examines. At this size, other writes wait only
+    /// milliseconds.
     static let pinStep = 1024
 
     /// Pins or unpins the responses of the scopes, in transactions that examine 1,024 rows each.
     ///
-    /// A response whose storing was acknowledged before the call is included. A response that is
-    /// stored for the first time during the call may not be.
+    /// A response whose storage was acknowledged before the call is included. A response that is
+    /// first stored during the call may be missed.
     ///
-    /// Pin requests run one at a time, so that the space they need is still free when they take
-    /// effect. Two requests that would each fit cannot exceed the limit together.
+    /// Pin requests run one at a time, so that two requests that would each fit cannot exceed the
+    /// limit together.
     ///
     /// - Throws: `PinsExceedBudget`; ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         _ = now()
         if isReadOnly { throw core.readOnlyError }
-        // Responses that were just stored are waiting to be written.
+        // Responses that were just stored may not be written yet, so wait for the writer.
         try await core.write { _ in }
         guard isPinned else { return try await setPins(false, scopes) }
         try await core.pinTurns.enter()
@@ -43,11 +44,13 @@ extension CacheManager {
         return changed
     }
 
-    /// The most stored responses to examine before pinning. Beyond it, the numbers are estimates.
+    /// The maximum number of stored responses to examine before pinning. If there are more, the
+    /// numbers are estimates.
     private static let pinExamination = 100_000
 
-    /// Pins may use half of the budget. A store full of pins cannot store anything, and in a small
-    /// store the write-ahead log takes more than a fifth.
+    /// Throws an error if the pins would take more than half of the budget. A store full of pins
+    /// cannot store anything else, and in a small store the write-ahead log takes more than a
+    /// fifth.
     private func checkBudget(for scopes: [InvalidationScope]) async throws {
         let count = try await count(scopes, examining: Self.pinExamination)
         let additional = count.bytes - count.pinnedBytes

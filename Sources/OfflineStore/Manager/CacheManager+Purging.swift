@@ -5,20 +5,20 @@ public import HTTPCacheSemantics
 ///
 /// *Invalidating* marks responses: the store serves them only if the origin is unreachable;
 /// otherwise they must be validated. *Removing* also deletes offline copies. Each call takes its
-/// own invalidation number. It is in effect when the call returns, for every reader of the store,
-/// and survives a power failure. Responses that are being fetched at the time are not stored. A
-/// call takes the same time for any number of responses: their rows are marked or deleted
-/// afterward, in short transactions.
+/// own invalidation number. When the call returns, its invalidation or removal is in effect for
+/// every reader of the store, and survives a power failure. Responses that are being fetched at the
+/// time are not stored. A call takes the same time for any number of responses: their rows are
+/// marked or deleted afterward, in short transactions.
 ///
-/// Objects are not affected, see ``removeObject(forKey:)`` and ``removeObjects(withPrefix:)``.
+/// Objects are not affected: see ``removeObject(forKey:)`` and ``removeObjects(withPrefix:)``.
 /// ``removeAll()`` removes both.
 extension CacheManager {
     // MARK: One key, one target
 
     /// Removes all variants of a key's responses.
     ///
-    /// This is an invalidation: a response currently being fetched for the key is not stored
-    /// either. The removal is durable when this returns.
+    /// This is an invalidation: a response currently being fetched for the key is not stored. The
+    /// removal is durable when this returns.
     ///
     /// - Returns: whether there were any responses.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
@@ -39,9 +39,9 @@ extension CacheManager {
     /// Marks everything stored for a target URI as invalidated: all partitions, methods and
     /// variants.
     ///
-    /// The store then serves it only if the origin is unreachable. A response currently being
-    /// fetched for the target is not stored. The invalidation is in effect and durable when this
-    /// returns.
+    /// The store then serves these responses only if the origin is unreachable. A response
+    /// currently being fetched for the target is not stored. The invalidation is in effect and
+    /// durable when this returns.
     ///
     /// - Parameter target: compared byte by byte, including the query. A target without stored
     ///   responses is not an error.
@@ -69,18 +69,18 @@ extension CacheManager {
     /// Marks everything stored for the target URIs with a prefix as invalidated: all partitions,
     /// methods and variants.
     ///
-    /// The store then serves it only if the origin is unreachable. Responses currently being
-    /// fetched under the prefix are not stored. Fetches of other URIs of the same origin may not be
-    /// stored either. This takes one short transaction for any number of responses. It is in effect
-    /// and durable when this returns.
+    /// The store then serves these responses only if the origin is unreachable. Responses currently
+    /// being fetched under the prefix are not stored. Fetches of other URIs of the same origin may
+    /// not be stored either. The invalidation takes one short transaction for any number of
+    /// responses. It is in effect and durable when this returns.
     ///
     /// ```swift
     /// let prefix = try TargetPrefix("https://a.example/list?page=")
     /// try await store.invalidateResponses(withPrefix: prefix)
     /// ```
     ///
-    /// Rows are marked afterward; until then each read is compared with the unfinished prefixes. If
-    /// 64 prefixes that do not include each other are unfinished, the next one invalidates every
+    /// Rows are marked afterward. Until then, each read is compared with the unfinished prefixes.
+    /// If 64 prefixes that do not include each other are unfinished, the next one invalidates every
     /// response instead.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
@@ -108,9 +108,9 @@ extension CacheManager {
 
     /// Marks everything stored under a tag as invalidated, in all partitions.
     ///
-    /// The store then serves it only if the origin is unreachable. Responses with the tag that are
-    /// currently being fetched are not stored. This takes one short transaction for any number of
-    /// responses. It is in effect and durable when this returns.
+    /// The store then serves these responses only if the origin is unreachable. Responses with the
+    /// tag that are currently being fetched are not stored. The invalidation takes one short
+    /// transaction for any number of responses. It is in effect and durable when this returns.
     ///
     /// - Parameter tag: compared byte by byte. A tag without responses is not an error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
@@ -134,19 +134,22 @@ extension CacheManager {
 
     // MARK: Principals
 
-    /// Removes everything stored for a principal, offline copies and pinned responses too: when a
-    /// user logs out.
+    /// Removes everything stored for a principal, including offline copies and pinned responses.
+    /// Call this when a user logs out.
     ///
     /// These are the responses to requests that named the principal (``CacheRequest/principal``).
-    /// Two kinds of responses stay: those that everybody shares because they are public, and those
-    /// to requests with credentials but without a principal, because their owner is not known.
+    /// Two kinds of responses stay:
+    /// - public responses, which all users share
+    /// - responses to requests with credentials but without a principal, because their owner is not
+    ///   known
     ///
-    /// Responses of the principal that are being fetched now are not stored; responses of others
-    /// are. The removal is one short transaction for any number of responses: after a crash, either
-    /// all of them are there or none. It is durable when this returns, and the space is free,
-    /// except for bodies that are still being read. Other processes see it at once. In a fleet,
-    /// other nodes remove their copies too; a node that was cut off for a minute expires them. To
-    /// overwrite the content on disk, set ``Configuration/securelyDeletes``.
+    /// Responses for the principal that are currently being fetched are not stored; responses for
+    /// other principals are. The removal is one short transaction for any number of responses:
+    /// after a crash, either all of them are there or none. It is durable when this returns, and
+    /// the space is free, except for bodies that are still being read. Other processes see the
+    /// removal immediately. In a fleet, other nodes also remove their copies; a node that receives
+    /// the removal more than a minute late only expires them. To overwrite the content on disk, set
+    /// ``Configuration/securelyDeletes``.
     ///
     /// End the session first, so that no new request stores a response.
     ///
@@ -155,12 +158,12 @@ extension CacheManager {
     /// try await store.removeObjects(withPrefix: "user-4711/")
     /// ```
     ///
-    /// - Parameter principal: compared byte by byte. A principal without stored responses is no
+    /// - Parameter principal: compared byte by byte. A principal without stored responses is not an
     ///   error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`; `busy` if 64 removals by
-    ///   prefix or principal are unfinished and do not finish. With `full`, the responses are not
-    ///   served any more, and are removed as soon as the disk has room. If the process ends before,
-    ///   they stay.
+    ///   prefix or principal are unfinished and do not finish. With `full`, the responses are no
+    ///   longer served, and are removed as soon as the disk has room. If the process ends before
+    ///   that, they stay.
     @concurrent
     public func removeResponses(of principal: String) async throws {
         let scope = InvalidationScope.principal(principal)
@@ -172,8 +175,8 @@ extension CacheManager {
         if isReadOnly { throw core.readOnlyError }
         throw StoreError(
             code: .full,
-            message: "The disk of '\(core.folder.path)' is full. The responses of the principal are not served any "
-                + "more, but are still on it. Free some space, and call 'removeResponses(of:)' again."
+            message: "The disk of '\(core.folder.path)' is full. The principal's responses are no longer served, "
+                + "but are still on the disk. Free some space, and call 'removeResponses(of:)' again."
         )
     }
 
@@ -182,8 +185,8 @@ extension CacheManager {
     /// Marks every stored response as invalidated.
     ///
     /// The store then serves them only if the origin is unreachable. Responses currently being
-    /// fetched are not stored. This takes one short transaction. It is in effect and durable when
-    /// this returns.
+    /// fetched are not stored. The invalidation takes one short transaction. It is in effect and
+    /// durable when this returns.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent

@@ -1,13 +1,13 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// Reads purged responses, whose requests an engine then repeats.
+/// Reads purged responses, so that a cache engine can repeat their requests.
 extension CacheManager {
-    /// The rows per page. A page is read at once.
+    /// The number of rows per page.
     static let refreshPage: Int64 = 256
 
-    /// Reads a page of the invalidated responses of the scopes. A page may be empty even if another
-    /// one follows.
+    /// Returns a page of the invalidated responses of the scopes. A page may be empty even if more
+    /// pages follow.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -31,7 +31,7 @@ extension CacheManager {
         return page
     }
 
-    /// The next entries of a selection.
+    /// Returns the numbers of the next entries of a selection, and whether there are no more.
     private func numbers(
         _ selection: ScopeSelection,
         after cursor: Int64

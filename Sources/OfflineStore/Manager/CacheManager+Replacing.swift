@@ -4,7 +4,8 @@ package import NIOCore
 
 /// Replaces a stored response's body in one atomic step.
 extension CacheManager {
-    /// Replaces the body of a stored response, unless another body replaced it since it was read.
+    /// Replaces the body of a stored response, unless the body has been replaced since the response
+    /// was read.
     ///
     /// So reading, changing and writing back act as one atomic step. The key, variant, tags, pin
     /// and invalidation mark stay. The change is committed when this returns.
@@ -14,9 +15,9 @@ extension CacheManager {
     ///   - body: the new body, in memory, smaller than one transaction of the store (4 MiB).
     ///   - excludesFetches: whether responses for the key that are being fetched at the time are
     ///     not stored, as after an invalidation.
-    ///   - replacement: creates the new head from the current one, which may have been freshened
-    ///     since it was read. It runs on the writer's queue, and runs again if a transaction is
-    ///     rolled back.
+    ///   - replacement: creates the new head from the current head, which may have been freshened
+    ///     since the response was read. It runs on the writer's queue, and runs again if a
+    ///     transaction is rolled back.
     /// - Returns: `nil` if nothing was changed, because the response was replaced or no longer
     ///   exists.
     /// - Throws: ``StoreError``: `tooLarge`, `readOnly`, `closed`, `full`, `io`.

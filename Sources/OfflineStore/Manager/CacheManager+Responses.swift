@@ -3,21 +3,21 @@ public import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Stores and reads raw responses directly. The engine uses ``responses`` instead.
+/// Stores and reads raw responses directly. The cache engine uses ``responses`` instead.
 extension CacheManager {
-    /// Stores a response under a key. It replaces the one with the same `Vary` and selecting
-    /// fields.
+    /// Stores a response. It replaces the stored response that has the same key, `Vary` and
+    /// selecting header fields.
     ///
-    /// It is committed when this returns.
+    /// The response is committed when this returns.
     ///
-    /// The caller's expiry overrides the response's own fields. All fields are stored: do not pass
-    /// a field that must not be stored.
+    /// The caller's expiry overrides the response's own fields. All fields are stored, so do not
+    /// pass a field that must not be stored.
     ///
-    /// - Parameter tags: names that can be invalidated together, see
+    /// - Parameter tags: names whose responses can be invalidated together: see
     ///   ``invalidateResponses(tagged:)``. A response has at most 64 tags of at most 1,024 bytes
     ///   each.
     /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
-    ///   `readOnly`, `closed`, `busy`, `full`, `io`. After an error the former response is still
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. After an error, any earlier response is still
     ///   stored.
     @concurrent
     public func setResponse(
@@ -95,8 +95,8 @@ extension CacheManager {
     func store(_ response: RawResponseDraft, _ database: StoreDatabase) async throws {
         let room = database.state.limits.room(for: Int64(response.body.readableBytes))
         await database.state.unfinished.reserveInTurn(room)
-        // There is no fencing number, because a response from the caller does not belong to an
-        // earlier request.
+        // There is no fencing number, because a response from the caller does not belong to a
+        // request that began earlier.
         let writer = SQLiteResponseWriter(
             core: core,
             database: database,
@@ -108,9 +108,10 @@ extension CacheManager {
         _ = try await writer.finish()
     }
 
-    /// Returns the live response of a key: neither expired nor invalidated.
+    /// Returns the live response of a key; `nil` if there is none. A live response is neither
+    /// expired nor invalidated.
     ///
-    /// If there are several variants, the one that was received last is returned.
+    /// If there are several variants, returns the one that was received last.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -123,7 +124,8 @@ extension CacheManager {
 
     /// Returns the response of a key at any age, with its times.
     ///
-    /// If there are several variants, a live one is preferred, then the one that was received last.
+    /// If there are several variants, returns the live response that was received last, or the
+    /// response that was received last if none is live.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -145,7 +147,7 @@ extension CacheManager {
     /// In a process that only reads, the stream reports commits of the writing process. All commits
     /// within ``Configuration/changeInterval`` become one change with the scope `.all`, for any
     /// interest. Its kind is `invalidated` if they include an invalidation, and `stored` otherwise.
-    /// It may be about an object, or about a response outside the interest.
+    /// Such a change may be about an object, or about a response outside the interest.
     ///
     /// ```swift
     /// for await _ in store.changes(of: .tag("feed")) { await reload() }
@@ -154,8 +156,8 @@ extension CacheManager {
         core.changes.changes(of: interest)
     }
 
-    /// Returns the index of the response received last among the live ones, or among all if none is
-    /// live.
+    /// Returns the index of the live response that was received last, or of the response that was
+    /// received last if none is live.
     func newest(_ found: [StoredResponse], at now: Timestamp) -> Int? {
         if found.count <= 1 { return found.indices.first }
         let live = found.indices.filter { found[$0].isLive(at: now) }
@@ -175,10 +177,10 @@ extension CacheManager {
 }
 
 extension StoredResponse {
-    /// The first instant at which it is no longer live. Every lookup sets it.
+    /// The first instant at which the response is no longer live. Every lookup sets it.
     var freshUntil: Timestamp { content?.freshUntil ?? .distantFuture }
 
-    /// Whether it is neither expired nor invalidated.
+    /// Returns whether the response is neither expired nor invalidated.
     func isLive(at now: Timestamp) -> Bool {
         !head.isInvalidated && !freshUntil.isOver(at: now, storedAt: head.responseTime)
     }
@@ -191,9 +193,9 @@ struct RawResponseDraft: Sendable {
     var canonicalTarget: [UInt8]
     var body: ByteBuffer
 
-    /// Returns the row with its body if they fit in one transaction, else `nil`.
+    /// Returns the row with its body if they fit in one transaction; otherwise `nil`.
     ///
-    /// - Parameter isVisibleBeforeCommit: whether readers see it before its commit.
+    /// - Parameter isVisibleBeforeCommit: whether readers see the response before it is committed.
     func whole(isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry? {
         guard body.readableBytes < state.limits.transaction else { return nil }
         return ResponseEntry(draft: draft, canonicalTarget: canonicalTarget, state: state)
@@ -202,8 +204,8 @@ struct RawResponseDraft: Sendable {
 }
 
 extension ByteBuffer {
-    /// The buffer itself, or a copy if it is a small part of a larger one, which memory would
-    /// otherwise keep too.
+    /// The buffer itself, or a copy if the buffer is a small part of a larger one. The copy does
+    /// not keep the larger buffer in memory.
     fileprivate var kept: ByteBuffer {
         storageCapacity <= 2 * readableBytes + 64 ? self : ByteBuffer(bytes: readableBytesView)
     }

@@ -6,20 +6,21 @@ import Synchronization
 extension CacheManager {
     /// Returns the new key and index values of a stored response; `nil` leaves it unchanged.
     ///
-    /// It runs on the writer's queue, and runs again if a transaction is rolled back. It must
-    /// depend only on its argument, and must not block. It must return the same result for the same
-    /// response, so that another call can finish an interrupted revision.
+    /// The function runs on the writer's queue, and runs again if a transaction is rolled back. It
+    /// must depend only on its argument, and must not block. It must return the same result for the
+    /// same response, so that another call can finish an interrupted revision.
     package typealias Revising = @Sendable (StoredResponse) -> ResponseRevision?
 
     /// Revises one response.
     ///
-    /// A lookup of the former key then finds nothing, and a lookup of the new key finds this
-    /// response. Readers of its body can finish. If the new key already has the same variant, the
-    /// one received last stays. An invalidated response stays invalidated, even if the invalidation
-    /// is unfinished. The change is durable when this returns.
+    /// A lookup of the old key then finds nothing, and a lookup of the new key finds this response.
+    /// Readers of its body can finish. If the new key already has the same variant, the response
+    /// that was received last stays. An invalidated response stays invalidated, even if the
+    /// invalidation is unfinished. The change is durable when this returns.
     ///
-    /// - Returns: the summary; nothing is examined if the entry is an object or no longer exists.
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Then nothing has changed.
+    /// - Returns: the summary. Nothing is examined if the entry is an object or no longer exists.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. After an error, nothing has
+    ///   changed.
     @concurrent
     @discardableResult
     package func revise(_ entry: StoreEntry, _ revising: @escaping Revising) async throws -> RevisionSummary {
@@ -33,9 +34,9 @@ extension CacheManager {
     /// Revises every response that is stored when this begins, in the order of their numbers, in
     /// bounded transactions.
     ///
-    /// Each transaction is durable and leaves a consistent store; if the process is killed, the
+    /// Each transaction is durable and leaves a consistent store. If the process is killed, the
     /// next call continues. When this returns, freed space has been returned. If
-    /// ``Configuration/securelyDeletes`` is set, former keys have been erased.
+    /// ``Configuration/securelyDeletes`` is set, old keys have been erased.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Responses that were revised
     ///   before the error stay revised.
@@ -43,8 +44,7 @@ extension CacheManager {
     package func reviseResponses(_ revising: @escaping Revising) async throws -> RevisionSummary {
         _ = now()
         if isReadOnly { throw core.readOnlyError }
-        // Entries that were just removed or marked by tag or prefix must first show it in their
-        // rows.
+        // Removals and marks by tag or prefix must first be applied to the rows.
         try await settle()
         let database = try core.database()
         let last = try core.read(database) { try $0.integer("SELECT max(id) FROM entry") ?? .min }
@@ -107,7 +107,7 @@ extension CacheManager {
 }
 
 extension StoreLimits {
-    /// The approximate bytes that revising a response adds to the log in addition to its row: the
-    /// pages of the indexes that it leaves and enters.
+    /// The approximate number of bytes that revising a response adds to the write-ahead log, in
+    /// addition to its row: the pages of the indexes that the response leaves and enters.
     fileprivate static let revisionBytes = 4 * Int(pageSize)
 }

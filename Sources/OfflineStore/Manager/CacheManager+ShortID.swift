@@ -1,13 +1,13 @@
 package import HTTPCacheSemantics
 
 extension CacheManager {
-    /// Returns the short ID (``StoreEntry/shortID``) of entries with a key; `nil` after the store
-    /// is closed.
+    /// Returns the short ID (``StoreEntry/shortID``) of a key's entries; `nil` after the store is
+    /// closed.
     package func shortID(of key: CacheKey) -> String? { core.shortID(of: key) }
 }
 
 extension StoreCore {
-    /// See ``CacheManager/shortID(of:)``.
+    /// Returns the short ID of a key's entries: see ``CacheManager/shortID(of:)``.
     func shortID(of key: CacheKey) -> String? {
         (try? database()).map { StoreEntry.shortID($0.state.hash(key.bytes, .responseKey)) }
     }

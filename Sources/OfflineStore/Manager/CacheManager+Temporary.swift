@@ -10,10 +10,10 @@ public import HTTPCache
 #endif
 
 extension CacheManager: TemporaryStore {
-    /// The most bytes in the file of a value.
+    /// The maximum length of a setting's file, in bytes.
     private static let maximumSettingLength = 64 << 10
 
-    /// The value in the folder's file for the setting; `nil` if there is none.
+    /// Returns the value in the setting's file in the folder; `nil` if there is none.
     ///
     /// - Throws: ``StoreError``: `damaged` if the file contains no such value, `io`.
     public func temporary<Value>(_ type: Value.Type) throws -> Temporary<Value>? {
@@ -38,7 +38,7 @@ extension CacheManager: TemporaryStore {
         }
     }
 
-    /// Keeps a value in the folder's file for the setting.
+    /// Saves a value to the setting's file in the folder.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `full`, `unwritable`, `io`.
     public func keep<Value>(_ temporary: Temporary<Value>) throws {
@@ -50,7 +50,7 @@ extension CacheManager: TemporaryStore {
         }
     }
 
-    /// Removes the folder's file for the setting.
+    /// Removes the setting's file from the folder.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `unwritable`, `io`.
     public func forget<Value: TemporaryValue>(_ type: Value.Type) throws {

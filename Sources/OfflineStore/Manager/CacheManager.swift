@@ -7,7 +7,7 @@ public import Logging
 /// One process writes a store; any number of others read it at the same time
 /// (``openReadOnly(at:configuration:clock:logger:)``). Expired entries stay until they are removed
 /// or their space is needed, because they may be the only data available when the network is
-/// unreachable. ``object(_:forKey:coder:)`` returns live values only, and
+/// unreachable. ``object(_:forKey:coder:)`` returns only live values, and
 /// ``storedObject(_:forKey:coder:)`` returns values of any age.
 ///
 /// ```swift
@@ -20,26 +20,28 @@ public import Logging
 ///
 /// **Where the data is**: everything stored is in one SQLite database in the folder.
 ///
-/// - `0001.sqlite` is the database. SQLite keeps its write-ahead log (`-wal`) and the log's index
+/// - `0001.sqlite` is the database. SQLite keeps its write-ahead log (`-wal`) and that log's index
 ///   (`-shm`) next to it. A database that was found to be damaged keeps its file, and the store
 ///   continues with the next number.
 /// - `CURRENT` names the database in use.
 /// - `lock` is locked by the writing process, and holds its process ID and name.
-/// - `sequence` holds the number of the last invalidation, so that a lost one is noticed.
+/// - `sequence` holds the number of the last invalidation, so that the loss of an invalidation is
+///   noticed.
 ///
 /// **What storing writes**: a row in the table `entry`, with the key, the variant, the times, and
 /// the head. A response's head is its status and fields, and the request fields that `Vary` selects
 /// by. An object's head is its media type and type name. The body goes to the table `chunk` in rows
-/// of 64 KiB, each with a checksum; tags go to `tag` and `entry_tag`. All of it is one transaction.
-/// A body of 4 MiB or more (less with a small budget) takes several, and readers see it after the
-/// last one. The content is not encrypted.
+/// of 64 KiB, each with a checksum; tags go to `tag` and `entry_tag`. All of this is one
+/// transaction. A body of 4 MiB or more (less with a small budget) takes several transactions, and
+/// readers see the entry after the last one. The content is not encrypted.
 ///
-/// A commit is appended to the log, which is copied into the database later. It survives the end of
-/// the process, but a power failure may lose the last commits. Invalidations, and removals other
-/// than ``removeExpired(includingOfflineUsable:)``, survive both once their call returns.
+/// A commit is appended to the write-ahead log, which is copied into the database later. The commit
+/// survives the end of the process, but a power failure may lose the last commits. Invalidations,
+/// and removals other than ``removeExpired(includingOfflineUsable:)``, survive both once their call
+/// returns.
 ///
-/// Entries that are read often are in memory too. The memory is never older than the disk: see
-/// ``Configuration/memoryBudget``.
+/// Entries that are read often are also kept in memory. The memory is never older than the disk:
+/// see ``Configuration/memoryBudget``.
 ///
 /// Every call that fails throws ``StoreError``. In addition to the codes that a call lists, any
 /// call may throw `damaged`: the database was found to be damaged and was set aside, and the next
@@ -47,9 +49,9 @@ public import Logging
 /// store only for reading, reading a body may throw `gone`: the writing process removed it in the
 /// meantime.
 public final class CacheManager: Sendable {
-    /// The response store that the engine uses, on the same data.
+    /// The response store that the cache engine uses, on the same data.
     ///
-    /// It does not read a clock: its calls take the time as an argument.
+    /// The response store does not read a clock: its calls take the time as an argument.
     public let responses: any ResponseStore
 
     let core: StoreCore
@@ -72,7 +74,7 @@ public final class CacheManager: Sendable {
     /// it after this returns.
     ///
     /// **Read-only file systems**: an existing store is opened only for reading (``isReadOnly``),
-    /// so that its responses can be served. Nothing is written. Invalidations hold while this
+    /// so that its responses can be served. Nothing is written. Invalidations hold only while this
     /// process has the store open. If invalidations may have been lost, every entry is treated as
     /// invalidated.
     ///
@@ -83,12 +85,12 @@ public final class CacheManager: Sendable {
     ///   - configuration: budget and limits.
     ///   - clock: read once at the beginning of each call.
     ///   - logger: receives warnings about damage, about a file system that is known to break
-    ///     locks, and about another process's reader that keeps the log from shrinking. Normal use
-    ///     logs nothing above `debug`.
+    ///     locks, and about a reader in another process that keeps the write-ahead log from
+    ///     shrinking. Normal use logs nothing above `debug`.
     /// - Throws: ``StoreError``: `inUse` (with the process that has the store open), `notAStore`,
     ///   `foreignDatabase`, `newerSchema`, `unwritable`, `invalidConfiguration`, `full`, `io`. None
-    ///   of them changes stored data. A damaged database is not an error: it keeps its file name,
-    ///   the store starts a new one, and ``statistics()`` lists it.
+    ///   of these errors changes stored data. A damaged database is not an error: it keeps its file
+    ///   name, the store starts a new one, and ``statistics()`` lists it.
     @concurrent
     public static func open(
         at folder: String,
@@ -104,9 +106,10 @@ public final class CacheManager: Sendable {
     /// Opens a store only for reading, even while another process writes to it. New entries are
     /// visible once they are committed.
     ///
-    /// It takes no lock, makes no checkpoint, and leaves the database and its log unchanged. SQLite
-    /// needs the log's index (`-shm`), or the right to create it. Without either, the store can be
-    /// read if its log is empty, or if the file system is mounted read-only.
+    /// This takes no lock, makes no checkpoint, and leaves the database and its write-ahead log
+    /// unchanged. SQLite needs the write-ahead log's index (`-shm`), or the right to create it.
+    /// Without either, the store can be read only if its write-ahead log is empty, or if the file
+    /// system is mounted read-only.
     ///
     /// Only the configuration's reader count, coder and change interval have an effect. Nothing is
     /// kept in memory.
@@ -142,9 +145,9 @@ public final class CacheManager: Sendable {
 
     /// Closes the store.
     ///
-    /// It finishes pending work, writes the order in which entries were used, copies the log into
-    /// the database, and releases the folder. Later calls except `close` throw ``StoreError`` with
-    /// `closed`, and so do bodies that are still being read.
+    /// This finishes pending work, writes the order in which entries were used, copies the
+    /// write-ahead log into the database, and releases the folder. Later calls except `close` throw
+    /// ``StoreError`` with `closed`, and so do bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `full`, `io`. Committed data is still on disk, and the folder is
     ///   released.

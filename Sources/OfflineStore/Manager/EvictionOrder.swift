@@ -7,7 +7,7 @@ extension CacheManager {
         /// recently they were used.
         ///
         /// All other entries follow, least recently used first. So an expired response that may be
-        /// used offline outlives a fresh one that may not. Objects count as useful offline.
+        /// used offline outlives a fresh response that may not. Objects count as usable offline.
         case keepingOfflineCopies
     }
 }

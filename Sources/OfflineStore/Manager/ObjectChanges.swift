@@ -14,7 +14,7 @@ public struct ObjectChanges<Value: Decodable & Sendable>: AsyncSequence, Sendabl
 
     /// Iterates over the values of an object.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The value that was seen last. An object that is stored again has another number.
+        /// The value that was returned last. An object that is stored again has another number.
         private enum Sight: Equatable {
             case nothing
             case missing
@@ -22,13 +22,13 @@ public struct ObjectChanges<Value: Decodable & Sendable>: AsyncSequence, Sendabl
         }
 
         private let observed: ObjectChanges
-        /// `nil` after the end.
+        /// The stream of changes; `nil` after the end.
         private var changes: AsyncStream<ObjectChange>.AsyncIterator?
         private var last = Sight.nothing
 
         fileprivate init(_ observed: ObjectChanges) {
             self.observed = observed
-            // Before the first value is read, so that no change is missed between.
+            // Subscribe before the first value is read, so that no change in between is missed.
             let key = Array(observed.key.utf8)
             changes = observed.store.core.objectChanges.changes(limit: 1) { $0.concerns(key) }.makeAsyncIterator()
         }
@@ -75,8 +75,8 @@ extension CacheManager {
     ///   times are new. `nil` after a removal or an eviction.
     /// * **Pace**: a slow loop skips values and sees the newest next. No value waits in memory.
     /// * **Expiry** is not a change: nothing is emitted at that instant. Values of any age are
-    ///   emitted, with ``StoredObject/isExpired`` as of then; ``StoredObject/expiresAt`` says when
-    ///   a value will expire.
+    ///   emitted. Their ``StoredObject/isExpired`` is as of that time, and
+    ///   ``StoredObject/expiresAt`` says when a value will expire.
     /// * **End**: when the store is closed, or when the task that iterates is cancelled.
     ///
     /// In a process that only reads, changes arrive within ``Configuration/changeInterval``. The
@@ -85,7 +85,7 @@ extension CacheManager {
     /// - Parameter coder: the configuration's coder by default, as for
     ///   ``storedObject(_:forKey:coder:)``.
     /// - Returns: a sequence that throws ``StoreError`` if the value cannot be read: `invalidKey`,
-    ///   `damaged`, `io`. Each iteration watches on its own.
+    ///   `damaged`, `io`. Each iteration is independent.
     public func changes<Value: Decodable & Sendable>(
         ofObject key: String,
         as type: Value.Type = Value.self,
@@ -94,7 +94,7 @@ extension CacheManager {
         ObjectChanges(store: self, key: key, coder: coder)
     }
 
-    /// Returns the object of a key, decoded or not.
+    /// Returns the object of a key, not decoded.
     @concurrent
     fileprivate func loadObject(forKey key: String) async throws -> LoadedObject? {
         try await object(forKey: Self.bytes(ofKey: key))
@@ -108,7 +108,7 @@ enum ObjectChange: Sendable {
     /// Any object may have changed.
     case any
 
-    /// Whether a watcher of a key should look again.
+    /// Returns whether a watcher of a key should read the value again.
     func concerns(_ key: [UInt8]) -> Bool {
         switch self {
         case .object(let changed): changed == key

@@ -6,22 +6,22 @@
 
 /// Converts Codable values to bytes and back.
 ///
-/// Equal values should have equal bytes, so that the store can recognize an unchanged value: sort
-/// keys.
+/// Equal values should have equal bytes, so that the store can recognize an unchanged value. To
+/// achieve this, sort the keys.
 public protocol ObjectCoder: Sendable {
     /// The media type of the encoded bytes, kept with each object; `cache-dump` shows it.
     var contentType: String { get }
 
-    /// Returns the value's bytes.
+    /// Encodes a value.
     ///
     /// - Throws: any error if the value cannot be encoded. The store wraps it in ``StoreError``
     ///   with `notEncodable`.
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
-    /// Returns the value of some bytes.
+    /// Decodes a value.
     ///
-    /// - Throws: any error if the bytes are not of this type. The store treats that as a miss, and
-    ///   keeps the bytes.
+    /// - Throws: any error if the bytes do not decode as this type. The store treats that as a
+    ///   miss, and keeps the bytes.
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 
@@ -35,7 +35,7 @@ public struct JSONObjectCoder: ObjectCoder {
     /// The media type of JSON, `application/json`.
     public var contentType: String { "application/json" }
 
-    /// Returns the value as JSON with sorted keys.
+    /// Encodes a value as JSON with sorted keys.
     ///
     /// - Throws: `EncodingError`, and errors of the value's own encoding.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {

@@ -12,7 +12,7 @@ struct ObjectEntry: Sendable {
 
     /// Returns the row to store.
     ///
-    /// - Parameter residentLimit: the largest object to keep in memory, in bytes.
+    /// - Parameter residentLimit: the maximum length of an object that is kept in memory, in bytes.
     func draft(id: Int64, residentLimit: Int) -> EntryDraft {
         let length = Int64(bytes.count)
         let binding = HeadBinding(entryID: id, keyHash: keyHash, bodyID: id, bodyLength: length)
@@ -49,10 +49,10 @@ struct ObjectEntry: Sendable {
         )
     }
 
-    /// Returns the row with its body if they fit in one transaction, otherwise `nil`.
+    /// Returns the row with its body if they fit in one transaction; otherwise `nil`.
     ///
-    /// - Parameter isVisibleBeforeCommit: whether readers see it before its commit. If not, and
-    ///   without a memory tier, no copy for memory is created.
+    /// - Parameter isVisibleBeforeCommit: whether readers see the object before it is committed. If
+    ///   they do not, and there is no memory tier, no copy for memory is created.
     func whole(isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry? {
         guard bytes.count < state.limits.transaction else { return nil }
         let limit = isVisibleBeforeCommit || state.memory != nil ? state.limits.residentBody : -1

@@ -1,9 +1,9 @@
 extension CacheManager {
     /// A limit on the bytes that some responses may take together.
     ///
-    /// When they exceed it, some of them are evicted soon after that commit, down to 90 % of the
-    /// quota, in the order of ``CacheManager/Configuration/evictionOrder``. Pinned responses stay.
-    /// A response that is larger than the quota is not stored.
+    /// When the responses exceed the limit, some of them are evicted soon after that commit, down
+    /// to 90 % of the quota, in the order of ``CacheManager/Configuration/evictionOrder``. Pinned
+    /// responses stay. A response that is larger than the quota is not stored.
     ///
     /// ```swift
     /// configuration.quotas = [
@@ -32,10 +32,10 @@ extension CacheManager {
         /// Limits the bytes of all responses with a tag, in all partitions together.
         public static func tag(_ name: String, bytes: Int64) -> Quota { Quota(subject: .tag(name), bytes: bytes) }
 
-        /// Limits the bytes of the responses of one origin, such as `https://a.example`, or with a
-        /// port.
+        /// Limits the bytes of the responses of one origin, such as `https://a.example`, with a
+        /// port if it is not the default.
         ///
-        /// It includes responses that are stored or freshened while a quota for the origin is
+        /// The quota counts responses that are stored or freshened while a quota for the origin is
         /// configured.
         public static func origin(_ origin: String, bytes: Int64) -> Quota {
             Quota(subject: .origin(origin), bytes: bytes)
@@ -43,7 +43,7 @@ extension CacheManager {
 
         /// Limits the bytes of the responses of each origin that no ``origin(_:bytes:)`` names.
         ///
-        /// It includes responses that are stored or freshened while it is configured.
+        /// The quota counts responses that are stored or freshened while it is configured.
         public static func everyOrigin(bytes: Int64) -> Quota { Quota(subject: .everyOrigin, bytes: bytes) }
     }
 }

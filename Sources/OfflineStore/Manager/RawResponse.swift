@@ -37,7 +37,7 @@ public struct StoredRawResponse: Sendable, Hashable {
     public var response: RawResponse
     /// When it was stored.
     public var storedAt: Timestamp
-    /// The first instant at which it is no longer live; `nil` when it never expires.
+    /// The first instant at which it is no longer live; `nil` if it never expires.
     public var expiresAt: Timestamp?
     /// Whether it was invalidated and kept for offline use.
     public var isInvalidated: Bool

@@ -4,7 +4,8 @@ public struct RemovalSummary: Sendable, Hashable {
     public var responses: Int
     /// The number of objects removed.
     public var objects: Int
-    /// The bytes they used: bodies, heads and keys, and the approximate size of their rows.
+    /// The number of bytes that they used: bodies, heads and keys, and the approximate size of
+    /// their rows.
     public var bytes: Int64
 
     /// Creates a summary.

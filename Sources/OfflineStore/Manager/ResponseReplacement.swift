@@ -21,7 +21,7 @@ package struct ResponseReplacement: Sendable {
 
 /// A stored response before and after its body was replaced.
 package struct ReplacedResponse: Sendable {
-    /// The former response at the moment of the replacement, without its body.
+    /// The response as it was just before the replacement, without its body.
     package let former: ResponseReplacement
     /// The response as it is stored now.
     package let stored: StoredResponse

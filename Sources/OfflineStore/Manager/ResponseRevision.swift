@@ -3,8 +3,8 @@ package import HTTPTypes
 
 /// The new key and index values of a stored response.
 ///
-/// They change when their basis has changed since the response was stored, such as an operator's
-/// rules. Its fields, times and body stay.
+/// A response is revised when the basis of these values has changed since it was stored, such as an
+/// operator's rules. Its fields, times and body stay.
 package struct ResponseRevision: Sendable, Hashable {
     /// The new key.
     package var key: CacheKey
@@ -17,7 +17,7 @@ package struct ResponseRevision: Sendable, Hashable {
     /// keeps the current value.
     package var isUsableStale: Bool?
 
-    /// Creates a revision. With only a key, it changes only the key.
+    /// Creates a revision. The default arguments change only the key.
     package init(
         key: CacheKey,
         selectingFields: HTTPFields? = nil,
@@ -33,16 +33,17 @@ package struct ResponseRevision: Sendable, Hashable {
 
 /// The result of revising stored responses.
 package struct RevisionSummary: Sendable, Hashable {
-    /// Responses that were examined.
+    /// The number of responses that were examined.
     package var examined = 0
-    /// Responses that now have another key, or are another variant of their key.
+    /// The number of responses that now have another key, or are another variant of their key.
     package var moved = 0
-    /// Responses that stayed under their key, with other values in the index.
+    /// The number of responses that kept their key, but now have other values in the index.
     package var reindexed = 0
-    /// Responses that were removed because a newer one is the same variant of the same key.
+    /// The number of responses that were removed because a newer response is the same variant of
+    /// the same key.
     package var superseded = 0
-    /// Responses that were removed because their key or head is unreadable. They could not be
-    /// served, and the old content of their keys would have stayed.
+    /// The number of responses that were removed because their key or head is unreadable. They
+    /// could not be served, and the old content of their keys would have stayed.
     package var damaged = 0
 
     /// Creates an empty summary.

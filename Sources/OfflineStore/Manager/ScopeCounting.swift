@@ -2,22 +2,22 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Counts the responses that some scopes cover. It reads rows in pages, so that no reader and no
-/// checkpoint has to wait for it, and it never reads bodies.
+/// Counts the responses that some scopes cover. It reads rows in pages, so that no other reader and
+/// no checkpoint has to wait, and it never reads bodies.
 struct ScopeCounting {
     let core: StoreCore
     let now: Timestamp
-    /// The most rows to examine.
+    /// The maximum number of rows to examine.
     let limit: Int
-    /// The most rows to count using only an index, which is about ten times as fast.
+    /// The maximum number of rows to count using only an index, which is about ten times as fast.
     let indexLimit: Int
 
-    /// The rows that may still be examined.
+    /// The number of rows that may still be examined.
     private(set) var left: Int
-    /// The rows that may still be counted through an index.
+    /// The number of rows that may still be counted through an index.
     private var leftInIndex: Int
 
-    /// The responses that were counted. A response may be covered by several scopes.
+    /// The responses that were already counted. A response may be covered by several scopes.
     private var seen: Set<Int64> = []
     private var total = ScopeCount()
 
@@ -63,19 +63,19 @@ struct ScopeCounting {
 
     // MARK: Everything
 
-    /// Counts through an index that contains everything needed.
+    /// Counts all responses through an index that contains all required columns.
     ///
-    /// - Returns: `nil` if there are too many rows, because the first ones of an index by expiry
-    ///   are not representative.
+    /// - Returns: `nil` if there are too many rows. The first rows of an index by expiry are not
+    ///   representative, so they are no basis for an estimate.
     private func countAll() throws -> ScopeCount? {
         try core.read { connection, database in
             let state = database.state
             let hasPending = state.mayHavePending.load(ordering: .acquiring)
             let pending = hasPending ? PendingInvalidation.state(state) : "0"
-            // The index does not have this column. It is needed only if the clock was ahead.
+            // The index does not contain this column. It is needed only if the clock was ahead.
             let isClockBehind = horizon(state) != .max
             let storedAt = isClockBehind ? "stored_at" : "0"
-            // Without the index, heads are stored between the rows.
+            // Without the index, counting is slower, because the heads are stored between the rows.
             let isIndexed = !hasPending && !isClockBehind
             let most = isIndexed ? indexLimit : indexLimit / 10
             let statement = try connection.prepare(
@@ -115,7 +115,7 @@ struct ScopeCounting {
         }
     }
 
-    /// Nothing can have been stored after this time while the clock was right.
+    /// Returns the latest time at which an entry can have been stored while the clock was right.
     private func horizon(_ state: DatabaseState) -> Int64 { state.horizon(at: now) ?? .max }
 
     // MARK: Rows
@@ -123,8 +123,8 @@ struct ScopeCounting {
     private static let columns =
         "entry.id, size, sequence, is_invalidated, is_usable_stale, expires_at, stored_at, is_pinned"
 
-    /// The SQL for a page of rows: the columns above, pending invalidations, the key, and the
-    /// cursor.
+    /// Returns the SQL for a page of rows: the columns above, the pending invalidations, and the
+    /// key.
     private static func page(_ state: DatabaseState, from tables: String = "entry", where condition: String) -> String {
         "SELECT \(columns), \(PendingInvalidation.state(state)), key FROM \(tables) WHERE kind = 0 AND \(condition)"
     }
@@ -152,7 +152,7 @@ struct ScopeCounting {
         }
     }
 
-    /// Counts the rows that an index finds and that have the right key. They are few, unless a
+    /// Counts the rows that an index finds and whose key matches. There are only a few, unless a
     /// target has very many variants and partitions.
     private mutating func countRows(
         of condition: String,
@@ -169,7 +169,7 @@ struct ScopeCounting {
             while try statement.step() {
                 rows += 1
                 guard rows <= most else {
-                    // There are more, but their number is unknown.
+                    // There are more rows, but their number is unknown.
                     total.isExact = false
                     break
                 }
@@ -217,7 +217,7 @@ struct ScopeCounting {
     private mutating func countEntries(_ covers: (UnsafeRawBufferPointer) -> Bool) throws {
         let before = total
         let condition = "entry.id > ?1 AND ?3 = 0 ORDER BY entry.id"
-        // Tags may have used up the limit, and a few rows are not representative for rare prefixes.
+        // Tags may have used up the limit, and a few rows are not representative of rare prefixes.
         let least = max(Self.leastRows, limit / 2)
         let examined = try examine(from: "entry", where: condition, 0, atLeast: least, covers)
         guard !examined.isWhole else { return }
@@ -227,7 +227,7 @@ struct ScopeCounting {
                 last: try connection.integer("SELECT max(id) FROM entry") ?? 0
             )
         }
-        // Rows may be removed in the meantime, even all that were examined.
+        // Rows may be removed in the meantime, even all of the rows that were examined.
         let share = Double(examined.cursor - span.first + 1) / Double(max(1, span.last - span.first + 1))
         let factor = share > 0 ? max(1, 1 / share) : 1
         let most = Double(max(span.last - span.first + 1, 1)) / Double(max(1, examined.rows))
@@ -238,9 +238,10 @@ struct ScopeCounting {
     ///
     /// - Parameters:
     ///   - condition: `?1` is the cursor, `?3` is `value`.
-    ///   - least: how many rows to examine even if the limit is used up.
-    ///   - covers: whether a row with this key is counted.
-    /// - Returns: whether every row was examined, how many were, and the number of the last one.
+    ///   - least: the number of rows to examine even if the limit is used up.
+    ///   - covers: returns whether a row with a given key is counted.
+    /// - Returns: whether every row was examined, the number of examined rows, and the number of
+    ///   the last row.
     private mutating func examine(
         from tables: String,
         where condition: String,
@@ -287,7 +288,7 @@ struct ScopeCounting {
 }
 
 extension ScopeCount {
-    /// Scales the count since an earlier state. The numbers are then estimates.
+    /// Scales what was counted since an earlier state. The numbers are then estimates.
     fileprivate mutating func extrapolate(since earlier: ScopeCount, by factor: Double) {
         func estimate(_ now: Double, _ before: Double) -> Double { before + ((now - before) * factor).rounded() }
         responses = Int(estimate(Double(responses), Double(earlier.responses)))

@@ -1,8 +1,8 @@
 import HTTPCache
 
-/// Lists entries by size. No index begins with the size, but one contains it, so a page takes one
-/// pass over that index. Among entries of the same size, the smaller number comes first in both
-/// directions, because the pass finds them in about this order, so they need no sorting.
+/// Lists entries by size. No index begins with the size, but one index contains it, so a page takes
+/// one pass over that index. Entries of the same size are listed by ascending number in both
+/// directions. The pass finds them in about this order, so they need hardly any sorting.
 struct SizeListing {
     private struct Position {
         var size: Int64
@@ -24,12 +24,14 @@ struct SizeListing {
         start = Position(size: values[0], id: values[1])
     }
 
-    /// The next positions.
+    /// Returns the next positions.
     ///
-    /// - Parameter count: the most positions. If there are fewer, no more follow.
+    /// - Parameter count: the maximum number of positions. If the result has fewer, there are no
+    ///   more.
     func positions(_ connection: Connection, count: Int) throws -> [CacheManager.ListPosition] {
-        // One comparison rules out most entries. Otherwise each entry that comes before the last
-        // one found so far would be sorted in, which takes several times as long as the pass.
+        // With a bound, one comparison rules out most entries. Without it, every entry before the
+        // last position found so far would be sorted in, which takes several times as long as the
+        // pass.
         if let bound = try bound(connection, count) {
             let positions = try positions(connection, within: bound, count)
             if positions.count == count { return positions }
@@ -73,8 +75,8 @@ struct SizeListing {
     private static let sampleCount: Int64 = 512
     private static let sample = "SELECT size, id FROM entry NOT INDEXED WHERE id >= ?1 ORDER BY id LIMIT 1"
 
-    /// A position up to which the wanted entries will be found, estimated from a sample; `nil` if
-    /// the sample is not conclusive.
+    /// Returns a position up to which the wanted entries will probably be found, estimated from a
+    /// sample; `nil` if the sample is not conclusive.
     private func bound(_ connection: Connection, _ count: Int) throws -> Position? {
         guard let first = try connection.integer("SELECT min(id) FROM entry"),
             let last = try connection.integer("SELECT max(id) FROM entry"),
@@ -90,7 +92,7 @@ struct SizeListing {
             let position = Position(size: statement.integer(0), id: statement.integer(1))
             if isOrdered(start, position) { positions.append(position) }
         }
-        // Among a million entries, the bound leaves a few thousand more than are wanted.
+        // Among a million entries, the bound admits a few thousand more than are wanted.
         let rank = 4 + count / Int(Self.sampleCount)
         guard positions.count > rank else { return nil }
         positions.sort(by: isOrdered)

@@ -1,9 +1,9 @@
 /// The entries of a store, in the order in which they were stored, read page by page.
 ///
 /// Each page is one short read, and nothing is locked between pages. Entries that are added or
-/// removed in the meantime may or may not be seen. It reads heads, never bodies.
+/// removed in the meantime may or may not be seen. The sequence reads heads, never bodies.
 public struct StoreEntries: AsyncSequence, Sendable {
-    /// The type of its elements.
+    /// The type of the elements.
     public typealias Element = StoreEntry
 
     private static let pageLength: Int64 = 256
@@ -11,7 +11,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
     let core: StoreCore
     let kind: StoreEntry.Kind?
 
-    /// Reads page after page.
+    /// Reads the entries page by page.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let entries: StoreEntries
         private var page: ArraySlice<StoreEntry> = []

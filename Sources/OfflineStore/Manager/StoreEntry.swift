@@ -51,13 +51,13 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let status: HTTPResponse.Status?
     /// The media type; `nil` if it has none.
     public let contentType: String?
-    /// Bytes of the body.
+    /// The length of the body, in bytes.
     public let bodyLength: Int64
     /// When it was first stored.
     public let storedAt: Timestamp
     /// The first instant at which it is stale, or no longer live; `nil` if it never expires.
     public let expiresAt: Timestamp?
-    /// The time at which it was stored or last renewed, which its expiry is checked against.
+    /// When the entry was stored or last renewed. Whether it has expired also depends on this time.
     private let receivedAt: Timestamp
     /// Whether it may be served stale when the origin is unreachable.
     ///
@@ -69,17 +69,17 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let invalidation: InvalidationCause?
     /// Whether it is pinned, so that it is never evicted.
     public let isPinned: Bool
-    /// The last use that is recorded on disk.
+    /// When it was last used, as recorded on disk.
     ///
-    /// Uses are recorded in memory, and written when the store is closed or when eviction passes
-    /// the entry over.
+    /// Uses are recorded in memory. They are written when the store is closed, or when eviction
+    /// passes over the entry.
     public let lastUsedAt: Timestamp
     /// The names of the request fields that `Vary` selects by, in lowercase and sorted.
     public let selectingNames: [String]
     /// Whether part of it was found to be damaged, so that it is no longer served.
     public let isDamaged: Bool
 
-    /// Whether it is stale, or no longer live, at an instant.
+    /// Returns whether it is stale, or no longer live, at an instant.
     ///
     /// An entry stored while the clock was ahead of that instant is expired, unless it never
     /// expires.
@@ -139,7 +139,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Returns the range of key hashes that begin with a prefix; `nil` if it is not 1 to 16
+    /// Returns the range of key hashes that begin with a prefix; `nil` if the prefix is not 1 to 16
     /// hexadecimal digits.
     static func keyHashes(withPrefix prefix: String) -> ClosedRange<Int64>? {
         guard (1...16).contains(prefix.utf8.count), let value = UInt64(prefix, radix: 16), !prefix.hasPrefix("+") else {
@@ -148,14 +148,14 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         let shift = UInt64(16 - prefix.utf8.count) * 4
         let first = value << shift
         let last = first | (shift == 0 ? 0 : (1 << shift) - 1)
-        // The first digit fixes the sign, so the signed order of these numbers is their unsigned
-        // order.
+        // The first digit fixes the sign, so these numbers have the same order as signed and as
+        // unsigned integers.
         return Int64(bitPattern: first)...Int64(bitPattern: last)
     }
 }
 
 extension StoreEntry.Key: Hashable {
-    /// Whether both are the same key.
+    /// Returns whether both are the same key.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.response(let one), .response(let another)): one == another
@@ -164,7 +164,7 @@ extension StoreEntry.Key: Hashable {
         }
     }
 
-    /// Feeds the bytes of the key into the hasher.
+    /// Feeds the key's bytes into the hasher.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .response(let key): hasher.combine(key)

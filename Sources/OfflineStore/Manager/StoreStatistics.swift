@@ -33,34 +33,36 @@ public struct StoreStatistics: Sendable, Hashable {
     public var damagedEntries = 0
     /// The number of pinned entries, which are never evicted.
     public var pinned = 0
-    /// The number of bodies without an entry: unfinished ones, and ones that the sweep will remove.
+    /// The number of bodies without an entry: unfinished bodies, and bodies that the sweep will
+    /// remove.
     public var unreferencedBodies = 0
-    /// Bytes of the database file.
+    /// The size of the database file, in bytes.
     public var databaseBytes: Int64 = 0
-    /// Bytes of the write-ahead log.
+    /// The size of the write-ahead log, in bytes.
     public var logBytes: Int64 = 0
-    /// The most bytes that the folder may use, as configured in this process.
+    /// The number of bytes in free pages of the database file.
     public var freeBytes: Int64 = 0
-    /// The most bytes that the folder may use, as configured in this process.
+    /// The maximum number of bytes that the folder may use, as configured in this process.
     public var budget: Int64 = 0
     /// The number of the last invalidation.
     public var invalidationSequence: Int64 = 0
-    /// How often a head or a chunk was read with a wrong checksum, since this process opened the
-    /// store.
+    /// The number of times that a head or a chunk was read with a wrong checksum, since this
+    /// process opened the store.
     public var damagedReads = 0
-    /// How often an object did not decode as the requested type, since this process opened the
-    /// store.
+    /// The number of times that an object did not decode as the requested type, since this process
+    /// opened the store.
     public var undecodableObjects = 0
     /// The number of entries evicted because of the budget or a quota, since this process opened
     /// the store.
     public var evictedEntries = 0
-    /// The bytes of the evicted entries, measured like ``storedBytes``.
+    /// The number of bytes of the evicted entries, measured like ``storedBytes``.
     public var evictedBytes: Int64 = 0
     /// The number of keys whose responses or object are in memory.
     public var residentKeys = 0
-    /// The approximate bytes they use in memory, including bookkeeping.
+    /// The approximate number of bytes that these keys use in memory, including bookkeeping.
     public var residentBytes: Int64 = 0
-    /// The most bytes that they may use in memory, as configured in this process.
+    /// The maximum number of bytes that these keys may use in memory, as configured in this
+    /// process.
     public var memoryBudget: Int64 = 0
     /// The use of the configured quotas: the first 64 in alphabetical order.
     public var quotas: [StoreMeasures.QuotaUse] = []
@@ -79,16 +81,16 @@ public struct StoreStatistics: Sendable, Hashable {
 extension CacheManager {
     /// Returns numbers about the store, as of now.
     ///
-    /// It counts through an index, and reads neither heads nor bodies. It reads rows only while an
-    /// invalidation by tag or prefix is being applied, or if entries were stored while the clock
+    /// This counts through an index, and reads neither heads nor bodies. It reads rows only while
+    /// an invalidation by tag or prefix is being applied, or if entries were stored while the clock
     /// was ahead.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
     public func statistics() async throws -> StoreStatistics {
         let now = now()
-        // Read before the snapshot, so that damage recorded in the meantime is in this count or in
-        // neither.
+        // Read this before the snapshot. Otherwise, an entry that is marked in the table in between
+        // would not be counted.
         let unmarked = try core.database().state.damage.unwritten
         var (statistics, database) = try core.read { connection, database in
             var statistics = StoreStatistics()
@@ -121,7 +123,8 @@ extension CacheManager {
 
 extension StoreStatistics {
     fileprivate mutating func count(_ connection: Connection, _ state: DatabaseState, at now: Timestamp) throws {
-        // The statement stays open until counting ends, so that both see one snapshot.
+        // The statement stays open until counting ends, so that this check and the count see the
+        // same snapshot.
         let pending = try connection.prepare("SELECT \(PendingInvalidation.hasSome(state))")
         defer { pending.reset() }
         let hasPending = try pending.step() && pending.flag(0)

@@ -6,7 +6,7 @@ public struct StoredObject<Value> {
     public var value: Value
     /// When it was stored.
     public var storedAt: Timestamp
-    /// The first instant at which it is no longer live; `nil` when it never expires.
+    /// The first instant at which it is no longer live; `nil` if it never expires.
     public var expiresAt: Timestamp?
     /// Whether it is no longer live: it expired, it was stored while the clock was ahead, or it is
     /// distrusted.

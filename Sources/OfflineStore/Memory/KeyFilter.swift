@@ -1,12 +1,11 @@
 import Synchronization
 
-/// A filter that knows, for most keys without an entry, that they have none, without reading
-/// SQLite.
+/// A filter that recognizes most keys without an entry, without reading SQLite.
 ///
-/// It is a Bloom filter of 64-bit words, with four bits in one word per key. It can only err toward
+/// It is a Bloom filter of 64-bit words, with four bits in one word per key. It can err only toward
 /// "maybe". A key is added before its entry is committed. A removed key stays until the filter is
-/// rebuilt. After opening it returns "maybe" for every key, until every stored key has been read
-/// once.
+/// rebuilt. After the store is opened, the filter returns "maybe" for every key, until every stored
+/// key has been read once.
 final class KeyFilter: Sendable {
     private final class Words: @unchecked Sendable {
         // `@unchecked Sendable`: the words are atomics, and the pointer is set once.
@@ -47,7 +46,7 @@ final class KeyFilter: Sendable {
         /// The words of a filter being built, which will replace `words`.
         var next: Words?
         var isWhole = false
-        /// The number of keys removed since it was built.
+        /// The number of keys removed since the filter was last built.
         var removed = 0
         var inserted = 0
     }
@@ -55,7 +54,7 @@ final class KeyFilter: Sendable {
     private let state: Mutex<State>
     private let wordCount: Int
 
-    /// - Parameter bytes: the filter's size, at least 64.
+    /// - Parameter bytes: the filter's size; at least 64 bytes are used.
     init(bytes: Int) {
         wordCount = max(8, bytes / 8)
         state = Mutex(State(words: Words(count: wordCount)))
@@ -63,7 +62,7 @@ final class KeyFilter: Sendable {
 
     var bytes: Int { wordCount * 8 }
 
-    /// Returns `false` if nothing is stored under a key with this hash.
+    /// Returns whether something may be stored under a key with this hash. `false` is certain.
     func mayContain(_ hash: Int64) -> Bool {
         let words = state.withLock { $0.isWhole ? $0.words : nil }
         return words?.mayContain(UInt64(bitPattern: hash)) ?? true
@@ -81,7 +80,7 @@ final class KeyFilter: Sendable {
 
     /// Records that a key may no longer exist.
     ///
-    /// - Returns: whether so many keys may have been removed that the filter should be rebuilt.
+    /// - Returns: whether enough keys have been removed that the filter should be rebuilt.
     func noteRemoval() -> Bool {
         state.withLock { state in
             state.removed += 1
@@ -89,7 +88,7 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Begins a rebuild. The caller adds every stored key with ``add(_:)``, then calls
+    /// Begins a build or rebuild. The caller then adds every stored key with ``add(_:)``, and calls
     /// ``endBuilding()``.
     func beginBuilding() {
         state.withLock { state in
@@ -105,7 +104,7 @@ final class KeyFilter: Sendable {
         for hash in hashes { words.insert(UInt64(bitPattern: hash)) }
     }
 
-    /// Ends a rebuild, after all stored keys were added.
+    /// Ends a build, after all stored keys were added.
     func endBuilding() {
         state.withLock { state in
             if let next = state.next { state.words = next }
@@ -114,11 +113,11 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Ends a rebuild because reading the stored keys failed; a later one starts again.
+    /// Ends a build because reading the stored keys failed. A later build starts again.
     func abandonBuilding() {
         state.withLock { $0.next = nil }
     }
 
-    /// Whether it can return anything but "maybe".
+    /// Whether the filter can return anything other than "maybe".
     var isWhole: Bool { state.withLock { $0.isWhole } }
 }

@@ -9,7 +9,7 @@ struct CommittedInvalidation: Sendable {
 }
 
 /// The last invalidation of each scope. An invalidation does not search the memory tier. Instead,
-/// each entry checks on its next use which invalidations came after its last check.
+/// each entry checks on its next use whether an invalidation since its last check affects it.
 ///
 /// A check looks up the scopes of one entry, so it costs the same after one invalidation as after
 /// thousands.
@@ -21,16 +21,16 @@ final class KnownInvalidations: Sendable {
 
     private struct State {
         var last: [Key: Int64] = [:]
-        /// The last invalidation of everything.
+        /// The number of the last invalidation of everything.
         var lastOfAll: Int64 = 0
-        /// The last one of any prefix, principal, or prefix of objects.
+        /// The number of the last invalidation of any prefix, principal, or prefix of objects.
         var lastOfWide: Int64 = 0
-        /// The last number that is no longer remembered.
+        /// The highest number that is no longer remembered.
         var lowWaterMark: Int64
     }
 
-    /// The number of scopes to remember. An entry that was checked before the oldest of them is
-    /// read from disk again. About 1 MiB
+    /// The number of scopes to remember, which take about 1 MiB. An entry whose last check was
+    /// before the oldest remembered invalidation is read from disk again.
     static let capacity = 16_384
 
     private let state: Mutex<State>
@@ -57,7 +57,7 @@ final class KnownInvalidations: Sendable {
         }
     }
 
-    /// Drops the older half, so that this is rarely necessary.
+    /// Drops the older half of the scopes. Dropping half at once makes this rare.
     private static func forget(_ state: inout State) {
         let numbers = state.last.values.sorted()
         let lowWaterMark = numbers[numbers.count / 2]
@@ -65,10 +65,10 @@ final class KnownInvalidations: Sendable {
         state.lowWaterMark = max(state.lowWaterMark, lowWaterMark)
     }
 
-    /// Whether an invalidation after `number` may affect a response.
+    /// Returns whether an invalidation after `number` may affect a response.
     ///
-    /// - Parameter wide: computed only for invalidations by prefix and principal; with `nil`, such
-    ///   an invalidation may concern the entry whatever its origin and principal.
+    /// - Parameter wide: computed only for invalidations by prefix and principal. With `nil`, any
+    ///   such invalidation may affect the entry.
     func concerns(
         _ subject: InvalidationSubject,
         after number: Int64,
@@ -85,7 +85,7 @@ final class KnownInvalidations: Sendable {
             {
                 return true
             }
-            // These are rare, so entries in memory do not hold the hashes.
+            // These invalidations are rare, so entries in memory do not hold the hashes.
             guard state.lastOfWide > number else { return false }
             guard let hashes = wide() else { return true }
             return isInvalidated(.prefix, hashes.origin) || hashes.owner.map { isInvalidated(.principal, $0) } ?? false
@@ -93,7 +93,7 @@ final class KnownInvalidations: Sendable {
     }
 }
 
-/// The hashes that match an invalidation to a response.
+/// The hashes by which most invalidations are matched to a response.
 struct InvalidationSubject: Sendable {
     var keyHash: Int64
     var targetHash: Int64
@@ -103,7 +103,7 @@ struct InvalidationSubject: Sendable {
 /// The hashes by which the rarer invalidations are matched to a response.
 struct WideHashes: Sendable {
     var origin: Int64
-    /// The principal's; `nil` if the response is not a named principal's.
+    /// The hash of the principal; `nil` if the response does not belong to a named principal.
     var owner: Int64?
 }
 

@@ -17,7 +17,7 @@ struct MemoryShard {
         var entry: MemoryEntry?
         var hash: Int64 = 0
         var cost = 0
-        /// Distinguishes the entry from former entries in the same slot.
+        /// Distinguishes the entry from previous entries in the same slot.
         var generation: UInt32 = 0
         var frequency: UInt8 = 0
         var isMain = false
@@ -33,7 +33,8 @@ struct MemoryShard {
         var cost = 0
     }
 
-    /// The bytes of a node and its slot in the index, with their share of spare capacity.
+    /// The number of bytes for a node and its slot in the index, including their share of spare
+    /// capacity.
     static let entryOverhead = 2 * MemoryLayout<Node>.stride + 64
     private static let ghostOverhead = 48
     private static let highestFrequency: UInt8 = 3
@@ -50,7 +51,7 @@ struct MemoryShard {
     private var nextGhost = 0
     private let ghostLimit: Int
     /// The number of changes to stored entries. An entry that was read before a change is not
-    /// inserted after it.
+    /// inserted after the change.
     private(set) var version: UInt64 = 0
     private var lastGeneration: UInt32 = 0
     private var lastPeriod: UInt32 = 1
@@ -72,9 +73,10 @@ struct MemoryShard {
     }
 
     /// Records a use and returns the value.
+    /// Records a use and returns the value.
     ///
-    /// - Returns: the value, the sequence number it was checked at, and whether this is its first
-    ///   use in a period of the recency log.
+    /// - Returns: the value, the sequence number that it was last checked against, and whether this
+    ///   is its first use in a period of the recency log.
     mutating func use(_ place: Int32, period: UInt32) -> (value: MemoryValue, sequence: Int64, isFirst: Bool)? {
         let place = Int(place)
         guard let entry = nodes[place].entry else { return nil }
@@ -93,23 +95,23 @@ struct MemoryShard {
 
     // MARK: Changing
 
-    /// Whether to insert an entry read from disk.
+    /// Returns whether to insert an entry read from disk.
     ///
-    /// It should be inserted if there is space, or if it was already read a short while ago.
-    /// Creating an entry only to evict another costs more than reading it once more.
+    /// An entry is inserted if there is space, or if it was already read a short while ago.
+    /// Inserting an entry only to evict another costs more than reading it from disk once more.
     ///
-    /// - Parameter cost: its approximate size in bytes.
+    /// - Parameter cost: the entry's approximate size, in bytes.
     mutating func admits(_ hash: Int64, cost: Int) -> Bool {
         if self.cost + cost <= budget || ghostSet.contains(hash) || index[hash] != nil { return true }
         remember(hash)
         return false
     }
 
-    /// Inserts an entry, replacing the one with its hash.
+    /// Inserts an entry. It replaces the entry with the same hash.
     ///
     /// - Parameter gone: receives the evicted entries, which the caller releases outside the lock.
-    /// - Returns: the generation to pass to ``grow(_:generation:by:gone:)``, or `nil` if it is too
-    ///   large.
+    /// - Returns: the generation to pass to ``grow(_:generation:by:gone:)``; `nil` if the entry is
+    ///   too large.
     mutating func insert(_ hash: Int64, _ entry: MemoryEntry, cost: Int, gone: inout [MemoryEntry]) -> UInt32? {
         guard cost <= budget / 4 else {
             remove(hash, gone: &gone)
@@ -123,8 +125,8 @@ struct MemoryShard {
             if let entry = node.entry { gone.append(entry) }
             if node.isMain { main.cost += cost - node.cost } else { small.cost += cost - node.cost }
         } else {
-            // Space is made before the entry is linked. If all others were used recently, the new
-            // entry would otherwise be evicted first.
+            // Make space before the entry is linked. Otherwise, the new entry would be evicted
+            // first if all others were used recently.
             evict(toFit: cost, gone: &gone)
             place = freed.popLast() ?? Int32(nodes.count)
             if Int(place) == nodes.count { nodes.append(Node()) }
@@ -149,8 +151,8 @@ struct MemoryShard {
         evict(gone: &gone)
     }
 
-    /// Removes an entry because its stored entry changed. Reads in progress cannot bring the old
-    /// one back.
+    /// Removes an entry because its stored entry changed. Reads in progress cannot insert the old
+    /// entry again.
     mutating func removeChanged(_ hash: Int64, gone: inout [MemoryEntry]) {
         version &+= 1
         remove(hash, gone: &gone)
@@ -177,7 +179,7 @@ struct MemoryShard {
 
     // MARK: The queues
 
-    /// - Parameter room: the bytes that must be free afterward.
+    /// - Parameter room: the number of bytes that must be free afterward.
     private mutating func evict(toFit room: Int = 0, gone: inout [MemoryEntry]) {
         while cost + room > budget {
             if small.tail >= 0, small.cost > budget / 10 || main.tail < 0 {

@@ -2,13 +2,14 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// The memory tier: entries that are read often, as whole lists of variants with small bodies, and
-/// objects.
+/// The memory tier: objects, and complete lists of variants with their small bodies, which are read
+/// often.
 ///
-/// It only contains data that is on disk. A change on disk removes the changed entries here after
-/// its commit, and before it is reported (``apply(_:)``). An entry that was read before the change
-/// is not inserted after it (``Found/ticket``). An invalidation removes nothing: every entry has
-/// the number of the invalidation it was last checked against, and a hit compares one number.
+/// It contains only data that is on disk. A change on disk removes the changed entries here after
+/// its commit, and before the change is reported (``apply(_:)``). An entry that was read before the
+/// change is not inserted after it (``Found/ticket``). An invalidation removes nothing: every entry
+/// records the number of the invalidation that it was last checked against, and a hit compares one
+/// number.
 ///
 /// The budget includes everything in an entry, and its bookkeeping.
 final class MemoryTier: Sendable {
@@ -29,11 +30,11 @@ final class MemoryTier: Sendable {
     private let shards: [Shard]
     private let mask: Int
     private let known: KnownInvalidations
-    /// The largest body to keep in memory, in bytes; larger ones stay on disk.
+    /// The maximum length of a body that is kept in memory, in bytes. Larger bodies stay on disk.
     let bodyLimit: Int
 
     /// - Parameters:
-    ///   - budget: bytes for everything.
+    ///   - budget: the budget for everything, in bytes.
     ///   - known: the last invalidations.
     init(budget: Int, bodyLimit: Int, known: KnownInvalidations) {
         let count = Self.shardCount(budget)
@@ -43,15 +44,15 @@ final class MemoryTier: Sendable {
         self.bodyLimit = bodyLimit
     }
 
-    /// Returns the number of shards: many, so that readers rarely contend for one, but with at
-    /// least 2 MiB each, so that a body fits.
+    /// Returns the number of shards. It is large, so that readers rarely contend for a shard, but
+    /// each shard has at least 2 MiB, so that a body fits.
     private static func shardCount(_ budget: Int) -> Int {
         var count = 1
         while count < 64, budget / (count * 2) >= 2 << 20 { count *= 2 }
         return count
     }
 
-    /// Returns the bytes of the largest body that a tier of this budget holds.
+    /// Returns the maximum length of a body in a tier with this budget, in bytes.
     static func largestBody(_ budget: Int) -> Int { budget / shardCount(budget) / 5 }
 
     // MARK: Reading
@@ -91,7 +92,7 @@ final class MemoryTier: Sendable {
                 return Found(value: nil, ticket: ticket)
             }
             // An invalidation since the last check may affect this entry. (If another thread knew a
-            // later number, the entry has already been checked.)
+            // later number, it has already checked the entry.)
             if found.sequence < sequence {
                 guard let subject = state.subject(place), !known.concerns(subject, after: found.sequence) else {
                     state.remove(hash, gone: &gone)
@@ -116,12 +117,12 @@ final class MemoryTier: Sendable {
 
     // MARK: Taking in
 
-    /// Returns whether ``insert(_:hash:ticket:)`` is worthwhile for content of some bytes.
+    /// Returns whether ``insert(_:hash:ticket:)`` is worthwhile for content of this size.
     func admits(_ hash: Int64, bytes: Int) -> Bool {
         shard(hash).state.withLock { $0.admits(hash, cost: bytes + MemoryShard.entryOverhead) }
     }
 
-    /// Inserts an entry read from disk, unless the shard's stored entries changed since.
+    /// Inserts an entry read from disk, unless stored entries of the shard have changed since.
     func insert(_ entry: MemoryEntry, hash: Int64, ticket: UInt64) {
         let cost = entry.cost
         var gone: [MemoryEntry] = []
@@ -147,7 +148,8 @@ final class MemoryTier: Sendable {
                     state.removeChanged(hash, gone: &gone)
                     return state.insert(hash, entry, cost: cost, gone: &gone)
                 }
-                // In this order, because a freshened head may take over the previous head's values.
+                // In this order, because a freshened head may take over values derived from the
+                // previous head.
                 release(gone)
                 if let generation { trackGrowth(entry, hash, generation) }
             case .everything: removeAll()

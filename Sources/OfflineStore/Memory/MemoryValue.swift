@@ -19,7 +19,7 @@ final class LoadedObject: Sendable {
     let isDistrusted: Bool
     let typeName: String
     let bytes: [UInt8]
-    /// The values decoded from it.
+    /// The values decoded from the object.
     let derived = DerivedValues()
 
     init(
@@ -47,8 +47,8 @@ struct MemoryEntry: Sendable {
     /// The number of the last invalidation that is known not to affect the value.
     var sequence: Int64
 
-    /// Its approximate size in memory, in bytes. Values derived from it are not included; they are
-    /// added when they are created.
+    /// The value's approximate size in memory, in bytes. Derived values are not included; their
+    /// sizes are added when they are created.
     var cost: Int {
         var bytes = MemoryShard.entryOverhead + key.count + 32 + subject.tagHashes.count * 8
         switch value {
@@ -60,7 +60,7 @@ struct MemoryEntry: Sendable {
         return bytes
     }
 
-    /// The values derived from it.
+    /// The values derived from the value.
     var derived: [DerivedValues] {
         switch value {
         case .responses(let responses): responses.compactMap { $0.content?.derived }
@@ -70,13 +70,13 @@ struct MemoryEntry: Sendable {
 }
 
 extension StoredResponse {
-    /// Its approximate size in memory, in bytes: its head, content and bookkeeping.
+    /// The response's approximate size in memory, in bytes: its head, content and bookkeeping.
     fileprivate var residentBytes: Int {
         // The variant in its array, its key's array, and the heap blocks of content, body and field
         // lists.
         var bytes = MemoryLayout<StoredResponse>.stride + key.bytes.count + 512
         if let encoded = head.headFields.encoded {
-            // Decoded fields may or may not be requested later, so their largest size is assumed.
+            // Decoded fields may or may not be requested later, so assume their maximum size.
             bytes += 64 + 2 * encoded.bytes.count + encoded.count * (MemoryLayout<HTTPField>.stride + 96)
         } else {
             bytes += Self.bytes(of: head.fields)

@@ -4,9 +4,9 @@ import Synchronization
 /// Values that are being written: readers in this process see them before they are committed.
 ///
 /// A value is here from the moment its operation enters the writer's queue until its transaction
-/// ends, successfully or not. So values are in the order in which they are written, and an earlier
-/// one leaves no later than one written after it. A value that an invalidation after its fencing
-/// number may affect is hidden, because it will not be stored.
+/// ends, successfully or not. So values are in the order in which they are written, and a value
+/// leaves no later than the values written after it. A value that may be affected by an
+/// invalidation after its fencing number is hidden, because it will not be stored.
 final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
@@ -19,7 +19,7 @@ final class PendingWrites: Sendable {
     private let count = Atomic(0)
 
     /// - Parameters:
-    ///   - token: distinguishes it from other values of its key.
+    ///   - token: distinguishes the value from other values of its key.
     ///   - fencingNumber: see ``PendingWrite/fencingNumber``.
     func add(_ entry: MemoryEntry, hash: Int64, token: Int64, fencingNumber: Int64?) {
         pending.withLock {
@@ -47,8 +47,8 @@ final class PendingWrites: Sendable {
     ///   - sequence: the number of the last invalidation.
     ///   - known: the last invalidations.
     ///   - wide: computed only for invalidations by prefix and principal. It must be as exact as
-    ///     the writer's own check. A value that is hidden here and stored all the same would
-    ///     appear, vanish and appear again.
+    ///     the writer's own check. A value that is hidden here but stored anyway would appear,
+    ///     disappear and appear again.
     func values(
         _ key: [UInt8],
         hash: Int64,
@@ -64,8 +64,8 @@ final class PendingWrites: Sendable {
         }.map(\.entry.value)
     }
 
-    /// Returns the responses of a key combined with those being written; each replaces its own
-    /// variant.
+    /// Returns the responses of a key combined with the responses being written, each of which
+    /// replaces its own variant.
     func merged(_ responses: [StoredResponse], with values: [MemoryValue]) -> [StoredResponse] {
         var merged = responses
         for case .responses(let written) in values {
@@ -86,7 +86,7 @@ struct PendingWrite: Sendable {
     var hash: Int64
     var token: Int64
     /// The number of the last invalidation when the value was requested. A later invalidation that
-    /// affects the value prevents storing it; with `nil`, none does.
+    /// affects the value prevents storing it; `nil` stores the value regardless of invalidations.
     var fencingNumber: Int64?
 
     func begin() { writes.add(entry, hash: hash, token: token, fencingNumber: fencingNumber) }

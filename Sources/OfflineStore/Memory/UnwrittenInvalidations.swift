@@ -5,24 +5,26 @@ import Synchronization
 /// Invalidations that are in effect but not in the database, because it cannot be written or its
 /// disk is full.
 ///
-/// Every entry that is read from disk is compared with them. The writer writes them first as soon
-/// as the disk has room. In a store that is open only for reading, they hold until it is closed.
-/// After a crash, the sidecar shows that invalidations are missing from the database.
+/// Every entry that is read from disk is compared with them. As soon as the disk has room, the
+/// writer writes them before anything else. In a store that is open only for reading, they hold
+/// until the store is closed. After a crash, the sidecar shows that invalidations are missing from
+/// the database.
 final class UnwrittenInvalidations: Sendable {
     struct Record: Sendable {
         var scope: InvalidationScope
         var effect: InvalidationEffect
         /// The hash of a tag; `nil` for other scopes.
         var tagHash: Int64?
-        /// The number with which it is published, and later written.
+        /// The number under which it is published, and later written.
         var number: Int64
         var instant: Timestamp
-        /// Whether other nodes must be told of it.
+        /// Whether other nodes must be notified.
         var isOwn = true
     }
 
-    /// The invalidations at one moment. Take it before reading an entry; otherwise some may have
-    /// been written in the meantime, while the entry is in its earlier state.
+    /// The invalidations at one moment. Take the snapshot before reading an entry. Otherwise, an
+    /// invalidation may be written in between, and would be missing both in the entry and in the
+    /// snapshot.
     struct Snapshot: Sendable {
         /// Invalidations of one key or target, which are found without a search.
         fileprivate(set) var narrow: [InvalidationScope: Record] = [:]
@@ -30,10 +32,10 @@ final class UnwrittenInvalidations: Sendable {
 
         var isEmpty: Bool { narrow.isEmpty && broad.isEmpty }
 
-        /// All of them, in the order in which they took effect.
+        /// All invalidations, in the order in which they took effect.
         var inOrder: [Record] { (Array(narrow.values) + Array(broad.values)).sorted { $0.number < $1.number } }
 
-        /// Returns the responses that remain, with their marks, after these invalidations.
+        /// Returns the responses that remain after these invalidations, with their marks.
         ///
         /// - Parameter tags: returns the hashes of a response's tags.
         func apply(
@@ -60,29 +62,31 @@ final class UnwrittenInvalidations: Sendable {
         }
     }
 
-    /// The most invalidations of keys and targets, about 4 MiB.
+    /// The maximum number of invalidations of keys and targets, which take about 4 MiB.
     static let narrowLimit = 16_384
-    /// The most other invalidations. Each entry that is read is compared with all of them.
+    /// The maximum number of other invalidations. Each entry that is read is compared with all of
+    /// them.
     static let broadLimit = 512
 
     private let state = Mutex(Snapshot())
-    /// While it is 0, lookups neither take the lock nor read tags.
+    /// The number of invalidations. While it is 0, lookups neither take the lock nor read tags.
     private let count = Atomic(0)
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     var snapshot: Snapshot? { isEmpty ? nil : state.withLock { $0 } }
 
-    /// Returns whether an invalidation of the scope is among them.
+    /// Returns whether there is an unwritten invalidation of the scope.
     func contains(_ scope: InvalidationScope) -> Bool {
         guard let snapshot else { return false }
         return snapshot.narrow[scope] != nil || snapshot.broad[scope] != nil
     }
 
-    /// Adds an invalidation. The later number of one scope counts, and the stronger effect.
+    /// Adds an invalidation. If there already is one of the same scope, the later number and the
+    /// stronger effect count.
     ///
-    /// - Returns: `false` if there are too many removals. Too many marks become one of everything;
-    ///   removals cannot, because they would remove other responses.
+    /// - Returns: `false` if there are too many removals. Too many marks become one mark of
+    ///   everything; removals cannot be combined, because they would remove other responses.
     func add(_ record: Record) -> Bool {
         state.withLock { state in
             defer { count.store(state.narrow.count + state.broad.count, ordering: .releasing) }
@@ -104,7 +108,8 @@ final class UnwrittenInvalidations: Sendable {
         }
     }
 
-    /// Removes invalidations that were written, unless the same scope was invalidated again since.
+    /// Removes invalidations that were written, unless their scope was invalidated again in the
+    /// meantime.
     func remove(_ written: [Record]) {
         state.withLock { state in
             for record in written {
@@ -127,7 +132,8 @@ extension [InvalidationScope: UnwrittenInvalidations.Record] {
         self[record.scope] = record
     }
 
-    /// Removes those that mark, and returns one invalidation of everything with the same effect.
+    /// Removes the invalidations that mark, and returns one invalidation of everything with the
+    /// same effect.
     fileprivate mutating func takeMarks() -> UnwrittenInvalidations.Record? {
         var everything: Self = [:]
         for var record in values where record.effect != .remove {
@@ -140,7 +146,7 @@ extension [InvalidationScope: UnwrittenInvalidations.Record] {
 }
 
 extension InvalidationEffect {
-    /// Returns the effect that leaves less of an entry.
+    /// Returns the stronger effect, which leaves less of an entry.
     fileprivate func stronger(than other: Self) -> Self {
         switch (self, other) {
         case (.remove, _), (_, .remove): .remove

@@ -3,18 +3,18 @@ import NIOCore
 import Synchronization
 
 /// Writes a body of unknown length to disk. A small body stays in memory until it ends; a larger
-/// one is written in transactions of at most 4 MiB.
+/// body is written in transactions of at most 4 MiB.
 ///
 /// One task appends; any number of tasks may read back at the same time.
 final class BodyWriter: Sendable {
     private struct State {
-        /// Bytes on disk: a whole number of chunks until the body is finished.
+        /// The number of bytes on disk: a whole number of chunks until the body is finished.
         var written: Int64 = 0
-        /// The bytes that follow them.
+        /// The bytes that follow the bytes on disk.
         var tail = ByteBuffer()
         var body: (id: Int64, lease: Lease)?
         var failure: StoreError?
-        /// Space reserved for bytes on disk without an entry.
+        /// The space reserved for bytes on disk without an entry.
         var reserved: Int64
     }
 
@@ -25,7 +25,7 @@ final class BodyWriter: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - reserved: bytes of space that the caller already reserved; this writer releases them.
+    ///   - reserved: the space that the caller already reserved, in bytes. This writer releases it.
     ///   - describe: describes the body, for messages.
     init(core: StoreCore, database: StoreDatabase, reserved: Int64, describe: @escaping @Sendable () -> String) {
         self.core = core
@@ -60,7 +60,7 @@ final class BodyWriter: Sendable {
 
     var length: Int64 { state.withLock { $0.written + Int64($0.tail.readableBytes) } }
 
-    /// Appends bytes, and writes to disk once they fill a transaction.
+    /// Appends bytes, and writes to disk once the collected bytes fill a transaction.
     func append(_ chunk: ByteBuffer) async throws {
         let limits = database.state.limits
         let isDue = try state.withLock { state in
@@ -120,7 +120,7 @@ final class BodyWriter: Sendable {
         case committed
         /// While it is being written.
         case pending
-        /// While it is being written, unless an invalidation after this one affects it.
+        /// While it is being written, unless an invalidation after this number affects it.
         case fenced(Int64)
     }
 
@@ -129,18 +129,18 @@ final class BodyWriter: Sendable {
         var draft: EntryDraft
         var value: Value
         var visibility: Visibility
-        /// Called inside the transaction; `false` leaves the body to the sweep.
+        /// Called inside the transaction. If it returns `false`, the body is left to the sweep.
         var isAllowed: @Sendable (WriteContext) throws -> Bool
     }
 
     /// Writes the rest and, in the same commit, the entry that makes the body visible.
     ///
     /// - Parameters:
-    ///   - overhead: bytes that are written in addition to the body.
+    ///   - overhead: the number of bytes that are written in addition to the body.
     ///   - mayRunHere: whether to run on the calling thread if the writer is idle.
     ///   - ending: creates the entry from the body's number and length, and from the body if all of
     ///     it is in memory.
-    /// - Returns: the ending's value, or `nil` if it was not allowed.
+    /// - Returns: the ending's value; `nil` if the ending was not allowed.
     func finish<Value: Sendable>(
         carrying overhead: Int = 0,
         mayRunHere: Bool = false,
@@ -167,7 +167,8 @@ final class BodyWriter: Sendable {
                 try context.insert(ending.draft)
                 try context.insert(chunks)
                 if begun != nil { try context.endUnfinished(bodyID) }
-                // The writer keeps reading from the body, even if the body is replaced immediately.
+                // This writer can still read the body back, even if the body is replaced
+                // immediately.
                 return Finished(lease: begun == nil && length > 0 ? leases.acquire(bodyID) : nil)
             }
             guard let finished else { return nil }

@@ -3,7 +3,7 @@ import NIOCore
 /// A body's bytes as chunk rows of 64 KiB each. The checksums are computed here, outside the
 /// writer's transaction.
 struct ChunkRows: Sendable {
-    /// The bytes as received; copying them would take as long as writing some rows.
+    /// The bytes as received. Copying them would take as long as writing some of the rows.
     enum Bytes: Sendable {
         case buffer(ByteBuffer)
         case array([UInt8])
@@ -26,7 +26,7 @@ struct ChunkRows: Sendable {
     let firstID: Int64
     let bytes: Bytes
     let count: Int
-    /// Most bodies have one chunk, whose checksum needs no array.
+    /// The first chunk's checksum. Most bodies have only one chunk and need no array.
     private let firstChecksum: UInt64
     private let otherChecksums: [UInt64]
 
@@ -45,7 +45,7 @@ struct ChunkRows: Sendable {
         otherChecksums = count < 2 ? [] : (1..<count).map(checksum)
     }
 
-    /// Returns the checksum of a chunk; ``count`` is the number of chunks.
+    /// Returns the checksum of a chunk. The index is less than ``count``.
     func checksum(_ index: Int) -> UInt64 { index == 0 ? firstChecksum : otherChecksums[index - 1] }
 
     static func chunk(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> UnsafeRawBufferPointer {

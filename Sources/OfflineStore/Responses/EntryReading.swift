@@ -15,7 +15,7 @@ struct EntryReading {
 
     // MARK: Responses
 
-    /// The largest total of bodies to read together with their heads, in bytes.
+    /// The maximum total length of bodies that are read together with their heads, in bytes.
     private var inlineBodyLimit: Int64 {
         max(Int64(state.memory?.bodyLimit ?? 0), Int64(StoreLimits.chunkLength))
     }
@@ -24,7 +24,8 @@ struct EntryReading {
     /// are also intact.
     func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
         var responses: [StoredResponse] = []
-        // If there are many variants, most are not needed. Beyond the limit, no body is read here.
+        // If there are many variants, most are not needed. Once their total length exceeds the
+        // limit, no more bodies are read here.
         let limit = inlineBodyLimit
         var length: Int64 = 0
         let statement = try connection.prepare(ResponseRow.query.sql(state))
@@ -106,11 +107,11 @@ struct EntryReading {
     enum FoundObject {
         case none
         case object(LoadedObject)
-        /// An object that is too large to read at once.
+        /// An object that is too large to be read at once.
         case large(EntryRecord)
     }
 
-    /// The largest object to read at once, in bytes.
+    /// The maximum length of an object that is read at once, in bytes.
     private static let objectLimit: Int64 = 1 << 20
 
     func object(of key: [UInt8], hash: Int64) throws -> FoundObject {

@@ -2,7 +2,7 @@ import HTTPCache
 package import HTTPCacheSemantics
 import Synchronization
 
-/// An entry as read. Its head is still encoded.
+/// An entry as read from its row. Its head is still encoded.
 struct EntryRecord: Sendable {
     var id: Int64
     var kind: EntryKind
@@ -30,8 +30,8 @@ struct EntryRecord: Sendable {
 
     /// The column of the head in a row.
     static let headColumn: Int32 = 13
-    /// The column of the first chunk's checksum in a row that has a chunk; its bytes are in the
-    /// next column.
+    /// The column of the first chunk's checksum, in a row that includes the chunk. The chunk's
+    /// bytes are in the next column.
     static let chunkColumn: Int32 = 17
 
     /// The SQL of a statement that reads entries, for each schema version.
@@ -47,7 +47,8 @@ struct EntryRecord: Sendable {
         ///   - condition: the SQL after `WHERE`.
         ///   - columns: the entry's columns to read, with a trailing comma.
         ///   - readsFirstChunk: whether to read the body's first chunk in the same step, because a
-        ///     second statement takes longer. SQLite loads its bytes only when they are read.
+        ///     second statement would take longer. SQLite loads the chunk's bytes only when they
+        ///     are read.
         init(_ condition: String, columns: String = EntryRecord.columns, readsFirstChunk: Bool = false) {
             let chunk = readsFirstChunk ? ", checksum, data" : ""
             let join = readsFirstChunk ? " LEFT JOIN chunk ON chunk.id = entry.body_id << 16" : ""
@@ -76,8 +77,8 @@ struct EntryRecord: Sendable {
     /// Creates a record from a row of a ``Query``; `nil` if the kind is unknown, or if the entry
     /// was removed but not swept yet.
     ///
-    /// - Parameter readsBytes: `false` leaves key and head empty, for callers that read them in
-    ///   place.
+    /// - Parameter readsBytes: `false` leaves the key and the head empty, for callers that read
+    ///   them in place.
     init?(_ statement: SQLStatement, _ state: DatabaseState, readsBytes: Bool = true) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
         let pending = PendingInvalidation(statement.integer(14))
@@ -131,10 +132,10 @@ struct EntryRecord: Sendable {
 }
 
 extension StoredResponseHead {
-    /// Adds facts from other columns of its row.
+    /// Adds facts from other columns of the head's row.
     ///
-    /// A response in the partition of a principal is served to that principal alone, whether or not
-    /// the program that stored it recorded that.
+    /// A response in a principal's partition is served only to that principal, even if the program
+    /// that stored the response did not record that.
     mutating func complete(_ invalidation: InvalidationCause?, under key: CacheKey) {
         invalidate(invalidation)
         if sharingBasis == .unrecorded, !key.isCommon { sharingBasis = .noCredentials }
@@ -142,8 +143,8 @@ extension StoredResponseHead {
 }
 
 extension InvalidationCause {
-    /// The cause in the columns `is_invalidated` and `invalidation_cause`. An unknown cause is
-    /// treated as the strongest one.
+    /// Creates the cause from the columns `is_invalidated` and `invalidation_cause`; returns `nil`
+    /// if the entry is not marked. An unknown cause is treated as the strongest cause.
     package init?(isMarked: Bool, column: Int64) {
         guard isMarked else { return nil }
         self = Self(rawValue: column) ?? .unsafeMethod

@@ -54,6 +54,6 @@ struct ResponseRow {
 struct BodyColumns {
     let id: Int64
     let length: Int64
-    /// The column of its checksum; its bytes are in the next column.
+    /// The column of the first chunk's checksum. The chunk's bytes are in the next column.
     let chunkColumn: Int32
 }

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// The response store that the engine uses.
+/// The response store that the cache engine uses.
 final class SQLiteResponseStore: ResponseStore {
     let core: StoreCore
 
@@ -18,8 +18,8 @@ final class SQLiteResponseStore: ResponseStore {
 
     var changes: StoreChangeFeed { core.changes }
 
-    /// Returns the responses in the memory tier, or none if the key filter knows that nothing is
-    /// stored.
+    /// Returns the responses in the memory tier; none if the key filter shows that nothing is
+    /// stored, and `nil` if only the disk can tell.
     func resident(_ key: CacheKey) -> [StoredResponse]? {
         guard !core.isReadOnly, let state = try? core.database().state else { return nil }
         if case .found(let responses) = searchMemory(for: key, state) { return responses }
@@ -35,7 +35,7 @@ final class SQLiteResponseStore: ResponseStore {
 
     func shortID(of key: CacheKey) -> String? { core.shortID(of: key) }
 
-    /// The writer has its own thread.
+    /// Writes suspend the caller, because the writer has its own thread.
     var suspendsWhileWriting: Bool { true }
 
     func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
@@ -58,8 +58,8 @@ final class SQLiteResponseStore: ResponseStore {
         }
     }
 
-    /// Returns the responses of some keys, in their order, from memory and the rest from one
-    /// snapshot.
+    /// Returns the responses of some keys, in the order of the keys. Responses that are not in
+    /// memory are read from one snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
         let database = try core.database()
         do {
@@ -92,14 +92,14 @@ final class SQLiteResponseStore: ResponseStore {
         return found
     }
 
-    /// A key that is not in memory, with the state that was read before the disk.
+    /// A key that is not in memory, with the state read before the disk is read.
     private struct Missing<Key> {
         var key: Key
         var hash: Int64
         /// The number of the last invalidation.
         var sequence: Int64
-        /// The values being written. They stay valid if their writing ends in the meantime, because
-        /// the disk then has the same values.
+        /// The values being written. They stay valid even if they are committed in the meantime,
+        /// because the disk then has the same values.
         var written: [MemoryValue] = []
         /// The invalidations that are not on disk.
         var unwritten: UnwrittenInvalidations.Snapshot?
@@ -113,9 +113,9 @@ final class SQLiteResponseStore: ResponseStore {
 
     private func searchMemory(for key: CacheKey, _ state: DatabaseState) -> MemorySearch<CacheKey, [StoredResponse]> {
         let hash = state.hash(key.bytes, .responseKey)
-        // Read first. A response that is invalidated later may still be returned.
+        // Read the number first. A response that is invalidated later may still be returned.
         let sequence = core.sequence.load(ordering: .acquiring)
-        // Read before memory and disk. If a value's writing ends in the meantime, the value is
+        // Read these values before memory and disk. A value that is committed in the meantime is
         // found there.
         let written = state.pending.values(
             key.bytes,
@@ -194,8 +194,8 @@ final class SQLiteResponseStore: ResponseStore {
         }
     }
 
-    /// Returns the objects of some keys, in their order, from memory and the rest from one
-    /// snapshot.
+    /// Returns the objects of some keys, in the order of the keys. Objects that are not in memory
+    /// are read from one snapshot.
     func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
         let database = try core.database()
         do {
@@ -291,16 +291,16 @@ final class SQLiteResponseStore: ResponseStore {
         try begin(draft, fencingNumber: fencingNumber)
     }
 
-    /// Begins to store a response from the engine; `nil` if it cannot be stored now.
+    /// Begins to store a response from the cache engine; returns `nil` if it cannot be stored now.
     private func begin(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) throws -> (any ResponseWriter)? {
         if core.isReadOnly { return nil }
         let database = try core.database()
-        // A store that was opened only for reading stores nothing. That is not an error.
+        // A store that was opened only for reading stores no responses. That is not an error.
         guard let writer = database.writer else { return nil }
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
         if !draft.hasAcceptableTags { return nil }
-        // The origin stated it, so it is compared with the limit before anything is added.
+        // The origin stated this length, so compare it with the limit before adding to it.
         let stated = draft.expectedLength?.bytes(upTo: limits.maximumObject)
         if draft.expectedLength != nil, stated == nil { return nil }
         let length = stated ?? 0
@@ -313,7 +313,7 @@ final class SQLiteResponseStore: ResponseStore {
             writer.requestSweep()
             return nil
         }
-        // If the disk is full, a response is declined now instead of after its head was stored.
+        // If the disk is full, decline the response now instead of after its head was stored.
         if !writer.admits(stated, at: draft.storedAt) { return nil }
         // If the disk is slow, the exchange continues without the store. Explicit calls wait
         // instead.
@@ -392,7 +392,8 @@ final class SQLiteResponseStore: ResponseStore {
 }
 
 extension BodyStream {
-    /// Creates a stream of part of a body in memory; `nil` if the range is not within it.
+    /// Creates a stream of part of a body in memory; returns `nil` if the range is not within the
+    /// body.
     init?(_ body: ByteBuffer, _ range: Range<Int64>?) {
         guard let range else {
             self.init(body)
@@ -406,7 +407,8 @@ extension BodyStream {
 }
 
 extension StoredResponse {
-    /// The number of bytes of the body, if it is small enough to be kept in memory.
+    /// Returns the length of the body; 0 if the body is not in memory, or too large to be kept
+    /// there.
     fileprivate func bytes(upTo limit: Int) -> Int {
         content?.body.map { $0.readableBytes > limit ? 0 : $0.readableBytes } ?? 0
     }
@@ -421,7 +423,7 @@ extension StoredResponse {
 }
 
 extension StoredResponseHead {
-    /// The approximate bytes that the head uses on disk, including its row.
+    /// The approximate number of bytes that the head uses on disk, including its row.
     var storedBytes: Int64 {
         var bytes = 512
         for field in fields { bytes += field.name.rawName.utf8.count + field.value.utf8.count + 8 }

@@ -12,15 +12,15 @@ final class SQLiteResponseWriter: ResponseWriter {
     }
 
     private let draft: ResponseDraft
-    /// `nil` stores the response regardless of invalidations.
+    /// The fencing number; `nil` stores the response regardless of invalidations.
     private let fencingNumber: InvalidationSequence?
     private let core: StoreCore
     private let body: BodyWriter
-    /// The smallest quota that applies to it.
+    /// The smallest quota that applies to the response.
     private let quota: QuotaTable.Limit?
     private let phase = Mutex(Phase.writing)
 
-    /// - Parameter reserved: bytes of space that the caller reserved.
+    /// - Parameter reserved: the space that the caller reserved, in bytes.
     init(
         core: StoreCore,
         database: StoreDatabase,
@@ -113,7 +113,7 @@ final class SQLiteResponseWriter: ResponseWriter {
     }
 }
 
-/// A response's row, except for values that are only known at its end.
+/// A response's row, except for the values that are only known when the body ends.
 ///
 /// All expensive work is done here, outside the writer's transaction.
 struct ResponseEntry: Sendable {
@@ -159,7 +159,7 @@ struct ResponseEntry: Sendable {
     ///
     /// - Parameters:
     ///   - whole: the body, if all of it is in memory.
-    ///   - residentLimit: the largest body to keep in memory, in bytes.
+    ///   - residentLimit: the maximum length of a body that is kept in memory, in bytes.
     func stored(id: Int64, length: Int64, whole: ByteBuffer?, residentLimit: Int) -> (StoredResponse, EntryDraft) {
         var response = StoredResponse(
             id: id,
@@ -180,8 +180,8 @@ struct ResponseEntry: Sendable {
     ///
     /// - Parameters:
     ///   - body: a body that fits in one transaction.
-    ///   - isVisibleBeforeCommit: whether readers see it before its commit. If not, and without a
-    ///     memory tier, no copy for memory is created.
+    ///   - isVisibleBeforeCommit: whether readers see the response before it is committed. If they
+    ///     do not, and there is no memory tier, no copy for memory is created.
     func whole(_ body: ByteBuffer, isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry {
         let limit = state.limits.residentBody
         let id = state.newID()
@@ -193,7 +193,7 @@ struct ResponseEntry: Sendable {
         return WholeEntry(row, body: .buffer(body), residentLimit: limit)
     }
 
-    /// Returns the response for memory, as the only one for its key.
+    /// Returns the response for memory, as the only response of its key.
     func memoryEntry(_ response: StoredResponse, sequence: Int64) -> MemoryEntry {
         MemoryEntry(
             key: response.key.bytes,
@@ -205,9 +205,9 @@ struct ResponseEntry: Sendable {
 }
 
 extension WriteContext {
-    /// Whether an invalidation after `fencingNumber` affected a response.
+    /// Returns whether an invalidation after `fencingNumber` affected a response.
     ///
-    /// - Parameter entryID: the entry that the response freshens, whose tags are included.
+    /// - Parameter entryID: the entry that the response freshens. Its tags are included.
     func isInvalidated(
         after fencingNumber: InvalidationSequence,
         _ entry: ResponseEntry,

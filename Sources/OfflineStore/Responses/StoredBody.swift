@@ -3,14 +3,15 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// Reads stored bodies chunk by chunk and verifies each checksum. It never loads a whole body.
+/// Reads a stored body chunk by chunk, and verifies the checksum of each chunk. It never loads a
+/// whole body.
 struct StoredBody: Sendable {
     let core: StoreCore
     let database: StoreDatabase
     let entryID: Int64
     let bodyID: Int64
     let length: Int64
-    /// Keeps the body on disk; not needed if the first read returns the whole body.
+    /// Keeps the body on disk. It is not needed if the first read returns the whole body.
     let lease: Lease?
 
     /// Reads and verifies one chunk.
@@ -24,11 +25,11 @@ struct StoredBody: Sendable {
         return withChunk(statement, column: 0, id: id, length: expected) { .whole(buffer($0)) } ?? .damaged
     }
 
-    /// Passes the verified bytes of the chunk in a row to `body`; `nil` if there is no chunk, or if
-    /// it is damaged.
+    /// Passes the verified bytes of the chunk in a row to `body`; returns `nil` if the row has no
+    /// chunk, or if the chunk is damaged.
     ///
     /// - Parameters:
-    ///   - column: the column of the checksum; the bytes are in the next one.
+    ///   - column: the column of the checksum. The bytes are in the next column.
     ///   - id: the chunk's number in its table.
     ///   - length: the expected length, in bytes.
     static func withChunk<Result>(
@@ -59,10 +60,10 @@ struct StoredBody: Sendable {
         case damaged
     }
 
-    /// Opens a body or part of it. The first chunk is verified when this returns.
+    /// Opens a body or part of it. The first chunk of the range is verified when this returns.
     ///
-    /// - Parameter range: `nil` for the whole body.
-    /// - Returns: `nil` if that chunk is missing or damaged, or if the range is not within the
+    /// - Parameter range: the bytes to read; `nil` for the whole body.
+    /// - Returns: `nil` if the first chunk is missing or damaged, or if the range is not within the
     ///   body.
     static func open(
         _ core: StoreCore,
@@ -109,7 +110,8 @@ struct StoredBody: Sendable {
     private func stream(_ range: Range<Int64>, first: ByteBuffer) -> BodyStream {
         let size = Int64(StoreLimits.chunkLength)
         let indices = range.lowerBound / size...(range.upperBound - 1) / size
-        // The first iterator takes it, so that it does not stay in memory while the body is read.
+        // The first iterator takes the first chunk, so that the chunk does not stay in memory while
+        // the body is read.
         let unused = Mutex<ByteBuffer?>(first)
         return BodyStream(length: StatedLength(clamping: range.count)) {
             var index = indices.lowerBound
@@ -128,7 +130,7 @@ struct StoredBody: Sendable {
         let bytes = range.clamped(to: start..<start + Int64(chunk.readableBytes))
         let place = chunk.readerIndex + Int(bytes.lowerBound - start)
         guard let part = chunk.getSlice(at: place, length: bytes.count) else { return chunk }
-        // Short parts are copied; otherwise they would keep the whole chunk in memory.
+        // Copy short parts; otherwise they would keep the whole chunk in memory.
         return bytes.count <= chunk.readableBytes / 4 ? ByteBuffer(bytes: part.readableBytesView) : part
     }
 

@@ -6,7 +6,8 @@ public import Metrics
 /// |---|---|
 /// | `holdfast_store_read_duration_seconds` | reads of entries and pieces of bodies from disk |
 /// | `holdfast_store_write_duration_seconds` | transactions |
-/// | `holdfast_store_checkpoint_duration_seconds` | copies of the log into the database |
+/// | `holdfast_store_checkpoint_duration_seconds` | copies of the write-ahead log into the database
+/// |
 public struct StoreTelemetry: Sendable {
     private let reads: Timer
     private let writes: Timer

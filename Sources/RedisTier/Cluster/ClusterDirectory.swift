@@ -39,7 +39,7 @@ final class ClusterDirectory: Sendable {
             settings.limits.replyLength = 4 << 20
             let (connection, _) = try await RedisConnection.connect(settings, on: group.next())
             defer { connection.close() }
-            // A node that is cut off from the others has an outdated map.
+            // A node that is cut off from the rest of the cluster has an outdated map.
             let information = try await connection.execute(
                 RedisCommand("CLUSTER", "INFO"),
                 within: settings.connectTimeout
@@ -55,8 +55,9 @@ final class ClusterDirectory: Sendable {
     /// The most recent map; `nil` if none has been read yet.
     var map: ClusterMap? { state.withLock { $0.map } }
 
-    /// Requests the map from one node after another. Concurrent callers share one request. Within
-    /// ``pause`` of the last request, returns its result.
+    /// Returns a new map. Requests it from one node after another, until one replies with a map.
+    /// Concurrent callers share one request. Less than ``pause`` after a request has ended, returns
+    /// that request's result.
     func refresh() async throws(RedisTierError) -> ClusterMap {
         let reading: Task<Outcome, Never> = state.withLock { state in
             if let reading = state.reading { return reading }
@@ -73,7 +74,7 @@ final class ClusterDirectory: Sendable {
         var failure = RedisTierError(.unreachable, "No node of the cluster is known.")
         var outcome: Outcome?
         var asked: Set<RedisEndpoint> = []
-        // In random order, so that a node with an outdated map is not always asked first.
+        // Ask in random order, so that a node with an outdated map is not always asked first.
         for endpoint in known.shuffled() + seeds.shuffled() where asked.insert(endpoint).inserted {
             do throws(RedisTierError) {
                 outcome = .success(try await ask(endpoint))

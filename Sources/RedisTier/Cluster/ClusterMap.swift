@@ -13,10 +13,11 @@ struct ClusterMap: Sendable, Hashable {
     /// The index into ``primaries`` for each slot.
     private let owners: [UInt8]
 
-    /// Reads the reply to `CLUSTER SLOTS`: ranges, each with its primary and replicas.
+    /// Reads the reply to `CLUSTER SLOTS`: slot ranges, each with its primary and replicas.
     ///
-    /// - Parameter source: the node that replied. Its host replaces a missing host.
-    /// - Throws: ``RedisTierError/Code/unreachable``.
+    /// - Parameter source: the node that replied. If a node's host is missing, the host of `source`
+    ///   is used.
+    /// - Throws: ``RedisTierError/Code/unreachable`` if the map cannot be used.
     init(_ reply: RESPValue, from source: RedisEndpoint) throws(RedisTierError) {
         guard case .array(let ranges) = reply, ranges.count <= Self.mostRanges else {
             throw .map("it has an unknown form")
@@ -56,7 +57,7 @@ struct ClusterMap: Sendable, Hashable {
         return place == Self.none ? nil : primaries[Int(place)]
     }
 
-    /// Reads a node: its host and port, followed by fields that are not needed here.
+    /// Reads a node: an array of host, port, and further elements that are not needed here.
     private static func endpoint(_ node: RESPValue, _ source: RedisEndpoint) -> RedisEndpoint? {
         guard case .array(let parts) = node, parts.count >= 2, case .integer(let port) = parts[1] else { return nil }
         let host: String
@@ -71,8 +72,9 @@ struct ClusterMap: Sendable, Hashable {
 }
 
 extension RedisEndpoint {
-    /// Returns the endpoint of a node as another node reports it. An empty host means the reporting
-    /// node's host, and `?` means an unknown host.
+    /// Returns the endpoint of a node that another node reported; `nil` if the endpoint is unknown
+    /// or invalid. An empty host means the reporting node's host, and `?` means that the host is
+    /// unknown.
     static func inCluster(_ host: String, _ port: Int, from source: RedisEndpoint) -> RedisEndpoint? {
         var host = host
         if host.isEmpty, case .tcp(let same, _) = source { host = same }

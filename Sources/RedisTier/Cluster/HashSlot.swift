@@ -12,8 +12,8 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// Computes the slot of a key, or of its hash tag if it has one. The hash tag is the first text
-    /// in braces.
+    /// Computes the slot of a key. If the key has a hash tag, only the tag counts: the text between
+    /// the first `{` and the next `}`, unless it is empty.
     init(of key: String) {
         var bytes = Array(key.utf8)[...]
         if let open = bytes.firstIndex(of: UInt8(ascii: "{")) {

@@ -15,7 +15,7 @@ enum Redirection: Sendable, Hashable {
         switch words[0] {
         case "TRYAGAIN": self = .tryAgain
         case "MOVED", "ASK":
-            // The endpoint has no brackets around an IPv6 address.
+            // An IPv6 address in a redirection has no brackets.
             guard words.count == 3, let colon = words[2].lastIndex(of: ":"),
                 let port = Int(words[2][words[2].index(after: colon)...]),
                 let place = RedisEndpoint.inCluster(String(words[2][..<colon]), port, from: source)
@@ -26,8 +26,8 @@ enum Redirection: Sendable, Hashable {
     }
 }
 
-/// Decides which node receives a call next. Each kind of redirection is followed once. A pure
-/// value.
+/// Decides which node receives a call's commands next. A pure value. It follows each kind of
+/// redirection at most once.
 struct ClusterRoute: Sendable {
     private(set) var place: RedisEndpoint
     /// Whether `ASKING` precedes each command.

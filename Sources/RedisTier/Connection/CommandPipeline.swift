@@ -52,7 +52,7 @@ struct CommandPipeline<Completion> {
         pending.append(Pending(completion: completion, byteCount: byteCount, deadline: deadline))
     }
 
-    /// Matches a reply to the first command.
+    /// Matches a reply to the first pending command.
     mutating func receive(at now: NIODeadline) -> ReplyAction {
         guard let command = pending.popFirst() else { return .reject }
         lastReply = now

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Counts the commands of a connection from submission to reply. It is thread-safe.
+/// Counts the commands of a connection from submission to reply, and limits their number and bytes.
+/// It is thread-safe.
 final class FlightBudget: Sendable {
     private let mostCommands: Int
     private let mostBytes: Int
@@ -15,7 +16,9 @@ final class FlightBudget: Sendable {
     var usedCommands: Int { commands.load(ordering: .relaxed) }
     var usedBytes: Int { bytes.load(ordering: .relaxed) }
 
-    /// - Throws: ``RedisTierError/Code/busy``.
+    /// Reserves room for one command.
+    ///
+    /// - Throws: ``RedisTierError/Code/busy`` if a limit is exceeded.
     func reserve(_ byteCount: Int) throws(RedisTierError) {
         let commands = commands.add(1, ordering: .relaxed).newValue
         let bytes = bytes.add(byteCount, ordering: .relaxed).newValue
@@ -25,7 +28,7 @@ final class FlightBudget: Sendable {
                 .busy,
                 commands > mostCommands
                     ? "A connection may have at most \(mostCommands) commands in flight."
-                    : "The commands in flight on a connection may have at most \(mostBytes) bytes; this command would exceed that."
+                    : "The commands in flight on a connection may have at most \(mostBytes) bytes in total."
             )
         }
     }

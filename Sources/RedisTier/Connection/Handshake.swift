@@ -1,6 +1,6 @@
-/// The first commands of a connection: `HELLO 3` with credentials and name, in one round trip. For
-/// a server without `HELLO` (Redis before version 6), it sends `AUTH` and `CLIENT SETNAME`, and
-/// uses RESP2.
+/// The first commands of a connection: `HELLO 3` with credentials and client name, in one round
+/// trip. If the server has no `HELLO` (Redis before version 6), the handshake uses `AUTH`, `CLIENT
+/// SETNAME` and RESP2.
 ///
 /// <https://redis.io/docs/latest/commands/hello/>
 struct Handshake {
@@ -40,7 +40,7 @@ struct Handshake {
             return .fail(
                 RedisTierError(
                     .rejected,
-                    "The server rejected the handshake with '\(error.code)'. Check the user, the password and the name."
+                    "The server rejected the handshake with '\(error.code)'. Check the user, the password and the client name."
                 )
             )
         case (.hello, let reply):

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Handles the commands and replies of one connection, on its event loop.
 ///
-/// Commands go into one buffer, which is flushed once per event loop tick. The flush follows the
-/// replies that were read in the same tick, because their callbacks may submit more commands.
+/// Commands go into one buffer, which is flushed once per event loop tick. The flush comes after
+/// the replies read in the same tick, because the replies' callbacks may submit more commands.
 final class RedisChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -150,7 +150,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        // A channel that never connected does not report its end.
+        // A channel that never connected does not report that it has ended.
         self.context = nil
         end(.connectionClosed)
     }

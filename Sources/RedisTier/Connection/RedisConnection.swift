@@ -2,7 +2,7 @@ package import NIOCore
 import NIOPosix
 
 /// A pipelined connection to a server. It sends commands without waiting for replies, and replies
-/// arrive in the same order.
+/// arrive in the order of their commands.
 ///
 /// It is thread-safe and does not reconnect: see ``ConnectionSupervisor``. Close it when you no
 /// longer need it.
@@ -14,7 +14,7 @@ package final class RedisConnection: RedisLink {
     private let budget: FlightBudget
     private let ending: EventLoopFuture<RedisTierError>
 
-    /// Adds a connection's handlers to a channel. Must be called on the channel's event loop.
+    /// Adds the connection's handlers to a channel. Must be called on the channel's event loop.
     ///
     /// - Throws: an NIOSSL error.
     init(_ settings: RedisConnectionSettings, on channel: any Channel) throws {

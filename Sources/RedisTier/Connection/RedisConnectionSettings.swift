@@ -91,12 +91,13 @@ package struct RedisConnectionSettings: Sendable {
     package var tls: RedisTLS?
     /// The limits on the server's replies.
     package var limits = RESPLimits()
-    /// The time limit for connecting, and separately for TLS and the handshake.
+    /// The time limit for connecting. A second period of the same length covers TLS and the
+    /// handshake.
     package var connectTimeout = TimeAmount.seconds(1)
-    /// The connection is closed if the first command's reply is late by this time and no reply has
-    /// arrived for the same time.
+    /// The connection is closed if the first pending command's deadline passed at least this long
+    /// ago and no reply has arrived for the same time.
     package var stallLimit = TimeAmount.seconds(1)
-    /// The maximum number of commands in flight.
+    /// The maximum number of commands in flight on the connection.
     package var commandCount = 1024
     /// The maximum encoded size of the commands in flight, in bytes.
     package var commandBytes = 32 << 20

@@ -7,7 +7,7 @@ package protocol RedisLink: Sendable {
     ///
     /// - Parameters:
     ///   - time: the time limit for the reply. For a command that blocks on purpose, it must exceed
-    ///     the blocking time, because a late reply counts as a server failure.
+    ///     the blocking time, because a late reply counts as a failure of the server.
     ///   - completion: called exactly once, on the event loop, unless this method throws. It must
     ///     not block.
     /// - Throws: ``RedisTierError/Code/busy`` or ``RedisTierError/Code/closed``; in both cases
@@ -18,11 +18,11 @@ package protocol RedisLink: Sendable {
         completion: @escaping ReplyCallback
     ) throws(RedisTierError)
 
-    /// Runs an action with the error when the link ends, or immediately if it has already ended.
-    /// The action runs once.
+    /// Calls an action with the error that ended the link, once: when the link ends, or immediately
+    /// if it has already ended.
     func whenClosed(_ action: @escaping @Sendable (RedisTierError) -> Void)
 
-    /// Ends the link. Commands without a reply fail.
+    /// Ends the link. Commands that are still waiting for a reply fail.
     func close()
 }
 
@@ -39,7 +39,7 @@ extension RedisLink {
     }
 }
 
-/// The reply that a task waits for. There is no reply if the task is cancelled.
+/// The reply that a task waits for. If the task is cancelled, the wait ends without a reply.
 final class PendingReply: Sendable {
     typealias Reply = Result<RESPValue, RedisTierError>
 

@@ -13,7 +13,7 @@ struct Submission: Sendable {
 }
 
 /// Commands that other threads have submitted and the event loop has not yet accepted. Only the
-/// first command wakes the loop.
+/// first command in the list wakes the loop.
 final class SubmissionList: Sendable {
     private struct State {
         var waiting: [Submission] = []

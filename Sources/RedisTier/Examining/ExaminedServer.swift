@@ -52,7 +52,7 @@ struct ExaminedServer: Sendable {
 
     // MARK: Rights
 
-    /// Tries the adapter's commands on a key, and then removes the key.
+    /// Tries RedisTier's commands on a key, and then removes the key.
     func probe(
         _ facts: inout ServerFacts,
         key: RedisCommand.Argument,
@@ -73,11 +73,12 @@ struct ExaminedServer: Sendable {
     private func attempt(_ probed: ProbedCommand, _ facts: inout ServerFacts) async throws(RedisTierError) -> Bool {
         guard case .error(let error) = try await perform(probed.command) else { return true }
         switch error.code {
-        // The error may quote the key. Only the presence of a key matters.
+        // If the error mentions a key, the user may run the command but has no access to the
+        // fleet's keys.
         case "NOPERM" where error.text.contains(" key"): facts.deniesKeys = true
         case "NOPERM": facts.denied.append(probed.name)
         case "OOM", "MISCONF", "NOREPLICAS", "READONLY": facts.rejectedWrite = facts.rejectedWrite ?? String(error.code)
-        // The server's configuration renames or disables this command.
+        // The server's configuration has renamed or disabled this command.
         case "ERR" where error.text.lowercased().hasPrefix("err unknown"): facts.denied.append(probed.name)
         default: break
         }
@@ -98,7 +99,7 @@ struct ExaminedServer: Sendable {
         let last = try await perform(
             RedisCommand("XREVRANGE", keys.log, "+", "-", "COUNT", .integer(RedisExaminer.openedCount))
         )
-        // Without the necessary rights, the state of the log is unknown.
+        // If the user lacks the necessary rights, the state of the log is unknown.
         guard case .array(let meta) = epoch, meta.count == 2 else { return }
         facts.hasLookedAtLog = true
         var log = ServerFacts.LogFacts()

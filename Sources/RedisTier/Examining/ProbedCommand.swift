@@ -1,7 +1,7 @@
-/// The commands that this adapter uses, each in a form that changes only the probe's key.
+/// The commands that RedisTier uses, each in a form that changes only the probe's key.
 ///
-/// The server checks the user's rights before it checks the key's type. So if the error is about
-/// the type, the command is allowed.
+/// The server checks the user's rights before it checks the key's type. So a command that fails
+/// because of the key's type is allowed.
 struct ProbedCommand: Sendable {
     /// The command's name in an access control list, such as `xinfo|stream`.
     let name: String
@@ -22,22 +22,22 @@ struct ProbedCommand: Sendable {
         [
             ProbedCommand("ping"), ProbedCommand("time"), ProbedCommand("info", "server"),
             ProbedCommand("eval", "return 1", 0), ProbedCommand("get", key),
-            // No script has this digest.
+            // No script has this digest, so no script runs.
             ProbedCommand("evalsha", .text(String(repeating: "0", count: 40)), 0),
         ]
     }
 
-    /// Returns a command that creates the key for a short time.
+    /// Returns a command that creates the key, with a lifetime of 10 seconds.
     static func make(_ key: RedisCommand.Argument) -> ProbedCommand {
         ProbedCommand("set", key, "probe", "PX", 10_000)
     }
     /// Returns a command that removes the key.
     static func remove(_ key: RedisCommand.Argument) -> ProbedCommand { ProbedCommand("del", key) }
 
-    /// Returns the commands for the log. The key is a string or does not exist.
+    /// Returns the commands for the log. The key must be a string or not exist.
     ///
-    /// - Parameter isText: whether the key is a string. If it is not, commands that would create a
-    ///   key of another type are omitted.
+    /// - Parameter isText: whether the key is a string. If the key does not exist, commands that
+    ///   would create a key of another type are omitted.
     static func log(_ key: RedisCommand.Argument, isText: Bool) -> [ProbedCommand] {
         [
             ProbedCommand("exists", key), ProbedCommand("hmget", key, "a"), ProbedCommand("hgetall", key),

@@ -3,10 +3,10 @@ import HTTPCache
 package import HTTPCacheSemantics
 package import NIOCore
 
-/// Examines a server, or the primaries of a cluster, before a fleet relies on it or when something
-/// fails. It leaves no data on the server.
+/// Examines a server or the primaries of a cluster, either before a fleet relies on it or when
+/// something fails. No data remains on the server afterward.
 package struct RedisExaminer: Sendable {
-    /// The settings of the fleet that a server is checked against.
+    /// The fleet's settings that a server is checked against.
     package struct Expectations: Sendable {
         package var namespace: FleetNamespace
         package var sharesResponses = false
@@ -20,7 +20,7 @@ package struct RedisExaminer: Sendable {
 
     static let pingCount = 200
     static let pingLimit = Duration.seconds(3)
-    /// The number of latest log entries that the examination tries to decrypt.
+    /// The number of the latest log entries that the examination tries to decrypt.
     static let openedCount = 16
 
     private let connector: RedisConnector
@@ -120,7 +120,7 @@ package struct RedisExaminer: Sendable {
         return ServerJudgement(facts: facts, address: address, expected: expected, hasLog: hasLog).findings(failure)
     }
 
-    /// Returns a key for the probe, which no fleet uses.
+    /// Returns a key for the probe that no fleet uses.
     private func key(_ tag: String) -> RedisCommand.Argument {
         .text("hf1:\(expected.namespace):{\(tag)}:check:\(PurgeID.random())")
     }

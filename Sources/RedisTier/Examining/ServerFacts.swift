@@ -1,13 +1,13 @@
 import FleetTier
 
-/// The state of a server, as far as the server reports it. A part that it did not report is `nil`.
+/// The state of a server, as far as it is known. A part that the server did not report is `nil`.
 struct ServerFacts: Sendable {
     var endpoint: RedisEndpoint
     var usesTLS = false
     /// The lines of `INFO`; `nil` if the user has no access to them.
     var information: [String: String]?
-    /// The reply to `CONFIG GET`; `nil` if the user has no access to it, which is common with
-    /// hosted servers.
+    /// The reply to `CONFIG GET`; `nil` if the user has no access to it, which is common on hosted
+    /// servers.
     var settings: [String: String]?
     /// The version in the server's greeting.
     var greetedVersion: String?
@@ -15,13 +15,13 @@ struct ServerFacts: Sendable {
     var pings: [Duration] = []
     /// The server's clock minus the node's, in milliseconds.
     var clockOffset: Int64?
-    /// Commands that the user is not allowed to run, by their names in the access control list.
+    /// The commands that the user is not allowed to run, by their names in access control lists.
     var denied: [String] = []
     /// Whether the user has no access to the fleet's keys.
     var deniesKeys = false
     /// The error code with which the server rejected a write, such as `OOM`.
     var rejectedWrite: String?
-    /// The state of the log; `nil` if the server has no log or the user has no access to it.
+    /// The state of the log; `nil` if the server has no log or the log was not checked.
     var log: LogFacts?
     /// Whether the log was checked.
     var hasLookedAtLog = false
@@ -31,17 +31,17 @@ struct ServerFacts: Sendable {
         var count = 0
         var firstAt: EngineTime?
         var now: EngineTime?
-        /// Whether entries have been removed from its beginning.
+        /// Whether entries have been removed from the start of the log.
         var isTrimmed = false
         /// The epoch named by the log's meta key; `nil` if there is none.
         var epoch: String?
-        /// Whether this server began that epoch.
+        /// Whether this server began that epoch, in its current run.
         var isOfThisServer = false
-        /// The number of latest entries that were tried, and the number of those that could not be
-        /// decrypted.
+        /// The number of the latest entries that were tried, and the number of them that could not
+        /// be decrypted.
         var openedCount = 0
         var unreadableCount = 0
-        /// The rows of nodes that are still running.
+        /// The rows of nodes that have not ended.
         var rows: [NodeRow] = []
     }
 

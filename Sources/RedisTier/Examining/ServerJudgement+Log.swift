@@ -24,12 +24,16 @@ extension ServerJudgement {
                 .warning,
                 "log",
                 server: server,
-                "It was lost or evicted. The nodes start a new log and publish the purges in their journals again.",
+                "The log was lost or evicted. The nodes start a new log and publish the purges in their journals again.",
                 remedy: "Find out what flushes the server, and see 'memory' and 'persistence' above."
             )
         }
         let nodes = "\(log.rows.count) \(log.rows.count == 1 ? "node" : "nodes")"
-        let began = log.isOfThisServer ? "" : " This server did not start it, so the next node starts a new one."
+        let began =
+            log.isOfThisServer
+            ? ""
+            : " The epoch began on another server, or before this server restarted. "
+                + "The next node that connects starts a new epoch."
         return EngineFinding(
             .ok,
             "log",
@@ -38,8 +42,8 @@ extension ServerJudgement {
         )
     }
 
-    /// Returns the finding about the log's age. Responses older than the log cannot be checked
-    /// against it and are not used.
+    /// Returns the finding about the log's age. Shared responses that are older than the log cannot
+    /// be checked against it, so they are not used.
     private func reach(_ log: ServerFacts.LogFacts) -> EngineFinding? {
         guard let first = log.firstAt, let now = log.now else { return nil }
         let seconds = max(0, now.elapsedMilliseconds(since: first) / 1000)
@@ -93,7 +97,7 @@ extension ServerJudgement {
                     "\(rows.count) nodes are named '\(name)': \(places.joined(separator: ", ")). A purge counts as applied everywhere "
                         + "only once all of them have applied it.",
                     remedy: "Set a different 'fleet.node' on each. A node that has not been seen for a long time "
-                        + "had another store; its row is removed after 7 days."
+                        + "used another store; its row is removed after 7 days."
                 )
             }
     }

@@ -1,6 +1,6 @@
 import FleetTier
 
-/// Checks the state of a server against the settings of a fleet. A pure value.
+/// Compares the state of a server with the settings of a fleet. A pure value.
 struct ServerJudgement: Sendable {
     let facts: ServerFacts
     let address: RedisAddress
@@ -65,7 +65,7 @@ struct ServerJudgement: Sendable {
             return finding(
                 .ok,
                 "topology",
-                "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)', according to \(places.count) sentinels."
+                "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)'. 'fleet.url' lists \(places.count) sentinels."
             )
         // The finding about the cluster's map covers all nodes.
         case .cluster: return nil

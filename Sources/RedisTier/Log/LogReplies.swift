@@ -2,16 +2,16 @@ import FleetTier
 import HTTPCache
 import NIOCore
 
-/// Parses a server's replies about entries, epochs and rows. Data that this program would not have
-/// written is unreadable or malformed, because other programs may write to the same server.
+/// Parses a server's replies about entries, epochs and rows. Other programs may write to the same
+/// server, so data that this program would not have written is treated as unreadable or malformed.
 enum LogReplies {
-    /// Parses the entries of `XREAD` for one stream; empty after a timeout.
+    /// Parses the reply to `XREAD` for one stream; returns no entries after a timeout.
     static func read(_ reply: RESPValue) throws(FleetLogError) -> [LogEntry] {
         let entries: RESPValue
         switch reply {
         case .null: return []
         case .map(let streams) where streams.count == 1: entries = streams[0].value
-        // The format of RESP2.
+        // RESP2 sends an array.
         case .array(let streams):
             guard streams.count == 1, case .array(let pair) = streams[0], pair.count == 2 else {
                 throw .malformed("entries")
@@ -22,7 +22,7 @@ enum LogReplies {
         return try range(entries)
     }
 
-    /// Parses the entries of `XRANGE`.
+    /// Parses the reply to `XRANGE`.
     static func range(_ reply: RESPValue) throws(FleetLogError) -> [LogEntry] {
         guard case .array(let elements) = reply else { throw .malformed("entries") }
         var entries: [LogEntry] = []
@@ -111,7 +111,7 @@ enum LogReplies {
         return EngineTime(milliseconds: seconds * 1000 + microseconds / 1000)
     }
 
-    /// Parses the rows of `HGETALL`.
+    /// Parses the rows in the reply to `HGETALL`.
     static func rows(_ reply: RESPValue) throws(FleetLogError) -> [NodeRow] {
         guard let entries = reply.entries else { throw .malformed("the rows") }
         return entries.compactMap { row($0) }.inOrder

@@ -1,7 +1,8 @@
 extension RedisScript {
-    /// Returns the server's identity, which a replica does not inherit, and its time. A primary
-    /// that became a replica has no identity. The scripts compare the identity themselves, because
-    /// a new connection may reach a different server.
+    /// Functions for all scripts. `run()` returns the server's identity, which a replica does not
+    /// inherit; it is empty on a replica, including a primary that became a replica. `present()`
+    /// returns the current epoch if this server began it. The scripts check this themselves,
+    /// because a new connection may reach a different server.
     private static let common = """
         local function run()
           local info = redis.call('INFO', 'server', 'replication')
@@ -18,7 +19,8 @@ extension RedisScript {
 
         """
 
-    /// Epoch numbers are compared as text, because Lua's numbers are exact only up to 2^53.
+    /// Begins an epoch, unless the server's own epoch is current. Epoch numbers are compared as
+    /// text, because Lua's numbers are exact only up to 2^53.
     ///
     /// KEYS: log, epoch. ARGV: candidate, its name, the highest known epoch.
     static let begin = RedisScript(
@@ -45,7 +47,7 @@ extension RedisScript {
             """
     )
 
-    /// Returns the epoch and the entry at a cursor.
+    /// Returns the current epoch and the entry at a cursor.
     ///
     /// KEYS: log, epoch. ARGV: cursor.
     static let peek = RedisScript(
@@ -55,7 +57,8 @@ extension RedisScript {
             """
     )
 
-    /// If the server stops accepting entries midway, the accepted entries stay in the log.
+    /// Appends entries. If the server stops accepting entries midway, the accepted entries stay in
+    /// the log.
     ///
     /// KEYS: log, epoch, names of the purges. ARGV: epoch, seconds for which the names are kept,
     /// entries.
@@ -83,6 +86,8 @@ extension RedisScript {
             """
     )
 
+    /// Writes a node's row with the server's time.
+    ///
     /// KEYS: log, epoch, nodes. ARGV: epoch, identity, row.
     static let announce = RedisScript(
         common + """
@@ -92,6 +97,8 @@ extension RedisScript {
             """
     )
 
+    /// Replaces rows that match the expected rows.
+    ///
     /// KEYS: log, epoch, nodes. ARGV: epoch; then for each row: identity, the expected row, the new
     /// row.
     static let amend = RedisScript(
@@ -105,7 +112,8 @@ extension RedisScript {
             """
     )
 
-    /// A write to wait for. A replica that has it also has everything that the server wrote before.
+    /// Makes a write that `WAIT` can wait for. A replica that has this write also has every earlier
+    /// write of the server.
     ///
     /// KEYS: log, epoch. ARGV: epoch.
     static let touch = RedisScript(
@@ -116,7 +124,8 @@ extension RedisScript {
             """
     )
 
-    /// Times never decrease within an epoch, so a binary search finds the first entry to keep.
+    /// Removes old entries and rows. Times never decrease within an epoch, so a binary search finds
+    /// the first entry to keep.
     ///
     /// KEYS: log, epoch, nodes. ARGV: time, count, time of rows; an empty value sets no limit.
     static let trim = RedisScript(

@@ -43,8 +43,8 @@ extension RedisLog {
         do throws(FleetLogError) {
             try FleetLogError.check(replies, isInCluster: connector.cluster != nil)
         } catch {
-            // While the slot is migrating, its owner stays the same, and the log is not written
-            // anywhere else.
+            // While a slot is migrating, its owner stays the same, and the log is not written
+            // anywhere else. So there is no need to reconnect.
             if error == .unreachable, !replies.contains(where: \.isOfMovingSlot) { reconnect() }
             throw error
         }

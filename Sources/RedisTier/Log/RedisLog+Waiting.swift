@@ -3,8 +3,8 @@ package import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Calls that block their connection on purpose. They always send the source of their script:
-/// retrying a blocking call after an unknown digest would take twice the time.
+/// Calls that block their connection on purpose. They always send the source of their script: if
+/// the server did not know the digest, retrying a blocking call would take twice the time.
 extension RedisLog {
     package func follow(
         after cursor: LogPosition,
@@ -26,10 +26,11 @@ extension RedisLog {
         )
         let replies: [RESPValue]
         do throws(FleetLogError) {
-            // Both commands go to the same server, and the second runs after the first has ended.
+            // Both commands go to the same server, and the second runs after the first has
+            // finished.
             replies = try await perform([read, peek], on: reader, within: TimeAmount(max(wait, .zero) + limit))
         } catch {
-            // The next batch must not wait for this call to end.
+            // Reconnect, so that the next batch does not wait for this call to finish.
             if error == .cancelled { reader.reconnect() }
             throw error
         }
@@ -37,7 +38,7 @@ extension RedisLog {
         return LogBatch(entries: try LogReplies.read(replies[0]), epoch: epoch, atCursor: atCursor)
     }
 
-    /// The number of maximum-length entries that fit within the limits of a connection.
+    /// The number of entries of maximum length that fit within the limits of a connection.
     private static var fewEntries: Int { 32 }
 
     package func confirm(
@@ -47,7 +48,7 @@ extension RedisLog {
         within limit: Duration
     ) async throws(FleetLogError) -> Int {
         guard (0...1024).contains(count) else { throw .limit("replicas") }
-        // `WAIT` covers only the writes of its own connection, so a write must precede it.
+        // `WAIT` covers only writes on its own connection, so a write must precede it.
         let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))
         let touch = RedisScript.touch.command(
             isLoaded: false,
@@ -66,8 +67,7 @@ extension RedisLog {
 }
 
 extension Duration {
-    /// The duration in milliseconds, at least 1 and at most an hour, because zero would mean no
-    /// time limit.
+    /// The duration in milliseconds, at least 1 and at most an hour. Zero would mean no time limit.
     fileprivate var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 3600 else { return 3_600_000 }

@@ -12,7 +12,7 @@ package final class RedisLog: FleetLog {
     let commands: ConnectionSupervisor
     let reader: ConnectionSupervisor
     let confirmer: ConnectionSupervisor
-    /// Whether the last batch exceeded a limit of the connection.
+    /// Whether a reply has exceeded a limit of its connection. From then on, batches are small.
     let readsLittle = Atomic(false)
     private let nameLifetime: Int
     let connector: RedisConnector
@@ -20,14 +20,14 @@ package final class RedisLog: FleetLog {
 
     /// - Parameters:
     ///   - nameLifetime: the time that the server remembers the IDs of purges, in seconds.
-    ///   - pollInterval: the interval at which sentinels or cluster nodes are asked for the
-    ///     primary.
+    ///   - pollInterval: the interval at which sentinels or cluster nodes are asked whether the
+    ///     primary has moved.
     ///   - clock: the clock for pauses.
     ///   - random: returns numbers from 0 to 1, for jitter.
     ///   - onChange: called with each new state of the command connection. It must return
     ///     immediately.
-    ///   - onFailure: called when a connection attempt fails, with the reason in words for the
-    ///     operator.
+    ///   - onFailure: called when a connection attempt fails, with the reason, which is worded for
+    ///     the operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         namespace: FleetNamespace,

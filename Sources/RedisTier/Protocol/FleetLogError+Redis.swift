@@ -12,7 +12,7 @@ extension FleetLogError {
         }
     }
 
-    /// Throws for the first error reply.
+    /// Throws an error for the first error reply, if there is one.
     ///
     /// - Parameter isInCluster: whether redirections are expected. A redirection from a single
     ///   server is an error that the operator should see.

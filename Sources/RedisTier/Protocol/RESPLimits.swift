@@ -12,8 +12,8 @@ package struct RESPLimits: Sendable, Hashable {
         case attributeCount
     }
 
-    /// The maximum length of a bulk string, in bytes. The tier stores no value longer than a chunk
-    /// of 64 KiB and its envelope.
+    /// The maximum length of a bulk string, in bytes. The fleet stores no value longer than an
+    /// envelope with a chunk of 64 KiB.
     package var bulkLength = 1 << 20
     /// The maximum length of a simple string, error or big number, in bytes without the type and
     /// the line end.

@@ -19,7 +19,7 @@ extension RESPParser {
         case push = 0x3E  // >
         case attribute = 0x7C  // |
 
-        /// The maximum length of a line with a length or a number of bounded size, in bytes.
+        /// The maximum length of a line that holds a length or a number of bounded size, in bytes.
         static let longestNumber = 64
 
         var isNumber: Bool {
@@ -38,7 +38,7 @@ extension RESPServerError {
 }
 
 extension ByteBuffer {
-    /// A length or a count: at most 10 digits and nothing else.
+    /// The line as a length or a count: at most 10 digits and nothing else.
     var count: Int? {
         guard (1...10).contains(readableBytes) else { return nil }
         return integer.flatMap { readableBytesView.first.map(Self.isDigit) == true ? Int(exactly: $0) : nil }

@@ -3,11 +3,12 @@ package import NIOCore
 /// Parses RESP2 and RESP3 incrementally.
 ///
 /// The parser continues where it stopped: it searches no byte of a line twice, and does not read a
-/// bulk string until all of its bytes have arrived. A long bulk string gets a buffer of its exact
-/// size once; strings are slices. Attributes (`|`) are read and dropped. Streamed strings and
-/// aggregates (`$?`, `*?`) are rejected, because no server sends them.
+/// bulk string until all of its bytes have arrived. The buffer for a long bulk string is allocated
+/// once, at its exact size. Strings are slices of the buffer. Attributes (`|`) are read and
+/// dropped. Streamed strings and aggregates (`$?`, `*?`) are rejected, because no server sends
+/// them.
 ///
-/// After an error, it keeps returning the same error.
+/// After an error, every call throws the same error.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
 package struct RESPParser: Sendable {
@@ -55,7 +56,7 @@ package struct RESPParser: Sendable {
     private var frames: [Frame] = []
     private var failure: RedisTierError?
 
-    /// The current message's length (bytes read or announced), values and attributes.
+    /// The current message's length in bytes (read or announced), values and attributes.
     private var length = 0
     private var values = 0
     private var attributes = 0
@@ -191,7 +192,7 @@ package struct RESPParser: Sendable {
         }
     }
 
-    /// Reads a type with a length or a count.
+    /// Reads a type that has a length or a count.
     private mutating func announced(_ kind: Kind, _ line: ByteBuffer) throws(RedisTierError) -> Item? {
         guard let count = line.count else {
             // RESP2 has no separate null type.

@@ -1,9 +1,9 @@
 package import NIOCore
 
-/// A value of RESP2 or RESP3.
+/// A RESP2 or RESP3 value.
 ///
-/// Bytes are slices of a buffer that was read from a socket, and they keep the whole buffer in
-/// memory. Call ``detach()`` before you keep a value for a long time.
+/// Byte values are slices of a buffer that was read from a socket, and they keep the whole buffer
+/// in memory. Call ``detach()`` before you keep a value for a long time.
 ///
 /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
 package enum RESPValue: Sendable, Hashable {
@@ -44,7 +44,7 @@ package struct RESPEntry: Sendable, Hashable {
     }
 }
 
-/// An error reply. It may quote the command's arguments, so do not log it unchanged.
+/// An error reply. It may quote the command's arguments, so do not log the text.
 package struct RESPServerError: Sendable, Hashable {
     /// The maximum length of the kept text, in bytes.
     static let longestText = 1024
@@ -60,7 +60,7 @@ package struct RESPServerError: Sendable, Hashable {
 
 /// A message from a server.
 package enum RESPMessage: Sendable, Hashable {
-    /// The reply to the oldest command that has none yet.
+    /// The reply to the oldest command that is still waiting for one.
     case reply(RESPValue)
     /// `>`: a push message, which no command requested. The first element names its kind.
     case push([RESPValue])
@@ -88,7 +88,7 @@ extension RESPValue {
         }
     }
 
-    /// Copies bytes that are much shorter than their buffer, so that the value does not keep the
+    /// Copies bytes that are much shorter than their buffer, so that this value does not keep the
     /// whole buffer in memory.
     package mutating func detach() {
         switch self {
@@ -98,7 +98,7 @@ extension RESPValue {
         case .verbatimString(let format, let bytes):
             if let copy = bytes.detached { self = .verbatimString(format: format, copy) }
         case .array(var elements):
-            // Releases the value, so that the elements can be changed in place.
+            // Release the value, so that the elements can be changed in place.
             self = .null
             elements.detach()
             self = .array(elements)

@@ -22,8 +22,8 @@ struct RedisScript: Sendable {
 
     /// Returns the command that calls the script.
     ///
-    /// - Parameter isLoaded: whether the server knows the digest. If not, the command includes the
-    ///   script's source.
+    /// - Parameter isLoaded: whether to call the script by its digest, which the server must know.
+    ///   Otherwise the command includes the script's source.
     func command(
         isLoaded: Bool,
         keys: [RedisCommand.Argument],

@@ -17,7 +17,7 @@ final class Bell: Sendable {
         waiter?.resume()
     }
 
-    /// Returns after a ring or when the task is cancelled. Only one task may wait at a time.
+    /// Waits until the bell is rung or the task is cancelled. Only one task may wait at a time.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

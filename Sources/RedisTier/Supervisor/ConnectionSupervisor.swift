@@ -9,12 +9,13 @@ import Synchronization
 package final class ConnectionSupervisor: Sendable {
     private struct Shared {
         var machine: SupervisorMachine
-        /// The connection and its number, so that late events of a previous connection are ignored.
+        /// The connection and its number. The number identifies late events of a previous
+        /// connection, which are ignored.
         var link: (any RedisLink)?
         var number = 0
     }
 
-    /// The time and randomness, which tests replace.
+    /// The clock and the randomness, which tests replace.
     private struct Surroundings: Sendable {
         let now: @Sendable () -> Duration
         let sleep: @Sendable (Duration) async throws -> Void
@@ -152,7 +153,7 @@ package final class ConnectionSupervisor: Sendable {
                 machine.timedOut(at: now, jitter: jitter)
             }
             bell.ring()
-        // A lost connection is one failure, no matter how many commands were in flight.
+        // A lost connection counts as one failure, no matter how many commands were in flight.
         case .failure: break
         }
     }

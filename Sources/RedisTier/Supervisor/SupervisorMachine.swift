@@ -1,9 +1,9 @@
 /// Decides when to reconnect to a server and when to send commands. A pure value: events and the
 /// time go in, steps come out.
 ///
-/// The circuit breaker opens after ``SupervisorPolicy/failures`` consecutive failures: commands
-/// that timed out, lost connections and failed attempts. Then commands fail immediately until a
-/// `PING` succeeds.
+/// The circuit breaker opens after ``SupervisorPolicy/failures`` consecutive failures. A command
+/// that timed out, a lost connection and a failed attempt to connect are failures. While the
+/// breaker is open, commands fail immediately, until a `PING` succeeds.
 struct SupervisorMachine: Sendable {
     /// The next step.
     enum Step: Sendable, Hashable {
@@ -31,7 +31,7 @@ struct SupervisorMachine: Sendable {
     private let policy: SupervisorPolicy
     private var link = Link.none(retryAt: .zero)
     private var breaker = Breaker.closed(failures: 0)
-    /// The number of attempts since the last working connection.
+    /// The number of attempts since a connection last worked.
     private var attempts = 0
     private var failedProbes = 0
 
@@ -76,8 +76,7 @@ struct SupervisorMachine: Sendable {
 
     mutating func lostConnection(at now: Duration, jitter: Double) {
         guard case .connected(let since, let hasReplied) = link else { return }
-        // If a server accepts connections and then closes them, the supervisor pauses before it
-        // reconnects.
+        // If a server accepts connections and then closes them, pause before reconnecting.
         if hasReplied || now - since >= policy.longestPause { attempts = 0 }
         if case .probing = breaker { breaker = .open(probeAt: now) }
         disconnect(at: now, jitter)
@@ -94,8 +93,8 @@ struct SupervisorMachine: Sendable {
     mutating func replied() {
         guard case .connected(let since, _) = link else { return }
         link = .connected(since: since, hasReplied: true)
-        // A late reply to an earlier command does not close an open breaker. Only a probe closes
-        // it.
+        // A late reply to an earlier command does not close an open breaker. Only a successful
+        // probe closes it.
         if case .closed = breaker { breaker = .closed(failures: 0) }
     }
 

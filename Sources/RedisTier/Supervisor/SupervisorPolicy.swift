@@ -2,9 +2,11 @@ import Synchronization
 
 /// The policy for connecting and probing.
 package struct SupervisorPolicy: Sendable, Hashable {
-    /// The maximum pause after the first failure. It doubles with each consecutive failure.
+    /// The maximum pause after the first failure. Each further consecutive failure doubles it, up
+    /// to ``longestPause``.
     package var shortestPause = Duration.milliseconds(50)
-    /// The maximum pause overall. A connection that lasts this long counts as working.
+    /// The maximum pause after any number of failures. A connection that lasts this long counts as
+    /// working.
     package var longestPause = Duration.seconds(5)
     /// The number of consecutive failures that open the breaker.
     package var failures = 5

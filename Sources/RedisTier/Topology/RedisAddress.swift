@@ -2,12 +2,14 @@
 ///
 /// The scheme selects the kind of address:
 /// - `redis://host:port` is a single server; `rediss` adds TLS.
+/// - `redis://host:port` is a single server; `rediss` adds TLS.
 /// - `redis+sentinel://name@host:port,host:port` lists sentinels that watch a primary called
-///   `name`; `rediss+sentinel` uses TLS to both.
-/// - `redis+cluster://host:port,host:port` lists some nodes of a cluster, which know the other
+///   `name`; `rediss+sentinel` uses TLS both to the sentinels and to the primary.
+/// - `redis+cluster://host:port,host:port` lists some of a cluster's nodes, which know the other
 ///   nodes.
 ///
 /// `valkey` and `valkeys` are aliases of `redis` and `rediss`. A server's user name precedes the
+/// host. The password is a separate setting, because URLs are logged.
 /// host. The password is a separate setting, because URLs are logged.
 package struct RedisAddress: Sendable, Hashable {
     /// The servers behind an address.
@@ -26,7 +28,7 @@ package struct RedisAddress: Sendable, Hashable {
 
     package init(_ topology: Topology) { self.topology = topology }
 
-    /// - Throws: ``RedisTierError/Code/rejected``. The message omits the URL's text.
+    /// - Throws: ``RedisTierError/Code/rejected``. The message does not quote the URL.
     package init(url: String) throws(RedisTierError) {
         guard let separator = url.firstRange(ofText: "://") else { throw .address("it has no scheme") }
         let scheme = url[..<separator.lowerBound].lowercased()

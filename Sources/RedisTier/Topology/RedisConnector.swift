@@ -12,11 +12,11 @@ package final class RedisConnector: Sendable {
     let cluster: ClusterDirectory?
 
     /// - Parameters:
-    ///   - settings: the settings of server connections. The address overrides their endpoint and
-    ///     user.
+    ///   - settings: the settings for connections to servers. The address replaces their endpoint
+    ///     and user.
     ///   - password: the password of the address's user; `nil` leaves the connection
     ///     unauthenticated.
-    ///   - sentinelCredentials: the credentials for sentinels that have their own.
+    ///   - sentinelCredentials: the credentials for the sentinels; `nil` if they need none.
     /// - Throws: ``RedisTierError/Code/rejected`` if the address does not match the settings.
     package convenience init(
         _ address: RedisAddress,
@@ -102,9 +102,8 @@ package final class RedisConnector: Sendable {
     ///   replica.
     package func connect() async throws(RedisTierError) -> RedisConnection { try await open().connection }
 
-    /// Connects to the primary.
+    /// Connects to the primary, and also returns its endpoint and greeting.
     ///
-    /// - Returns: the connection, with the primary's endpoint and greeting.
     /// - Throws: see ``connect()``.
     func open() async throws(RedisTierError) -> Opened {
         var settings = settings
@@ -151,8 +150,9 @@ package final class RedisConnector: Sendable {
         return present != last
     }
 
-    /// Polls whether the primary has moved, until the task is cancelled. Polling is needed because
-    /// a server that is cut off from its sentinels does not learn that it was replaced.
+    /// Polls until the task is cancelled, and calls `onMove` whenever the primary has moved.
+    /// Polling is needed because a server that is cut off from its sentinels does not learn that it
+    /// was replaced.
     func watch(every pause: () async throws -> Void, onMove: () -> Void) async {
         while (try? await pause()) != nil {
             if await hasMoved() { onMove() }

@@ -1,7 +1,7 @@
 /// The sentinels' replies about the primary's address. A pure value.
 ///
-/// The address that most sentinels report wins. So a sentinel that is cut off and still reports the
-/// old primary is outvoted.
+/// The address that most sentinels report wins. So the other sentinels outvote one that is cut off
+/// and still reports the old primary.
 struct SentinelBallot: Sendable {
     private let sentinels: Int
     private var votes: [(sentinel: Int, endpoint: RedisEndpoint)] = []

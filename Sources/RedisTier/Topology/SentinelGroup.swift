@@ -17,7 +17,7 @@ struct SentinelGroup: Sendable {
         var ballot = SentinelBallot(sentinels: endpoints.count)
         let (replies, replied) = AsyncStream.makeStream(of: (Int, RedisEndpoint?).self)
         for (number, endpoint) in endpoints.enumerated() {
-            // Not a child task, so that an unresponsive sentinel does not delay the result.
+            // This is not a child task, so that an unresponsive sentinel does not delay the result.
             Task { replied.yield((number, try? await ask(endpoint))) }
         }
         for await (number, endpoint) in replies {

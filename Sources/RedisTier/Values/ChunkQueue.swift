@@ -1,7 +1,7 @@
 import FleetTier
 import Synchronization
 
-/// A queue in which callers act one at a time, in order of arrival.
+/// A queue in which callers take turns, in order of arrival.
 final class ChunkQueue: Sendable {
     private struct State {
         var isBusy = false

@@ -8,7 +8,7 @@ extension RedisValues {
         within limit: Duration
     ) async throws(FleetLogError) -> LeaseAnswer {
         let token = lease.token.description
-        // NX together with GET requires Redis 7.0. The reply is the existing token.
+        // `NX` together with `GET` requires Redis 7.0. The reply is the existing token.
         let reply = try await perform(
             RedisCommand(
                 "SET",

@@ -16,16 +16,16 @@ package final class RedisValues: FleetValues {
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - connector: the connector. Its limits must allow values of
-    ///     ``FleetTier/ValueLimits/longestValue`` bytes, as the defaults do.
+    ///   - connector: opens the connections. Its limits must allow values of
+    ///     ``FleetTier/ValueLimits/longestValue`` bytes, as the default limits do.
     ///   - pollInterval: the interval at which sentinels or cluster nodes are asked whether a
     ///     primary has moved.
     ///   - clock: the clock for pauses.
     ///   - random: returns numbers from 0 to 1, for jitter.
     ///   - onChange: called with each new state of a connection for values. It must return
     ///     immediately.
-    ///   - onFailure: called when a connection attempt fails, with the reason in words for the
-    ///     operator.
+    ///   - onFailure: called when a connection attempt fails, with the reason, which is worded for
+    ///     the operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         pollInterval: Duration = .seconds(2),
@@ -110,7 +110,7 @@ package final class RedisValues: FleetValues {
         let reply = try await run(
             .put,
             about: name,
-            // A script always has the same number of keys. Without a lease, the second key is
+            // A script always gets the same number of keys. Without a lease, the second key is
             // unused.
             keys: [.text(name.text), .text((lease?.name ?? name).text)],
             [.bytes(value), .integer(try lifetime.lifetime()), .text(lease?.token.description ?? "")],
@@ -188,7 +188,7 @@ package final class RedisValues: FleetValues {
     /// - Parameters:
     ///   - name: one of the names in the commands. All names belong to one cache key, and therefore
     ///     to one slot.
-    ///   - inTurn: whether the commands are about chunks.
+    ///   - inTurn: whether the commands are about chunks, and so use the connection for chunks.
     private func perform(
         _ commands: [RedisCommand],
         about name: ValueName,

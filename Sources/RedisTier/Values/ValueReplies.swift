@@ -1,7 +1,7 @@
 import FleetTier
 import NIOCore
 
-/// Parses a server's replies about values. A reply of any other form is malformed.
+/// Parses a server's replies about values. A reply of an unexpected form is malformed.
 enum ValueReplies {
     /// Parses the reply to `GET`.
     static func value(_ reply: RESPValue) throws(FleetLogError) -> ByteBuffer? {

@@ -1,8 +1,9 @@
-/// The scripts for values and leases. All keys of a script are passed as arguments and belong to
-/// one cache key, so a cluster can run the script.
+/// The scripts for values and leases. All keys of a script are passed as `KEYS` and belong to one
+/// cache key, so a cluster can run the script.
 extension RedisScript {
-    /// A value whose time is more than a minute ahead of the server's clock was put by a faulty
-    /// node. It must not stay until it is evicted.
+    /// Puts a value and releases a lease. If the existing value's time is more than a minute ahead
+    /// of the server's clock, a faulty node has put it. It is replaced, so that it does not stay
+    /// until it is evicted.
     ///
     /// The lease is released even if the value was rejected or did not fit. The release comes after
     /// the put, because the server checks its memory limit only before a script's first write.
@@ -29,6 +30,8 @@ extension RedisScript {
         """
     )
 
+    /// Extends a lease that is still held with its token.
+    ///
     /// KEYS: lease. ARGV: token, milliseconds.
     static let renew = RedisScript(
         """
@@ -37,6 +40,8 @@ extension RedisScript {
         """
     )
 
+    /// Releases a lease that is still held with its token.
+    ///
     /// KEYS: lease. ARGV: token.
     static let release = RedisScript(
         """

@@ -12,8 +12,8 @@ final class ValuesNode: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - waitsForFirst: whether calls wait for the first connection attempt, which a call
-    ///     triggers.
+    ///   - waitsForFirst: whether calls wait for the first connection attempt. A call triggers the
+    ///     attempt.
     ///   - onChange: called with each new state of the connection for values.
     init<C: Clock>(
         _ connector: RedisConnector,
@@ -67,9 +67,9 @@ final class ValuesNode: Sendable {
 
     /// Executes commands in order. Error replies are returned as values.
     ///
-    /// - Parameter inTurn: whether the commands use the connection for chunks, and wait until no
-    ///   other commands are in flight there. More concurrent chunks would delay the small values of
-    ///   all nodes.
+    /// - Parameter inTurn: whether the commands use the connection for chunks. They then wait until
+    ///   no other commands are in flight there, because more concurrent chunks would delay the
+    ///   small values of all nodes.
     func perform(
         _ commands: [RedisCommand],
         inTurn: Bool,
