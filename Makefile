@@ -3,7 +3,7 @@
 #
 # SCRATCH=folder builds in that folder instead of .build.
 
-# The steps share one build folder, so two at once would only wait for each other.
+# The targets share one build folder, so parallel targets would only wait for each other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -17,88 +17,88 @@ help: ## Show this list (the default)
 	@echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Install what builds and tests need and is missing (Debian, Ubuntu)
+setup: ## Install missing packages that builds and tests need (Debian, Ubuntu)
 	@scripts/setup --tests
 
 build: ## Build the libraries and the tools
 	@scripts/build
 
-release: ## Build the tools for use: optimised, on Linux with Swift's runtime
+release: ## Build optimized tools; on Linux, with Swift's runtime linked in
 	@scripts/release
 
 install: ## Install the tools (and the systemd unit) into PREFIX (/usr/local), below DESTDIR
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/release --install
 
-deb: ## Build a Debian package of tools, service and manual into SCRATCH/deb
+deb: ## Build a Debian package of the tools, service and manual in SCRATCH/deb
 	@scripts/deb
 
-run: ## Run the gateway in front of a sample origin, or of ORIGIN=https://…; Ctrl-C ends it
+run: ## Run the gateway in front of a sample origin, or of ORIGIN=https://…, until Ctrl-C
 	@scripts/run
 
-demo-fleet: ## See two gateways share their purges by a Redis; ends by itself
+demo-fleet: ## Show two gateways that share purges through Redis; ends by itself
 	@scripts/demo-fleet
 
-demo: ## See it work: a feed outlives its origin; ends by itself
+demo: ## Show a feed that outlives its origin; ends by itself
 	@scripts/demo
 
 test: ## Check everything: format, warnings, all tests, a consumer package
 	@scripts/test
 
-test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, offline too
+test-clients: ## Run curl, requests, Node's fetch and pip through the gateway, online and offline
 	@scripts/test-clients
 
-test-packages: ## Run pip, npm, cargo, apt, git, skopeo, Chromium on local replicas, offline too
+test-packages: ## Run pip, npm, cargo, apt, git, skopeo and Chromium on local replicas, online and offline
 	@scripts/test-packages
 
-test-page: ## Test the control plane's page in headless Chromium, on a stub and on the gateway
+test-page: ## Test the status page in headless Chromium, on a stub and on the gateway
 	@scripts/page
 
-test-upgrades: ## Pass 1,000 WebSockets on over HTTP/1.1 and HTTP/2, and drain them; haproxy's PROXY protocol
+test-upgrades: ## Tunnel 1,000 WebSockets over HTTP/1.1 and HTTP/2, drain them; test haproxy's PROXY protocol
 	@scripts/test-upgrades
 
-test-traces: ## Read the recorded spans with the parser of OpenTelemetry, from PyPI
+test-traces: ## Parse the recorded spans with OpenTelemetry's library from PyPI
 	@Tests/Tracing/decode
 
 test-deb: ## Install, use, upgrade and purge the Debian package in a clean system; needs root
 	@scripts/test-deb
 
-test-container: ## Check the Containerfile with hadolint, and that its files exist
+test-container: ## Check the Containerfile with hadolint, and that the files it names exist
 	@scripts/test-container
 
-test-metrics: ## Check alerts and dashboard with promtool, and run the tests of the alerts
+test-metrics: ## Check the alerts and the dashboard with promtool, and test the alerts
 	@scripts/test-promtool
 
-test-goaccess: ## Check that goaccess reads the access log with the format string of the manual
+test-goaccess: ## Check that goaccess can read the access log with the manual's format string
 	@scripts/test-goaccess
 
-test-tls: ## Check TLS of a gateway with testssl.sh: no finding above "low"
+test-tls: ## Check the gateway's TLS with testssl.sh: no finding above "low"
 	@scripts/test-tls
 
-test-h2-attacks: ## Attack the built gateway by HTTP/2 with h2 and hyperframe, and measure it
+test-h2-attacks: ## Attack the built gateway over HTTP/2 with h2 and hyperframe, and measure it
 	@scripts/test-h2-attacks
 
-test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
+test-switches: ## Test the gateway and the request layer with the fast paths turned off
 	@scripts/test-switches
 
-h2-cases: ## Play raw frames of HTTP/2 to the built gateway, nginx and HAProxy, and compare
+h2-cases: ## Send raw HTTP/2 frames to the built gateway, nginx and HAProxy, and compare
 	@scripts/h2-cases
 
-simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) on
+simulate: ## Run the engine's simulation with SEEDS (200) seeds, starting at FIRST (1)
 	@scripts/simulate
 
-crash: ## Kill the store's process, fail its disk, cut its power: ROUNDS rounds (1000)
+crash: ## Kill the store's process, fail its disk and cut its power, ROUNDS (1000) times
 	@scripts/crash
 
-soak: ## Load the built gateway for SECONDS (600), with faults; an oracle judges every response
+soak: ## Load the built gateway with faults for SECONDS (600); an oracle checks every response
 	@scripts/soak $(or $(SECONDS),600) $(or $(SEED),1)
 
-fleet: ## Check the history of gateways that share purges, under faults, for SECONDS (600)
+fleet: ## Check gateways that share purges, under faults, for SECONDS (600)
 	@scripts/fleet $(or $(SECONDS),600) $(or $(SEED),1)
 
-pairs: ## Look for what breaks between two settings, for SECONDS (600), with an origin that lies
+pairs: ## Look for leaks that need two settings, for SECONDS (600)
 	@scripts/pairs $(or $(SECONDS),600) $(or $(SEED),1)
 
-restarts: ## Restart the built gateway under load: 0 of REQUESTS (10000) may be refused
+restarts: ## Restart the built gateway under load: none of REQUESTS (10000) may fail
 	@scripts/restarts $(or $(REQUESTS),10000)
 
 compare: ## Check that two programs respond alike, byte for byte: OLD=file NEW=file
@@ -107,39 +107,39 @@ compare: ## Check that two programs respond alike, byte for byte: OLD=file NEW=f
 fuzz: ## Run every fuzzer for SECONDS each (60)
 	@scripts/fuzz $(or $(SECONDS),60)
 
-benchmark: ## Measure decisions, keys and parsers against their limits
+benchmark: ## Measure decisions, keys and parsers, and check the limits
 	@scripts/benchmark
 
-benchmark-gateway: ## Measure the gateway beside nginx, HAProxy, Varnish, Traffic Server
+benchmark-gateway: ## Compare the gateway with nginx, HAProxy, Varnish and Traffic Server
 	@Benchmarks/gateway.sh
 
-benchmark-rules: ## Measure the time to find the rules of a request
+benchmark-rules: ## Measure how long finding a request's rules takes
 	@scripts/benchmark-rules
 
-benchmark-layer: ## Measure the request layer beside plain AsyncHTTPClient
+benchmark-layer: ## Compare the request layer with plain AsyncHTTPClient
 	@scripts/benchmark-layer
 
-benchmark-fleet: ## Measure gateways that share purges, against their limits
+benchmark-fleet: ## Measure gateways that share purges, and check the limits
 	@Benchmarks/fleet.sh
 
-benchmark-store: ## Measure the store beside C, diskcache and requests-cache
+benchmark-store: ## Compare the store with C, diskcache and requests-cache
 	@scripts/benchmark-store
 
-unit: ## Check the systemd unit; installs systemd-analyze if it is missing
+unit: ## Check the systemd units; installs systemd-analyze if it is missing
 	@scripts/unit
 
 mutants: ## Break rules on purpose and check that their tests fail; takes hours
 	@scripts/mutants
 
-docs: ## Write the library's documentation into SCRATCH/docs
+docs: ## Write the libraries' documentation to SCRATCH/docs
 	@scripts/docs
 
 lint: ## Check the format of every Swift file
 	@scripts/lint
 
-format: ## Correct the format of every Swift file
+format: ## Fix the format of every Swift file
 	@scripts/lint --fix
 
-clean: ## Remove the build
+clean: ## Remove the build folder
 	@swift package --scratch-path "$(SCRATCH)" clean
 	@rm -rf "$(SCRATCH)/consumer"

@@ -1,6 +1,6 @@
-# Functions that the scripts share. This file is sourced, never run. Bash 3.2 (macOS) is enough.
+# Functions that the scripts share. This file is sourced, never run. It works with Bash 3.2 (macOS).
 
-# All scripts work in the repository's root, whatever folder they are called from.
+# All scripts run in the repository's root, whatever folder they are called from.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
@@ -11,12 +11,12 @@ case $scratch in
 *) scratch=$root/$scratch ;;
 esac
 
-# say WORDS: prints a heading for the next step, set apart from the step's output.
+# say WORDS: prints a heading for the next step.
 say() {
     printf '\n==> %s\n' "$*"
 }
 
-# fail WORDS: prints the error to standard error, and ends the script.
+# fail WORDS: prints the error to standard error and ends the script with a failure.
 fail() {
     printf 'error: %s\n' "$*" >&2
     exit 1
@@ -29,13 +29,13 @@ swift_() {
     swift "$command" --scratch-path "$scratch" "$@"
 }
 
-# The build options of the tools that are installed and measured. On Linux they contain Swift's
-# runtime: they run without an installed Swift, and their calls into it are direct.
+# The build options of the tools that are installed and measured. On Linux, Swift's runtime is
+# linked into the tools, so they run without an installed Swift and call the runtime directly.
 release_options='--configuration release'
 if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib"; fi
 
-# A terminal shows progress in one line. Elsewhere each of a thousand files would be a line, so only
-# errors are printed.
+# A terminal shows progress on one line. Elsewhere, each of a thousand files would produce a line,
+# so only errors are printed.
 if [ -t 1 ]; then
     swift_progress=
 else
@@ -47,7 +47,7 @@ make_temporary_folder() {
     temporary=$(mktemp -d "${TMPDIR:-/tmp}/holdfast.XXXXXX")
 }
 
-# start_origin ARGUMENTS...: starts sample-origin on a free port, and sets $origin to its URL and
+# start_origin ARGUMENTS...: starts sample-origin on a free port. Sets $origin to its URL, and
 # $origin_pid.
 #
 # It waits for the line that the origin prints once it listens, not for a fixed time.
@@ -57,7 +57,7 @@ start_origin() {
     mkfifo "$temporary/ready"
     "$bin/sample-origin" --quiet --port 0 "$@" >"$temporary/ready" &
     origin_pid=$!
-    # Reading ends with that line, or with the end of the output if the origin fails.
+    # Reads up to that line, or to the end of the output if the origin fails.
     read -r -t 60 line <"$temporary/ready" || true
     origin=${line#sample-origin listening on }
     case $origin in
@@ -66,7 +66,7 @@ start_origin() {
     esac
 }
 
-# stop_origin: stops the origin, if one runs, and waits until it has ended.
+# stop_origin: stops the origin, if it is running, and waits for it to exit.
 stop_origin() {
     [ -n "${origin_pid:-}" ] || return 0
     kill "$origin_pid" 2>/dev/null || true
@@ -74,7 +74,7 @@ stop_origin() {
     origin_pid=
 }
 
-# start_gateway ARGUMENTS...: starts 'holdfast serve' and sets $gateway to its URL and $gateway_pid.
+# start_gateway ARGUMENTS...: starts 'holdfast serve'. Sets $gateway to its URL, and $gateway_pid.
 start_gateway() {
     local line=
     rm -f "$temporary/listens"
@@ -89,7 +89,7 @@ start_gateway() {
     esac
 }
 
-# stop_gateway: stops the gateway, if one runs, and waits until it has ended.
+# stop_gateway: stops the gateway, if it is running, and waits for it to exit.
 stop_gateway() {
     [ -n "${gateway_pid:-}" ] || return 0
     kill "$gateway_pid" 2>/dev/null || true
@@ -97,7 +97,7 @@ stop_gateway() {
     gateway_pid=
 }
 
-# clean_up: stops what the script started and removes its folder. For 'trap clean_up EXIT'.
+# clean_up: stops the started processes and removes the temporary folder. For 'trap clean_up EXIT'.
 clean_up() {
     stop_gateway
     stop_origin

@@ -1,5 +1,5 @@
-# The report of scripts/test: one line for a step that passes, the output of a step that fails, and
-# a summary at the end. Sourced after lib.sh. Tests/Scripts/report tests it.
+# The report of scripts/test: one line for each step that passes, the output of a step that fails,
+# and a summary at the end. This file is sourced after lib.sh. Tests/Scripts/report tests it.
 
 report_folder=$scratch/test-output
 report_started=$SECONDS
@@ -12,7 +12,7 @@ trap 'interrupted 130' INT
 trap 'interrupted 143' TERM
 
 # step NAME COMMAND...: runs the command and writes its output to a file, which is shown only if the
-# command fails. VERBOSE=1 shows the output at once.
+# command fails. With VERBOSE=1, the output is shown immediately.
 step() {
     local name=$1 started=$SECONDS status=0 log
     shift
@@ -20,7 +20,7 @@ step() {
     log=$report_folder/$report_steps.txt
     if [ -n "${VERBOSE:-}" ]; then
         printf '%s\n' "$name"
-        # Not inside a condition, so that the command still ends at its first failure.
+        # Not in a condition, so that 'set -e' still ends the command at its first failure.
         set +e
         (
             set -e
@@ -44,20 +44,20 @@ step() {
     printf 'ok  %4d s\n' "$((SECONDS - started))"
 }
 
-# test_step NAME COMMAND...: a step that runs tests. It fails if no test matches its filter, because
-# such a filter would test nothing from then on.
+# test_step NAME COMMAND...: like step, for a command that runs tests. It also fails if no test
+# matches its filter, because otherwise a stale filter would go unnoticed.
 test_step() {
     local before=$report_passed
     step "$@"
     [ "$report_passed" -gt "$before" ] || failed_step "$1" 1 0 "$report_folder/$report_steps.txt" "It ran no test."
 }
 
-# failed_step NAME STATUS SECONDS LOG [WORDS]: shows the step's output and ends.
+# failed_step NAME STATUS SECONDS LOG [WORDS]: shows the step's output and ends the script.
 failed_step() {
     printf 'FAILED\n\n'
     [ -n "${VERBOSE:-}" ] || without_passes <"$4"
     [ -z "${5:-}" ] || printf '%s\n' "$5"
-    # A step without tests, or one that ended before its tests did, is one failure.
+    # A step that has no tests, or ended before its tests did, counts as one failure.
     local failed
     failed=$(failed_tests "$4")
     [ "$failed" -gt 0 ] || failed=1
@@ -79,7 +79,7 @@ finish() {
     printf '%d passed, %d failed\n' "$report_passed" 0
 }
 
-# count_tests LOG: adds the totals that the test runs print at their end.
+# count_tests LOG: adds up the totals that the test runs print at their end.
 count_tests() {
     local counts
     counts=$(awk '
@@ -98,9 +98,9 @@ failed_tests() {
     awk '/^✘ Test / && !/^✘ Test (run with|case passing) / && / failed after / { count += 1 } END { print count + 0 }' "$1"
 }
 
-# without_passes: copies the output of tests without the messages about tests that start or pass.
-# Such a message contains the test's arguments unchanged, over several lines, and is skipped up to
-# its end. Another message ends it too, so that no failure is ever skipped with it.
+# without_passes: copies test output without the messages about tests that start or pass. Such a
+# message contains the test's arguments unchanged, possibly on several lines. It is skipped up to
+# its end or to the next message, so that a failure is never skipped.
 without_passes() {
     awk '
         /^(◇|✔|✘|↳|━|⚠|➜) / { inside = 0 }

@@ -17,7 +17,7 @@ final class FaultyValues: FleetValues {
         var rule: String {
             switch self {
             case .bytesAreCut: "All nodes read a value"
-            case .gapsAreLeftOut: "Values come in the order"
+            case .gapsAreLeftOut: "Values are returned in the order"
             case .namesAreNotBounded: "One call accepts"
             case .lengthIsNotBounded: "A value of the maximum length"
             case .valuesLiveLong: "A value disappears"
@@ -25,15 +25,15 @@ final class FaultyValues: FleetValues {
             case .extendStopsAtAGap: "'extend' returns"
             case .shortLifetimesAreRounded: "A lifetime below"
             case .orderIsIgnored: "A later response"
-            case .sameTimeStays: "A response of the same time"
+            case .sameTimeStays: "A response with the same time"
             case .futureStays: "A value stamped more than a minute"
             case .strangersStay: "Bytes that are not a value"
             case .headersAreNotLookedAt: "Bytes without a header"
             case .rejectedPutKeepsTheLease: "A put releases its lease"
             case .putEndsAnyLease: "A put does not release"
-            case .chunksAreSorted: "Chunks come back"
+            case .chunksAreSorted: "Chunks are returned"
             case .chunksAreNotBounded: "Too many chunks"
-            case .chunksLiveLong: "A chunk is gone"
+            case .chunksLiveLong: "A chunk disappears"
             case .chunksAreForgotten: "Many bodies"
             case .allNodesLead: "One node leads"
             case .holderIsToldToWait: "A node that holds the lease"
@@ -43,12 +43,12 @@ final class FaultyValues: FleetValues {
             case .anyNodeReleases: "'release'"
             case .passWaitsForTheLease: "'pass' replaces"
             case .passNeedsALease: "'pass' needs"
-            case .lookForgetsTheValue: "'look'"
+            case .lookForgetsTheValue: "'readValue'"
             case .valuesAreRemembered: "A server that lost its data"
             case .engineIsGivenUp: "An engine is used again"
             case .fullEngineKeepsTheLease: "A full engine"
             case .deadlinesAreLong: "No call waits"
-            case .cancelledCallTimesOut: "A cancelled call"
+            case .cancelledCallTimesOut: "Cancelling a call"
             }
         }
     }

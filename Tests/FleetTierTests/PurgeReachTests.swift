@@ -198,6 +198,7 @@ import Testing
         try await nodes[0].sharing.publish()
         let early = await nodes[0].reach(.everywhere) { $0.nodes != nil }
         #expect(early.level == .replicated && early.nodes?.applied == 1 && early.nodes?.behind == 2)
+        #expect(early.note?.hasPrefix("2 of 3 nodes have not applied it yet; the first is 'gw-") == true)
         for node in nodes[1...] {
             try await node.sharing.read(wait: .zero)
             // In force there, but not yet durable and told.
@@ -221,7 +222,7 @@ import Testing
         let reach = await nodes[0].reach(.everywhere) { $0.nodes != nil }
         #expect(reach.level == .replicated && reach.nodes?.applied == 2)
         #expect(reach.nodes?.waiting == [.init(node: "gw-2", seenSeconds: 41, behind: 2)])
-        #expect(reach.note == "1 of 3 nodes have not applied it, first 'gw-2', seen 41 s ago.")
+        #expect(reach.note == "1 of 3 nodes has not applied it yet: 'gw-2', last seen 41 s ago.")
     }
 
     @Test func aNodeThatValidatesIsNotWaitedForWhenItsLeaseIsOver() async throws {

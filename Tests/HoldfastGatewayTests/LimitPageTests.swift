@@ -33,7 +33,7 @@ struct LimitPageTests {
             "concurrent requests per origin": options.inFlightLimit,
             "requests waiting per origin": options.waitingLimit,
             "stored content in memory for running responses": options.responseMemory,
-            "bytes of responses in the system that are not sent": UnsentBytes.limit,
+            "unsent response bytes in the kernel": UnsentBytes.limit,
             "content of unknown length without a client": Int(UnreadLimit.bytes),
             "tags per response": ResponseDraft.maximumTagCount, "length of a tag": ResponseDraft.maximumTagLength,
             "rewritten content": Int(ResponseRewriting.contentLimit),

@@ -9,7 +9,7 @@ import Synchronization
 struct PlainTransport: Transport {
     /// The broken rule. The raw value is a part of the sentence of the rule that must detect it.
     enum Mutation: String, CaseIterable, Sendable {
-        case sendsTwice = "One request is one request"
+        case sendsTwice = "One call sends one request"
         case normalisesPaths = "The path is sent unchanged"
         case joinsFields = "fields and content arrive"
         case requestsGzip = "No field that changes the response"
@@ -18,10 +18,10 @@ struct PlainTransport: Transport {
         case sortsFields = "Fields arrive in the order"
         case waitsForContentOfNone = "A final response that has no content"
         case returnsInterim = "Interim responses are not returned"
-        case gathersBodies = "'send' returns with the head"
-        case readsAhead = "A body that is not read"
+        case gathersBodies = "'send' returns when the head arrives"
+        case readsAhead = "If the body is not read"
         case throwsAnotherError = "A refused connection"
-        case retriesHangUps = "An origin that closes the connection"
+        case retriesHangUps = "If the origin closes the connection"
         case retriesHangUpsTwice = "An origin that closes two connections"
         case endsSilently = "A body that breaks off throws"
         case continuesWhenCancelled = "Cancelling the calling task"

@@ -78,7 +78,7 @@ import Testing
         #expect(read.sampler == .standard && read.timeout == .seconds(10) && read.interval == .seconds(5))
         #expect(read.queueLimit == 2048 && read.batchLimit == 512)
         #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment must be "))
-        #expect(warnings[0].hasSuffix(", not '\(value)'. It is ignored."))
+        #expect(warnings[0].hasSuffix(", not '\(value)'. The variable is ignored."))
     }
 
     @Test(arguments: [
@@ -102,7 +102,9 @@ import Testing
         let (configuration, warnings) = try readWarning(["OTEL_RESOURCE_ATTRIBUTES": "zone=a,=s3cret"])
         let resource = try #require(configuration).resource(version: "1")
         #expect(!resource.contains { $0.name == "zone" } && resource.first?.value == "holdfast")
-        #expect(warnings.count == 1 && warnings[0].hasSuffix("It is ignored.") && !warnings[0].contains("s3cret"))
+        #expect(
+            warnings.count == 1 && warnings[0].hasSuffix("The variable is ignored.") && !warnings[0].contains("s3cret")
+        )
     }
 
     @Test(arguments: [

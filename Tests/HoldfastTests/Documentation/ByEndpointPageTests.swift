@@ -48,7 +48,10 @@ import Testing
         try await withTestClient(.init(environment: .production)) { test in
             let (client, id) = (test.client, 7)
             test.transport.script(Self.url, Self.movie)
-            let movie = client.call(GetMovie(id: id)).with { $0.followsStore = true }.request()
+            let movie = client.call(GetMovie(id: id)).with {
+                $0.followsStore = true
+                $0.networkFailure = .endingQuietly
+            }.request()
             var shown = movie.makeAsyncIterator()
             #expect(try await shown.next()?.value.isLiked == false)
             test.transport.script(Self.url + "/like", method: .put, .status(.serviceUnavailable))

@@ -29,7 +29,10 @@ import Testing
                 $0.unchangedValues = .suppressed
             }.request()
             #expect(await emissions.recorded().sources == [.store])
-            let live = client.call(GetFeed(userID: "harbour")).with { $0.followsStore = true }.request()
+            let live = client.call(GetFeed(userID: "harbour")).with {
+                $0.followsStore = true
+                $0.networkFailure = .endingQuietly
+            }.request()
             #expect(await live.recorded(upTo: 2).sources == [.store, .network])
             let current = client.call(GetFeed(userID: "harbour")).with {
                 $0.followsStore = true

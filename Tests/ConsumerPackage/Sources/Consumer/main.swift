@@ -18,7 +18,7 @@ let client = try await CachingClient.open(store: "feed.store")
 let feed = AdHocRequest<Feed>("\(origin)/moments", query: ["userID": "harbour", "page": 1])
 var status: Int32 = 0
 do {
-    for _ in 1...2 {  // The first run fetches from the network, then from the store.
+    for _ in 1...2 {  // First from the network, then from the store.
         let got = try await client.fetch(feed)
         let state = got.isStale ? "stale" : "fresh"
         print(got.source, got.value.moments.count, "moments", state, got.age)
