@@ -100,8 +100,8 @@ public final class RunningOrigin: Sendable {
     ///
     /// Behaviors are used up in the order in which they were forced, one per request. `Int.max`
     /// applies the behavior until ``behaveNormally()``.
-    public func force(_ behaviour: ForcedBehaviour, times: Int = 1, path: String? = nil) {
-        state.script.force(behaviour, times: times, path: path)
+    public func force(_ behavior: ForcedBehavior, times: Int = 1, path: String? = nil) {
+        state.script.force(behavior, times: times, path: path)
     }
 
     /// Removes all forced behaviors. Requests that are already waiting for a gate keep waiting.

@@ -1,6 +1,6 @@
 // The system's zlib (RFC 1950, 1951, 1952), as a module.
 //
-// Swift cannot call function-like macros, and zlib's initialisers are such macros. They pass the
+// Swift cannot call function-like macros, and zlib's initializers are such macros. They pass the
 // version and the size of 'z_stream' that the caller was compiled with, so that a library with
 // another layout rejects the call instead of overwriting memory. The functions below wrap those
 // macros.

@@ -34,7 +34,7 @@ struct ContentRangeTests {
     @Test func writesTheFieldValue() {
         #expect(ContentRange(range: 0..<500, completeLength: 1234).fieldValue == "bytes 0-499/1234")
         #expect(ContentRange(range: 500..<1000, completeLength: nil).fieldValue == "bytes 500-999/*")
-        // The initialiser checks nothing, and nothing traps.
+        // The initializer checks nothing, and nothing traps.
         _ = ContentRange(range: 0..<0, completeLength: 0).fieldValue
         _ = ContentRange(range: .maximum ..< .maximum, completeLength: .maximum).fieldValue
     }

@@ -115,7 +115,7 @@ struct RequestDirectivesTests {
         #expect(parse([("Pragma", "no-cache")]).noCache)
         #expect(parse([("Pragma", "x, No-Cache")]).noCache)
         #expect(!parse([("Pragma", "no-cache"), ("Cache-Control", "max-age=5")]).noCache)
-        #expect(!parse([("Pragma", "unrecognised")]).noCache)
+        #expect(!parse([("Pragma", "unrecognized")]).noCache)
     }
 }
 

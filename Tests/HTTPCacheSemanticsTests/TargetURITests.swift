@@ -36,7 +36,7 @@ struct TargetURITests {
     func parsesWithMinimalChanges(text: String, uri: String) throws {
         let target = try TargetURI(text)
         #expect(target.uri == uri)
-        // The result is already in its final form, for both initialisers.
+        // The result is already in its final form, for both initializers.
         #expect(try TargetURI(target.uri) == target)
         let request = HTTPRequest(
             method: .get,

@@ -40,7 +40,7 @@ struct ValidationRequestTests {
         #expect(dated.headerFields[values: .ifModifiedSince] == [lastModified])
     }
 
-    @Test func recognisesA304ForTheCallersCopy() {
+    @Test func recognizesA304ForTheCallersCopy() {
         let own = request([("If-None-Match", "\"x\", W/\"y\"")])
         let policy = CachePolicy.private
         #expect(policy.confirmsCallersCopy(response([("ETag", "\"x\"")], status: 304), to: own))

@@ -55,7 +55,7 @@ struct VaryTests {
         #expect(CachePolicy.private.matchesVariant(raw, request(presented)) == matches)
     }
 
-    /// One line is compared in place, several are normalised first; the results agree.
+    /// One line is compared in place, several are normalized first; the results agree.
     @Test(arguments: ["Foo", "Accept-Encoding"])
     func oneLineAndSeveralCompareAlike(name: String) {
         var random = SeededGenerator(seed: 20)

@@ -30,7 +30,7 @@ import Testing
     /// 2026-03-01T12:00:00Z
     private static let received = Timestamp(seconds: 1_772_366_400)
 
-    /// Steps by the tolerance and its neighbours, by hours and by years, before and after the time
+    /// Steps by the tolerance and its neighbors, by hours and by years, before and after the time
     /// of receipt.
     private static let steps: [Int64] = [
         0, 1, 1000, 4999, 5000, 5001, 59_999, 60_000, 60_001, 3_600_000, 86_400_000, 31_536_000_000, 1 << 50,

@@ -68,7 +68,7 @@ extension FetchCase {
         FetchCase("a part with nothing stored", .stores, .partialContent, part("5-7"), to: some),
         FetchCase("a part that was not asked for", .passes(.partialContent), .partialContent, part("5-7")),
         FetchCase("a part without Content-Range", .passes(.partialContent), .partialContent, lasting, to: some),
-        FetchCase("a part beside its neighbour", .combines, .partialContent, part("5-7"), to: some, beside: besidePart),
+        FetchCase("a part beside its neighbor", .combines, .partialContent, part("5-7"), to: some, beside: besidePart),
         FetchCase(
             "the rest beside the beginning",
             .combines,

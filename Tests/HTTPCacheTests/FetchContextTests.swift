@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// The decisions of an in-flight fetch about a response, each with its neighbours, without an
+/// The decisions of an in-flight fetch about a response, each with its neighbors, without an
 /// engine, a store or a clock.
 @Suite(.timeLimit(.minutes(20))) struct FetchContextTests {
     @Test(arguments: FetchCase.alone) func responseWithNothingStored(example: FetchCase) throws {

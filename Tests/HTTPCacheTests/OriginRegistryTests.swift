@@ -10,7 +10,7 @@ import Testing
     private let origin: Origin
     private let other: Origin
     private let client = RequestClient("192.0.2.1")
-    private let neighbour = RequestClient("192.0.2.2")
+    private let neighbor = RequestClient("192.0.2.2")
 
     init() throws {
         origin = Origin(try TargetURI("https://a.example/"))
@@ -59,7 +59,7 @@ import Testing
             }
         }
         #expect((0..<30).count { _ in enter(client) } == 6)
-        #expect(enter(neighbour))
+        #expect(enter(neighbor))
         #expect((0..<30).count { _ in enter(client) } == 0)
         #expect((0..<30).count { _ in enter(.none) } == 1)
     }
@@ -104,16 +104,16 @@ import Testing
         callers.enter()
         for _ in 0..<29 { callers.enter(client) }
         #expect(callers.all(.waits).count == 6 && callers.all(.rejected).count == 23)
-        #expect(callers[callers.enter(neighbour)] == .waits)
-        #expect(callers[callers.enter(neighbour)] == .waits)
-        #expect(callers[callers.enter(neighbour)] == .rejected)
+        #expect(callers[callers.enter(neighbor)] == .waits)
+        #expect(callers[callers.enter(neighbor)] == .waits)
+        #expect(callers[callers.enter(neighbor)] == .rejected)
     }
 
     @Test func waitingClientsTakeTurns() {
         let (_, callers) = make(limit: 1)
         var holder = callers.enter()
         for _ in 0..<3 { callers.enter(client) }
-        for _ in 0..<2 { callers.enter(neighbour) }
+        for _ in 0..<2 { callers.enter(neighbor) }
         var order: [Int] = []
         for _ in 0..<5 {
             let before = Set(callers.all(.entered))

@@ -10,7 +10,7 @@ struct PlainTransport: Transport {
     /// The broken rule. The raw value is a part of the sentence of the rule that must detect it.
     enum Mutation: String, CaseIterable, Sendable {
         case sendsTwice = "One call sends one request"
-        case normalisesPaths = "The path is sent unchanged"
+        case normalizesPaths = "The path is sent unchanged"
         case joinsFields = "fields and content arrive"
         case requestsGzip = "No field that changes the response"
         case followsRedirects = "No redirect is followed"
@@ -98,7 +98,7 @@ struct PlainTransport: Transport {
 
     private func head(of request: TransportRequest) -> ByteBuffer {
         var path = request.head.path ?? "/"
-        if mutation == .normalisesPaths { path = path.lowercased() }
+        if mutation == .normalizesPaths { path = path.lowercased() }
         var text = "\(request.head.method.rawValue) \(path) HTTP/1.1\r\nhost: \(request.head.authority ?? "")\r\n"
         if mutation == .requestsGzip { text += "accept-encoding: gzip\r\n" }
         var fields = request.head.headerFields.map { $0 }

@@ -66,7 +66,7 @@ import Testing
         (#"{"errors":[{"message":"?","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#, true),
         (#"{"errors":[{"message":"?","extensions":{"code":"NOT_FOUND"}}]}"#, false),
     ])
-    func unknownPersistedQueryIsRecognised(json: String, isUnknown: Bool) {
+    func unknownPersistedQueryIsRecognized(json: String, isUnknown: Bool) {
         let error = #expect(throws: HoldfastError.self) { try check(json) }
         #expect(error?.graphQLErrors?.isPersistedQueryUnknown == isUnknown)
     }

@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    // MARK: Behaviour online
+    // MARK: Behavior online
 
     /// Mutants: `usableWithoutOrigin` and `serveStoredBeforePreparing` ignore lifted directives.
     @Test(arguments: BackEnd.allCases, [true, false]) func nothingChangesWhileTheOriginIsReachable(

@@ -16,7 +16,7 @@ import Testing
             (0xf2f5_2010, nil),
         ] as [(UInt32, LockBreakingFileSystem?)]
     )
-    func recognisesLinuxTypes(_ type: UInt32, _ expected: LockBreakingFileSystem?) {
+    func recognizesLinuxTypes(_ type: UInt32, _ expected: LockBreakingFileSystem?) {
         #expect(LockBreakingFileSystem(linuxType: type) == expected)
     }
 
@@ -27,7 +27,7 @@ import Testing
             ("apfs", nil), ("hfs", nil), ("tmpfs", nil), ("", nil),
         ] as [(String, LockBreakingFileSystem?)]
     )
-    func recognisesDarwinNames(_ name: String, _ expected: LockBreakingFileSystem?) {
+    func recognizesDarwinNames(_ name: String, _ expected: LockBreakingFileSystem?) {
         #expect(LockBreakingFileSystem(darwinName: name) == expected)
     }
 

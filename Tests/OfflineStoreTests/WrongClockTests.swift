@@ -29,7 +29,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     /// A step in milliseconds, from a moment to years, in both directions, including the tolerance
-    /// and its neighbours.
+    /// and its neighbors.
     private static func step(_ random: inout SeededGenerator) -> Int64 {
         let sizes: [Int64] = [1, 1000, 4999, 5000, 5001, 60_000, 3_600_000, 86_400_000, 31_536_000_000]
         let size = sizes[Int.random(in: 0..<sizes.count, using: &random)]

@@ -163,15 +163,15 @@ class Live(PageTest):
 class Frame(PageTest):
     def test_a_chosen_theme_stays(self):
         with self.look() as look:
-            colour = "getComputedStyle(document.body).backgroundColor"
-            light = look.page.evaluate(colour)
+            color = "getComputedStyle(document.body).backgroundColor"
+            light = look.page.evaluate(color)
             look.page.get_by_label("Theme").select_option("dark")
-            dark = look.page.evaluate(colour)
+            dark = look.page.evaluate(color)
             self.assertNotEqual(light, dark)
             look.page.reload()
-            self.assertEqual(dark, look.page.evaluate(colour))
+            self.assertEqual(dark, look.page.evaluate(color))
             look.page.get_by_label("Theme").select_option("system")
-            self.assertEqual(light, look.page.evaluate(colour))
+            self.assertEqual(light, look.page.evaluate(color))
 
     def test_an_error_says_what_it_is_and_can_be_tried_again(self):
         with self.look(expected=["status of 503"]) as look:

@@ -17,13 +17,13 @@ DOCUMENTED = {
     "inspector-remove": ("remove", "mixed", "desktop", "light"),
     "inspector-phone": ("overview", "mixed", "phone", "dark"),
 }
-COLOURS = "64"
+COLORS = "64"
 
 
 def smaller(file):
-    """A palette is enough for the page's few colours."""
+    """A palette is enough for the page's few colors."""
     if shutil.which("pngquant"):
-        subprocess.run(["pngquant", "--force", "--ext", ".png", "--speed", "1", COLOURS, str(file)], check=True)
+        subprocess.run(["pngquant", "--force", "--ext", ".png", "--speed", "1", COLORS, str(file)], check=True)
 
 
 @unittest.skipUnless(FOLDER, "asked for by --screenshots")

@@ -62,7 +62,7 @@ struct FaultTests {
         }
     }
 
-    @Test func forcedBehavioursAreUsedUpInOrder() async throws {
+    @Test func forcedBehaviorsAreUsedUpInOrder() async throws {
         try await SampleOrigin.withOrigin { origin in
             origin.force(.status(502, fields: [("Retry-After", "9")]), times: 2, path: "/users/tides")
             origin.force(.respond(status: 201, body: "made up"))
@@ -74,7 +74,7 @@ struct FaultTests {
         }
     }
 
-    @Test func endlessBehaviourEndsOnCommand() async throws {
+    @Test func endlessBehaviorEndsOnCommand() async throws {
         try await SampleOrigin.withOrigin { origin in
             origin.force(.hangUp, times: .max)
             for _ in 0..<3 {

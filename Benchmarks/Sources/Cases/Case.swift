@@ -5,7 +5,7 @@ public struct Case: Sendable {
     /// Does the operation that many times.
     ///
     /// The loop is in here so that its caller makes one call, across which nothing can be
-    /// optimised.
+    /// optimized.
     public let run: @Sendable (Int) -> Void
 
     /// All cases, in the order in which they are shown.
@@ -13,7 +13,7 @@ public struct Case: Sendable {
 }
 
 extension Array where Element == Case {
-    /// Adds a case. Its result is kept, so that the work is not optimised away.
+    /// Adds a case. Its result is kept, so that the work is not optimized away.
     mutating func measure<Result>(_ name: String, _ body: @escaping @Sendable () -> Result) {
         append(
             Case(name: name) { count in
@@ -23,7 +23,7 @@ extension Array where Element == Case {
     }
 }
 
-/// Takes a result, so that the optimiser does not know that it is unused.
+/// Takes a result, so that the optimizer does not know that it is unused.
 @inline(never)
 @_optimize(none)
 private func keep<Result>(_ result: Result) {}

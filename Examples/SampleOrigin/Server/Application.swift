@@ -28,7 +28,7 @@ private func makeRouter(state: OriginState) -> Router<OriginContext> {
     addControlRoutes(to: router, state: state)
 
     router.add(middleware: LedgerMiddleware(state: state))
-    router.add(middleware: BehaviourMiddleware(script: state.script))
+    router.add(middleware: BehaviorMiddleware(script: state.script))
     router.add(middleware: ConditionalMiddleware())
 
     addMomentsRoutes(to: router, state: state)

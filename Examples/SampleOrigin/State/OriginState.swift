@@ -7,7 +7,7 @@ import Synchronization
 final class OriginState: Sendable {
     let configuration: OriginConfiguration
     let ledger = RequestLedger()
-    let script = BehaviourScript()
+    let script = BehaviorScript()
     let connections = ConnectionRegistry()
     let feed = MomentsFeed()
     let flaky = FlakyCounter()

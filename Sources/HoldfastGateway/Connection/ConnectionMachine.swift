@@ -263,7 +263,7 @@ struct ConnectionMachine {
     /// Starts the next request, if one was received.
     mutating func beginRequest() -> BeginRequestAction {
         guard case .idle = state else { return .none }
-        if acceptsHTTP2, !hasBegun, let action = recogniseHTTP2() { return action }
+        if acceptsHTTP2, !hasBegun, let action = recognizeHTTP2() { return action }
         do throws(MessageRefusal) {
             guard let head = try decoder.nextHead() else {
                 let isInsideHead = decoder.isInsideMessage
@@ -290,7 +290,7 @@ struct ConnectionMachine {
     }
 
     /// Checks for the HTTP/2 preface at the start of a connection.
-    private mutating func recogniseHTTP2() -> BeginRequestAction? {
+    private mutating func recognizeHTTP2() -> BeginRequestAction? {
         let known = decoder.undecoded
         guard known.readableBytes > 0, known.readableBytesView.starts(with: Self.preface.prefix(known.readableBytes))
         else { return nil }

@@ -217,7 +217,7 @@ struct ConnectionMachineTests {
         var accepting = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         _ = accepting.receive(preface)
         guard case .changeProtocol(preface) = accepting.beginRequest() else {
-            Issue.record("The preface is not recognised.")
+            Issue.record("The preface is not recognized.")
             return
         }
         var refusing = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000, acceptsHTTP2: false)

@@ -69,7 +69,7 @@ struct RequestCostTests {
 
     /// As many variants as a key may have, and a field that is as long as a head may be.
     ///
-    /// Mutant: the request's field is normalised for each variant.
+    /// Mutant: the request's field is normalized for each variant.
     @Test(arguments: ["Accept-Language", "Accept-Encoding", "Cookie", "X-Tenant"])
     func manyVariants(name: String) async throws {
         try await withGate { gate in

@@ -131,7 +131,7 @@ import Testing
         try await expectApart((0..<150).map { get("/items/\($0)") } + (0..<150).map { post("/items", "\($0)") })
     }
 
-    // Normalising too much (Bodega removes every "www."): only requests that RFC 3986 §6.2 equates
+    // Normalizing too much (Bodega removes every "www."): only requests that RFC 3986 §6.2 equates
     // are equal.
     @Test func onlyEquivalentRequestsShareAResponse() async throws {
         try await expectApart([

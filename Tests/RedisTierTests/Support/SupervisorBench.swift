@@ -59,7 +59,7 @@ final class SupervisorBench: Sendable {
 
 /// A server without sockets.
 final class ScriptedServer: Sendable {
-    enum Behaviour {
+    enum Behavior {
         case replying, rejecting
         /// Each command times out at once.
         case silent
@@ -67,7 +67,7 @@ final class ScriptedServer: Sendable {
     }
 
     private struct State {
-        var behaviour = Behaviour.replying
+        var behavior = Behavior.replying
         var attempts = 0
         var commands: [String] = []
         var closing: (@Sendable (RedisTierError) -> Void)?
@@ -79,16 +79,16 @@ final class ScriptedServer: Sendable {
     var commands: [String] { state.value.commands }
     var isClosed: Bool { state.value.isClosed }
 
-    func set(_ behaviour: Behaviour) { state.change { $0.behaviour = behaviour } }
+    func set(_ behavior: Behavior) { state.change { $0.behavior = behavior } }
     func attempts(atLeast count: Int) async { await state.wait { $0.attempts >= count } }
     func commands(atLeast count: Int) async { await state.wait { $0.commands.count >= count } }
 
     func connect() throws(RedisTierError) -> any RedisLink {
-        let behaviour = state.change { state in
+        let behavior = state.change { state in
             state.attempts += 1
-            return state.behaviour
+            return state.behavior
         }
-        if behaviour == .refusing { throw RedisTierError(.unreachable, "refused") }
+        if behavior == .refusing { throw RedisTierError(.unreachable, "refused") }
         return Link(server: self)
     }
 
@@ -106,11 +106,11 @@ final class ScriptedServer: Sendable {
             within time: TimeAmount,
             completion: @escaping ReplyCallback
         ) throws(RedisTierError) {
-            let behaviour = server.state.change { state in
+            let behavior = server.state.change { state in
                 state.commands.append("\(command)")
-                return state.behaviour
+                return state.behavior
             }
-            switch behaviour {
+            switch behavior {
             case .replying: completion(.success(.simple("PONG")))
             case .rejecting: completion(.success(.failed("LOADING Redis is loading the dataset in memory")))
             case .silent, .refusing: completion(.failure(RedisTierError(.timedOut, "silent")))

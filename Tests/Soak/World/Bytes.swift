@@ -1,7 +1,7 @@
 import Foundation
 
 extension [UInt8] {
-    /// Compares as fast as the system can: the harness is built without optimisation.
+    /// Compares as fast as the system can: the harness is built without optimization.
     func isSame(as other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
         guard !isEmpty else { return true }

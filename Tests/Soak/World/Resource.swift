@@ -1,4 +1,4 @@
-/// A resource of the harness's origins: its path determines its behaviour.
+/// A resource of the harness's origins: its path determines its behavior.
 struct Resource: Hashable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// Changes now and then, with validators, fresh for 2 s; some may be used while they are

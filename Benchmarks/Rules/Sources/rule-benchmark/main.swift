@@ -40,7 +40,7 @@ func nanoseconds(_ count: Int, runs: Int, _ body: () throws -> Void) rethrows ->
     return (times[runs / 2] / Double(count), times[0] / Double(count))
 }
 
-/// Keeps the optimiser from removing the work.
+/// Keeps the optimizer from removing the work.
 @inline(never) @_optimize(none) func keep<Value>(_ value: Value) {}
 
 /// The limit in nanoseconds for a remembered target, which every hit looks up.

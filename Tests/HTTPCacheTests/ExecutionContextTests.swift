@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite(.timeLimit(.minutes(20))) struct WorkPlaceTests {
+@Suite(.timeLimit(.minutes(20))) struct ExecutionContextTests {
     /// A store that fails until the executor is asked. Mutant: a lookup that does not ask.
     @Test func ownExecutorIsAskedBeforeBlockingOnDisk() async throws {
         let fixture = EngineFixture()

@@ -2,16 +2,16 @@ import HTTPTypes
 import Hummingbird
 
 /// Applies the behavior that was forced on a request, if any.
-struct BehaviourMiddleware: RouterMiddleware {
-    let script: BehaviourScript
+struct BehaviorMiddleware: RouterMiddleware {
+    let script: BehaviorScript
 
     @concurrent func handle(
         _ request: Request,
         context: OriginContext,
         next: @concurrent (Request, OriginContext) async throws -> Response
     ) async throws -> Response {
-        guard let behaviour = script.next(path: request.uri.path) else { return try await next(request, context) }
-        switch behaviour.kind {
+        guard let behavior = script.next(path: request.uri.path) else { return try await next(request, context) }
+        switch behavior.kind {
         case .status(let code, let fields):
             var response = try Response.failure(status: code)
             response.set(fields)

@@ -5,7 +5,7 @@
 /// origin.force(.hangUp, times: .max, path: "/moments")  // all requests for /moments
 /// origin.force(.truncate(after: 100), path: "/moments") // the next one
 /// ```
-public struct ForcedBehaviour: Sendable {
+public struct ForcedBehavior: Sendable {
     enum Kind: Sendable {
         case status(Int, fields: [RecordedRequest.Field])
         case hangUp(reset: Bool)
