@@ -142,7 +142,7 @@ let package = Package(
             name: "HoldfastTesting",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "FleetTier", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
-            exclude: ["Client", "Network/ScriptedTransport+Samples.swift"],
+            exclude: ["Client", "LocalizedErrors.swift", "Network/ScriptedTransport+Samples.swift"],
             swiftSettings: settings
         ),
         .target(

@@ -454,12 +454,10 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             body.receivedAll()
-            // Commit before the readers see the end, so that a caller that has read a whole
-            // response finds it stored.
+            // Commit before readers see the end: a caller that has read all then finds it stored.
             if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true || storable.map({ $0 != received }) == true {
-                    // Extra bytes follow the body, or its length differs from the stated length.
-                    // RFC 9110 §14.4
+                    // Extra bytes follow the body, or its length is not as stated. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
                     prepared.goodDataGuard(for: storedSuccess, engine.options)?.refuses(
