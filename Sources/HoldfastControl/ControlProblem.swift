@@ -1,21 +1,21 @@
 public import HTTPCache
 
-/// An error response of the control plane that programs can read. RFC 9457
+/// A machine-readable error response of the control plane. RFC 9457
 ///
-/// The detail names the field, its value, the limit and the next step, in this order, where they
-/// exist.
+/// The detail names the field, its value, the limit and the next step, in this order, as far as
+/// they apply.
 public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// `urn:holdfast:problem:` followed by a code for the kind of problem.
     public var type: String
-    /// The kind of problem as a short text.
+    /// A short description of the kind of problem.
     public var title: String
     /// The status of the response.
     public var status: Int
-    /// An explanation for people.
+    /// An explanation of this problem for people.
     public var detail: String
-    /// The field whose value was rejected: `select.urls[3]`.
+    /// The field whose value was rejected, such as `select.urls[3]`.
     public var field: String?
-    /// The rejected value, or its first bytes.
+    /// The rejected value, truncated to 100 characters.
     public var value: String?
     /// The limit that was exceeded.
     public var limit: Int?
@@ -37,13 +37,13 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
     /// The last part of the type, for the log and the history.
     var code: String { String(type.dropFirst(Self.typePrefix.count)) }
 
-    /// The operation was cancelled.
+    /// The problem for an operation that was canceled.
     static let ended = ControlProblem(
         .ending,
-        "The operation was cancelled, because its client disconnected or the gateway is shutting down. Repeat it."
+        "The operation was canceled, because its client disconnected or the gateway is shutting down. Repeat it."
     )
 
-    /// The content is too large.
+    /// Returns the problem for content that is too large.
     static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(
             .tooLarge,
@@ -52,7 +52,7 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         )
     }
 
-    /// Same as ``detail``.
+    /// The same text as ``detail``.
     public var description: String { detail }
 
     /// The kinds of problems, each with a code, a title and a status.
@@ -125,7 +125,7 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             status: 503
         )
         static let busy = Kind(code: "busy", title: "Too many operations are waiting", status: 503)
-        static let ending = Kind(code: "ending", title: "The operation was cancelled", status: 503)
+        static let ending = Kind(code: "ending", title: "The operation was canceled", status: 503)
         static let storeReadOnly = Kind(code: "store-read-only", title: "The store is read-only", status: 503)
         static let pinsExceedBudget = Kind(
             code: "pins-exceed-budget",
@@ -152,8 +152,8 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 
-    /// A value as messages show it: at most 100 scalars, without control characters and line
-    /// breaks.
+    /// Returns a value as messages show it: at most 100 scalars, with each control character and
+    /// line break replaced by a question mark.
     static func shown(_ text: String) -> String {
         var shown = ""
         for scalar in text.unicodeScalars.prefix(100) {

@@ -1,19 +1,19 @@
 import HTTPCache
 
-/// Reads the JSON text of a request.
+/// Reads the JSON content of a request.
 ///
-/// It rejects an object that has a member twice. Readers of JSON take one of the two, and not all
-/// take the same one, so such a request says nothing certain. RFC 8259 §4
+/// An object that contains a member twice is rejected. Parsers disagree about which of the two
+/// counts, so such a request is ambiguous. RFC 8259 §4
 enum JSONReader {
     typealias Refusal = JSONScanner.Refusal
 
-    /// The most values, including those inside lists and objects: ten times the selectors of a
-    /// purge.
+    /// The maximum number of values, including those inside lists and objects. This is ten times
+    /// the maximum number of selectors in a purge.
     static let maximumCount = 10_000
-    /// The deepest nesting of lists and objects. No request needs more than three levels.
+    /// The maximum nesting of lists and objects. No request needs more than three levels.
     static let maximumDepth = 32
 
-    /// The value of a text.
+    /// Parses JSON text.
     static func value(of json: [UInt8]) throws(Refusal) -> JSONValue {
         try JSONScanner.read(json, maximumDepth: maximumDepth, maximumCount: maximumCount, value)
     }
@@ -42,7 +42,7 @@ enum JSONReader {
 
     /// Reads a value of a list or an object.
     ///
-    /// - Parameter place: its name or index, for the path of a member that is there twice.
+    /// - Parameter place: the value's name or index, for the path of a repeated member.
     private static func value(
         _ scanner: inout JSONScanner,
         in place: @autoclosure () -> String

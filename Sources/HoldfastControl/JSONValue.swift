@@ -1,6 +1,6 @@
 import HTTPCache
 
-/// A JSON text as a tree, so that each rejected part can be named. ``JSONReader`` reads it.
+/// A JSON value as a tree, so that an error can name the rejected part. ``JSONReader`` parses it.
 enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -9,7 +9,7 @@ enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The kind of value in words, with the value itself if it is short.
+    /// The value as messages show it: a scalar itself, or the size of a list or object.
     var shown: String {
         switch self {
         case .null: "null"
@@ -22,7 +22,7 @@ enum JSONValue: Sendable, Hashable {
     }
 }
 
-/// Reads the members of a JSON object, and rejects unknown ones.
+/// Reads the members of a JSON object, and rejects unknown members.
 struct JSONMembers {
     private var members: [String: JSONValue]
     /// The path of the object, with a trailing dot; empty for the outermost object.
@@ -30,7 +30,7 @@ struct JSONMembers {
 
     /// Reads a request's content.
     ///
-    /// - Parameter example: content that would be accepted, for messages.
+    /// - Parameter example: content that would be accepted, for error messages.
     init(json: [UInt8], example: String) throws(ControlProblem) {
         let tree: JSONValue
         do throws(JSONReader.Refusal) {
@@ -47,7 +47,7 @@ struct JSONMembers {
         example: String = #"{"select": {"tags": ["news"]}}"#
     ) throws(ControlProblem) {
         guard case .object(let members) = value else {
-            let name = path.isEmpty ? "the content" : "'\(path)'"
+            let name = path.isEmpty ? "The content" : "'\(path)'"
             throw ControlProblem(
                 .invalidRequest,
                 "\(name) must be an object such as \(example), not \(value.shown).",
@@ -77,7 +77,7 @@ struct JSONMembers {
             let limit = JSONReader.maximumDepth
             return ControlProblem(
                 .invalidRequest,
-                "Lists and objects are nested more than \(limit) deep. Send an object such as \(example).",
+                "Lists and objects are nested more than \(limit) levels deep. Send an object such as \(example).",
                 limit: limit
             )
         }
@@ -85,7 +85,7 @@ struct JSONMembers {
 
     func field(_ name: String) -> String { path + name }
 
-    /// Whether a member exists. It is not read yet.
+    /// Returns whether a member exists, without marking it as read.
     func has(_ name: String) -> Bool { members[name] != nil }
 
     mutating func take(_ name: String) -> JSONValue? {
@@ -93,7 +93,8 @@ struct JSONMembers {
         return value == .null ? nil : value
     }
 
-    /// `null` is rejected: a client that meant a dry run would otherwise change something.
+    /// Reads a flag; a missing flag is `false`. `null` is rejected, because a client that meant a
+    /// dry run would otherwise change something.
     mutating func flag(_ name: String) throws(ControlProblem) -> Bool {
         switch members.removeValue(forKey: name) {
         case nil: return false

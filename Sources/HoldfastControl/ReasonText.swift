@@ -1,8 +1,10 @@
-/// The reason that a client states for a change, for the log and for other operators.
+/// Checks the reason that a client states for a change. The log and other operators see it.
 enum ReasonText {
-    /// The most bytes of a reason.
+    /// The maximum length of a reason, in bytes.
     static let maximumBytes = 1000
 
+    /// Checks a reason.
+    ///
     /// - Throws: ``ControlProblem`` if the reason is too long, or has more than one line.
     static func check(_ reason: String) throws(ControlProblem) {
         guard reason.utf8.count <= maximumBytes else {
@@ -26,7 +28,7 @@ enum ReasonText {
 }
 
 extension JSONMembers {
-    /// The member `reason`, if there is one.
+    /// Reads and checks the member `reason`. Returns `nil` if it is missing.
     mutating func reason() throws(ControlProblem) -> String? {
         guard let reason = try text("reason") else { return nil }
         try ReasonText.check(reason)

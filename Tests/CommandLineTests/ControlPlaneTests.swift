@@ -43,7 +43,7 @@ struct ControlPlaneTests {
             let many = (0...1000).map { "\"\($0)\"" }.joined(separator: ",")
             let cases: [(json: String, status: Int, field: String?, texts: [String])] = [
                 ("", 400, nil, ["not JSON", "select"]), ("[]", 400, nil, ["object"]), ("{", 400, nil, ["not JSON"]),
-                ("{}", 400, "select", ["missing"]), (#"{"select": {}}"#, 400, "select", ["selects nothing", "tags"]),
+                ("{}", 400, "select", ["missing"]), (#"{"select": {}}"#, 400, "select", ["no selectors", "tags"]),
                 (#"{"select": 3}"#, 400, "select", ["3", "object"]),
                 (#"{"select": {"tags": "a"}}"#, 400, "select.tags", ["a", "list"]),
                 (#"{"select": {"tags": ["a", 1]}}"#, 400, "select.tags[1]", ["1.0", "text"]),

@@ -84,7 +84,7 @@ struct HoldfastFleetTests {
         let plain = try await gateway.post(#"{"select": {"tags": ["news"]}, "within": "100ms"}"#)
         #expect(plain.status == 200 && plain.json["reached"] as? String == "queued", "\(plain.text)")
         let status = try await gateway.run(["status"])
-        #expect(status.lines.first?.contains("of this node are unsent") == true, "\(status)")
+        #expect(status.lines.first?.contains("Unsent purges of this node") == true, "\(status)")
         let command = try await gateway.purge(["--tag", "news", "--within", "100ms"])
         #expect(command.status == 0, "\(command)")
     }

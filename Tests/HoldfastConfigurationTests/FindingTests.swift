@@ -29,11 +29,11 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\"}\n  - {name: b, host: b, origin: \"https://a\", mode: offline}",
-            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' applies here too, because both routes share stored responses. Set it here too. Another mode has an effect only if this route comes first and leads to a longer path."
+            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin. Both routes share stored responses, so its 'offline' also applies here. Set the same value here. Another mode has an effect only if this route comes first and leads to a longer path."
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\", tags-from: [xkey]}\n  - {name: b, host: b, origin: \"https://a\", tags-from: [Surrogate-Key, xkey]}\n  - {host: c, origin: \"https://a/y\", tags-from: [xkey, Surrogate-Key]}\n  - {host: d, origin: \"https://a/z\"}",
-            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin, so its '[Surrogate-Key, xkey]' applies here too, because both routes share stored responses. Set it here too. Another list has an effect only if this route comes first and leads to a longer path."
+            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin. Both routes share stored responses, so its '[Surrogate-Key, xkey]' also applies here. Set the same value here. Another list has an effect only if this route comes first and leads to a longer path."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", tags-from: [xkey, Surrogate-Keys]}",
@@ -171,11 +171,11 @@ import Testing
         ),
         (
             "version: 1\nlisten: [{unix: a, mode: 0999}]",
-            "f:2: listen: '0999' is not file permissions in octal, such as '0660' or '0666'."
+            "f:2: listen: '0999' is not an octal file mode such as '0660' or '0666'."
         ),
         (
             "version: 1\nlisten: [{unix: a, mode: 4755}]",
-            "f:2: listen: '4755' is not file permissions in octal, such as '0660' or '0666'."
+            "f:2: listen: '4755' is not an octal file mode such as '0660' or '0666'."
         ),
         (
             "version: 1\nlisten:\n  - 127.0.0.1:1\n  - {unix: a}\n  - {unix: a, mode: 0600}",
@@ -212,7 +212,7 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\"}\n  - {path: /x, origin: \"https://b\"}",
-            "f:4: route 2: No request can reach it: route 1 (line 3) comes first and matches them all."
+            "f:4: route 2: No request can reach it: route 1 (line 3) comes first and matches all of its requests."
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a\"}\n  - {name: a, host: b, origin: \"https://b\"}",
@@ -236,7 +236,7 @@ import Testing
         ),
         (
             "version: 1\nclients: {purgers: a}",
-            "f:2: clients.purgers: 'a' is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for clients of Unix sockets."
+            "f:2: clients.purgers: 'a' is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets)."
         ),
         (
             "version: 1\ncontrol: {hosts: [a.test], insecure: true}",
@@ -271,8 +271,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "1: It has no settings, so it decides nothing."),
-        ("{name: x, match: {url: \"/a\"}}", "1: It has no settings, so it decides nothing."),
+        ("{}", "1: It has no settings, so it has no effect."),
+        ("{name: x, match: {url: \"/a\"}}", "1: It has no settings, so it has no effect."),
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
@@ -315,11 +315,11 @@ import Testing
         ("{bypass: true, tags: [a]}", "1: tags: It has no effect with 'bypass' (line 3), because nothing is stored."),
         (
             "{ignore: {parameters: [utm_source]}, normalize: {drop-parameters: [tracking]}}",
-            "1: ignore.parameters: 'utm_source' is dropped by 'utm_*' in 'normalize.drop-parameters' (line 3) before it is sent."
+            "1: ignore.parameters: 'utm_source' has no effect, because 'utm_*' in 'normalize.drop-parameters' (line 3) removes the parameter first."
         ),
         (
             "{match: {content-type: image/*}, bypass: true}",
-            "1: bypass: It applies before there is a response, but this rule has the condition 'match.content-type' (line 3). Move it into a rule without that condition."
+            "1: bypass: It takes effect before the response arrives, so it cannot depend on 'match.content-type' (line 3). Move it to a rule without that condition."
         ),
         (
             "{match: {content-type: image}, tags: [a]}",
@@ -327,7 +327,7 @@ import Testing
         ),
         (
             "{breaker: {failures: 2}}",
-            "1: breaker: In a rule, it is on or off. Configure breakers at the top level of the file."
+            "1: breaker: In a rule, it must be on or off. Configure breakers at the top level of the file."
         ),
         (
             "{to-origin: {set: {Authorization: Bearer abc}}}",
@@ -414,8 +414,8 @@ import Testing
         )
         #expect(
             found == [
-                "line 4: rule 'dead': It can never take effect: rule 'all' (line 3) comes first, matches everything that it matches, and decides all of its settings. Move it up, or remove it.",
-                "line 7: rule 'dead by two': It can never take effect: rule 'all' (line 3) and rule 'alive' (line 5) come first, match everything that it matches, and decide all of its settings. Move it up, or remove it.",
+                "line 4: rule 'dead': It can never take effect: rule 'all' (line 3) comes first, matches all of its requests, and decides all of its settings. Move it up, or remove it.",
+                "line 7: rule 'dead by two': It can never take effect: rule 'all' (line 3) and rule 'alive' (line 5) come first, match all of its requests, and decide all of its settings. Move it up, or remove it.",
             ]
         )
     }
@@ -449,7 +449,7 @@ import Testing
 
     @Test func nestingDeeperThan32IsRejected() {
         let yaml = "version: 1\ntags: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
-        #expect(findings(yaml) == ["line 2: Lists and mappings are nested more than 32 deep."])
+        #expect(findings(yaml) == ["line 2: Lists and mappings are nested more than 32 levels deep."])
     }
 
     @Test func damagedFilesAreRejectedWithPlainMessages() {

@@ -49,17 +49,17 @@ import Testing
         ("{url: \"redis://u:hidden@a\", namespace: s, secret: {env: A}}", "'fleet.password: {file: PATH}'"),
         ("{url: \"redis://a\", namespace: s, secret: hidden}", "A secret must not be in this file"),
         ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is not a name"),
-        ("{url: \"redis://a\", namespace: s, secret: {env: A}, tls: {ca: x}}", "does not begin with 'rediss'"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, tls: {ca: x}}", "It has no effect without TLS"),
         ("{url: \"rediss://a\", namespace: s, secret: {env: A}, tls: {key: x}}", "belong together"),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, share: all}", "invalidations"),
         (
             "{url: \"redis://a\", namespace: s, secret: {env: A}, share: responses, longest: 25h}",
-            "an hour shorter than 'fleet.retention'"
+            "an hour shorter than 'time' in 'fleet.retention'"
         ),
-        ("{url: \"redis://a\", namespace: s, secret: {env: A}, largest-body: 1GiB}", "must be from 1B to 256MiB"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, largest-body: 1GiB}", "must be from 1 B to 256 MiB"),
         (
             "{url: \"redis://a\", namespace: s, secret: {env: A}, collapse: {lease: 100ms}}",
-            "must be from 500ms to 1m"
+            "must be from 500 ms to 1 m"
         ),
     ])
     func faultsAreReportedWithoutSecrets(_ text: String, _ message: String) {

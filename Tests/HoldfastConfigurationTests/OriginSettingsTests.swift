@@ -199,7 +199,7 @@ import Testing
         let addressed =
             "version: 1\nroutes: [{origin: https://10.0.0.7}]\norigins: {\"https://10.0.0.7\": {addresses: [\"10.0.0.8:443\"]"
         #expect(
-            findings(addressed + "}}").first?.contains("Set the host in the certificate with 'server-name'") == true
+            findings(addressed + "}}").first?.contains("Set 'server-name' to the host in the certificate") == true
         )
         #expect(findings(addressed + ", server-name: a.example}}") == [])
     }

@@ -45,11 +45,11 @@ import Testing
         ("{location: maybe}", "Expected true or false, not 'maybe'."),
         (
             "{bodies: ['text/*']}",
-            "'text/*' is not a media type such as 'text/html', without a star or parameters."
+            "'text/*' is not a media type such as 'text/html'. Stars and parameters are not allowed."
         ),
         (
             "{bodies: ['text/html; charset=utf-8']}",
-            "'text/html; charset=utf-8' is not a media type such as 'text/html', without a star or parameters."
+            "'text/html; charset=utf-8' is not a media type such as 'text/html'. Stars and parameters are not allowed."
         ),
         (
             "{bodies: []}",

@@ -118,7 +118,7 @@ class Nodes(FleetTest):
             expect(look.page.locator(".facts")).not_to_contain_text("following")
             expect(look.page.locator(".facts div", has_text="Unsent purges")).to_contain_text("1")
             look.show("overview")
-            expect(look.page.locator(".sentence")).to_contain_text("Purges of other nodes are not received")
+            expect(look.page.locator(".sentence")).to_contain_text("Purges from other nodes are not received")
             look.axe()
 
 

@@ -87,7 +87,7 @@ def overview(scenario):
         value |= {
             "responsesFrom": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
             "summary": "Serving. https://api.example.com has been unreachable for 12 min; 3,410 responses came from the "
-            "store, 6 requests were rejected; the oldest was 4 h 0 min old.",
+            "store, 6 requests were rejected; the oldest response was 4 h 0 min old.",
             "outage": {"since": instant(-720), "fromStore": 3410, "refused": 6, "oldestSeconds": 14400},
         }
     if scenario in ("store", "hostile"):
@@ -99,7 +99,7 @@ def overview(scenario):
             },
             "staleness": {"staleness": "2d", "seconds": 172800, "until": instant(2640)},
             "summary": "Serving. 3 origins are unreachable, https://api.example.com for 12 min; 48,210 responses came from "
-            "the store, 96 requests were rejected; the oldest was 4 h 0 min old. The last reload was rejected; the previous configuration "
+            "the store, 96 requests were rejected; the oldest response was 4 h 0 min old. The last reload was rejected; the previous configuration "
             "is in force.",
         }
         value["configuration"]["lastReload"] = {"outcome": "rejected", "at": instant(-300), "by": "SIGHUP", "findings": 2, "kept": []}
@@ -288,7 +288,7 @@ def configuration():
 
     return {
         "file": "/etc/holdfast.yaml", "version": 1,
-        "precedence": "The first matching rule that has a setting decides it, independently for each setting; then a route's mode and tags, then the settings above, then the response itself.",
+        "precedence": "The first matching rule that has a setting decides it. If no rule decides a setting, a route's mode and tags apply, then the settings above, then the response itself.",
         "settings": [setting("listen", "0.0.0.0:8080", 2), setting("mode", "automatic"), setting("store.path", "/var/lib/holdfast/store", 3), setting("store.budget", "1 GiB", 3), setting("fleet.url"), setting("timeouts.client", "1 m")],
         "routes": [{"name": "api", "line": 7, "conditions": [setting("host", "api.local", 7)], "settings": [setting("origin", ORIGINS[0], 7), setting("preserve-host", "false")]}],
         "rules": [{"name": "catalogue", "line": 12, "conditions": [setting("match.url", "[https://api.example.com/v1/catalogue/**]", 13)], "settings": [setting("freshness.lifetime", "5 m", 14)]}],

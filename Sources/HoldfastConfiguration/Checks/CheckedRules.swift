@@ -9,6 +9,8 @@ struct CheckedRules {
     private(set) var entries: [CompiledRules.Entry] = []
     private(set) var values: FieldSources.Values = [:]
 
+    /// Checks rules.
+    ///
     /// - Parameter skipped: the indices of rules that could not be read completely. Their findings
     ///   were already reported.
     init(_ rules: [Rule], skipped: Set<Int> = [], sources: FieldSources) {
@@ -26,7 +28,7 @@ struct CheckedRules {
         findings += DeadRules(entries).findings
     }
 
-    /// Returns how messages refer to a rule: `rule 'catalogue'`, `rule 3`.
+    /// Returns the text by which messages refer to a rule: `rule 'catalogue'`, `rule 3`.
     static func subject(_ rule: Rule, number: Int) -> String {
         rule.name.map { "rule \(shown($0))" } ?? "rule \(number)"
     }

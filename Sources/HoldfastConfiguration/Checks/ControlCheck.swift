@@ -1,6 +1,7 @@
 extension Configuration {
-    /// Returns findings for control plane settings that contradict each other, or that would send a
-    /// token over a network in clear text.
+    /// Returns findings for control plane settings that contradict each other, that would send a
+    /// token over a network in clear text, or that would let other machines read metrics without a
+    /// token.
     func controlContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String, _ message: String) {

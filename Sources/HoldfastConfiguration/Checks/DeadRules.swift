@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// Finds rules that can never take effect, because previous rules match all the same requests and
-/// decide all the same settings.
+/// Finds rules that can never take effect, because earlier rules match all of their requests and
+/// decide all of their settings.
 ///
 /// Every reported rule is dead. Some dead rules are not found, because it is not always possible to
 /// decide whether one pattern covers another.
 struct DeadRules {
     private(set) var findings: [ConfigurationError.Finding] = []
-    /// The maximum number of rules that a rule is compared with. Only the first ones are compared.
-    /// Real files do not have this many rules that match the same targets.
+    /// The maximum number of earlier rules that a rule is compared with, starting with the first.
+    /// Real files have fewer rules that match the same targets.
     private static let comparisonLimit = 512
 
     init(_ entries: [CompiledRules.Entry]) {
@@ -29,7 +29,7 @@ struct DeadRules {
                     nil,
                     "It can never take effect: \(names.joined(separator: " and ")) "
                         + (names.count == 1 ? "comes first, matches" : "come first, match")
-                        + " everything that it matches, and \(names.count == 1 ? "decides" : "decide") all of its settings. "
+                        + " all of its requests, and \(names.count == 1 ? "decides" : "decide") all of its settings. "
                         + "Move it up, or remove it."
                 )
             )
@@ -41,8 +41,7 @@ struct DeadRules {
         return entry.rule.location.map { "\(subject) (line \($0.line))" } ?? subject
     }
 
-    /// Returns the previous rules that may have, for each pattern of this rule, a pattern that
-    /// covers it.
+    /// Returns the earlier rules whose patterns may cover every pattern of this rule.
     private static func candidates(for entry: CompiledRules.Entry, at place: Int, _ index: RuleIndex) -> [Int] {
         // Only a rule that matches everything covers another rule that matches everything. The
         // index returns such rules for any pattern.

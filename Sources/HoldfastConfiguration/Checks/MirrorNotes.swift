@@ -1,8 +1,9 @@
 import HTTPCacheSemantics
 
 extension Configuration {
-    /// Returns notes about mirrors that get less of a request than the origin itself, because rules
-    /// set fields for origins. These notes are not faults: a mirror belongs to another owner.
+    /// Returns notes about mirrors that receive neither the fields that rules set for the origin
+    /// nor requests with credentials. A note is not a fault, because a mirror may belong to another
+    /// owner.
     public func mirrorNotes(about origin: Origin) -> [String] {
         guard rules.rules.contains(where: { $0.settings.toOrigin.set?.isEmpty == false }) else { return [] }
         let trusted = Set(origins.filter(\.takesCredentials).map(\.url))
@@ -10,8 +11,8 @@ extension Configuration {
             guard let target = try? TargetURI(mirror), !trusted.contains("\(target.scheme)://\(target.authority)")
             else { return nil }
             return
-                "The mirror '\(mirror)' of '\(origin.url)' gets no fields that rules set ('to-origin.set') and no requests with credentials. "
-                + "If it may get them, set 'credentials: true' for '\(target.scheme)://\(target.authority)' under 'origins'."
+                "The mirror '\(mirror)' of '\(origin.url)' does not receive the fields that rules set ('to-origin.set'), or requests with credentials. "
+                + "If it may receive them, set 'credentials: true' for '\(target.scheme)://\(target.authority)' under 'origins'."
         }
     }
 }

@@ -12,7 +12,8 @@ struct RouteLookup {
     /// The routes that set `tags-from`.
     let tags: ByOrigin
 
-    /// A subset of the routes: the first one for each path of an origin (`https://a.example:8443`).
+    /// Some of the routes, by origin (`https://a.example:8443`) and path. If several routes lead to
+    /// the same path, only the first is kept.
     struct ByOrigin {
         private let paths: [String: PrefixTable<Int>]
 
@@ -25,9 +26,9 @@ struct RouteLookup {
             self.paths = paths.mapValues { PrefixTable($0) }
         }
 
-        /// Returns the first of these routes that has the same origin as the given route and leads
-        /// to the same path or a parent path. Its settings apply to every request for these
-        /// targets, whichever route the request uses.
+        /// Returns the first of these routes that has the same origin as the given route, and leads
+        /// to the same path or a parent path. That route's settings apply to every request for
+        /// these targets, whichever route the request uses.
         func first(above route: Configuration.Route) -> Int? {
             guard let (origin, base) = RouteLookup.origin(of: route) else { return nil }
             var first: Int?
@@ -56,8 +57,8 @@ struct RouteLookup {
         return ("\(target.scheme)://\(target.authority)", PathPrefix(target.path).normalForm)
     }
 
-    /// Returns the first route that matches all requests of a route. This is the route itself if no
-    /// other route does.
+    /// Returns the first route that matches every request that the given route matches. If no other
+    /// route does, this is the given route itself.
     func firstCovering(_ route: Configuration.Route) -> Int? {
         var first: Int?
         for host in Self.hosts(covering: route.host?.lowercased()) {

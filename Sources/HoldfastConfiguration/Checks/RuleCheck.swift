@@ -41,7 +41,7 @@ struct RuleCheck {
         }
         checkMatch()
         let settings = rule.settings
-        if SettingSet(of: settings).isEmpty { report(nil, "It has no settings, so it decides nothing.") }
+        if SettingSet(of: settings).isEmpty { report(nil, "It has no settings, so it has no effect.") }
         checkValues(settings)
         checkFields("to-origin.set", settings.toOrigin.set, sources, &values)
         checkFields("to-client.set", settings.toClient.set, sources, &values)
@@ -65,7 +65,7 @@ struct RuleCheck {
         for setting in Setting.all where setting.phase == .request && setting.isSet(rule.settings) {
             report(
                 setting.name,
-                "It applies before there is a response, but this rule has the condition \(other("match.content-type")). Move it into a rule without that condition."
+                "It takes effect before the response arrives, so it cannot depend on \(other("match.content-type")). Move it to a rule without that condition."
             )
         }
     }
@@ -241,7 +241,7 @@ extension RuleCheck {
             guard let covering = dropped.first(where: { Self.parameter($0, covers: ignored) }) else { continue }
             report(
                 "ignore.parameters",
-                "\(shown(ignored)) is dropped by \(shown(covering)) in \(other("normalize.drop-parameters")) before it is sent."
+                "\(shown(ignored)) has no effect, because \(shown(covering)) in \(other("normalize.drop-parameters")) removes the parameter first."
             )
         }
     }

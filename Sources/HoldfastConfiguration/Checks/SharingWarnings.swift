@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 
 extension RuleSet {
-    /// Returns the rules that override a directive on which the sharing of responses to requests
-    /// with credentials depends, and the effect. RFC 9111 §3.5
+    /// Warnings about rules that override `must-revalidate` or `s-maxage`, which allow responses to
+    /// requests with credentials to be shared. RFC 9111 §3.5
     ///
-    /// Such a rule is valid but may surprise, because responses that would otherwise be shared are
-    /// no longer stored.
+    /// Such a rule is valid, but its effect may surprise: responses that would otherwise be shared
+    /// are no longer stored.
     public var sharingWarnings: [ConfigurationError.Finding] {
         rules.enumerated().compactMap { index, rule in
             guard let (setting, effect) = Self.liftedPremise(rule.settings) else { return nil }

@@ -3,8 +3,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The compiled form of the rules, against which each request is matched: patterns in an index,
-/// settings as bits, and field values already looked up.
+/// The compiled rules that each request is matched against: patterns in an index, settings as bits,
+/// and field values already looked up.
 ///
 /// Field values may be secrets, so the description and the mirror leave them out.
 final class CompiledRules: Sendable {
@@ -46,12 +46,12 @@ final class CompiledRules: Sendable {
     var entries: [Entry] { resolution.entries }
     /// The field values, which may be secrets.
     var values: FieldSources.Values { resolution.values }
-    /// Whether a rule matches only some paths.
+    /// Whether any rule matches only some paths.
     let havePaths: Bool
     private let index: RuleIndex
     private let memory = TargetMemory()
-    /// Request rules by the indices of the rules that decide a setting. Real files have few such
-    /// combinations, but the dictionary must not grow without limit.
+    /// The request rules for each combination of decisive rules, by the rules' indices. Real files
+    /// have few combinations. ``combinationLimit`` keeps the dictionary from growing without limit.
     private let combinations = Mutex<[[Int]: RequestRules]>([:])
     private static let combinationLimit = 4096
 
@@ -89,7 +89,7 @@ final class CompiledRules: Sendable {
         return rules
     }
 
-    /// Returns the rules that decide a setting that no previous rule decides for every response.
+    /// Returns the rules that have a setting that no earlier rule decides for every response.
     private func decisiveRules(_ rules: [Int]) -> [Int] {
         var decided: SettingSet = []
         return rules.filter { rule in
@@ -100,8 +100,9 @@ final class CompiledRules: Sendable {
         }
     }
 
-    /// Returns the approximate number of times that each rule was applied. The number is never 0
-    /// for a rule that was applied.
+    /// Returns the approximate number of requests that used each rule. Requests beyond the first
+    /// ``combinationLimit`` combinations of rules are not counted. Otherwise, the number is never 0
+    /// for a rule that was used.
     func uses() -> [Int64] {
         var uses = [Int64](repeating: 0, count: entries.count)
         for (rules, request) in combinations.withLock({ $0 }) {

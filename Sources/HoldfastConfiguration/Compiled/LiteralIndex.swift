@@ -1,24 +1,24 @@
 /// Patterns with the same literal prefix, indexed by the bytes between or after their stars.
 ///
-/// A pattern with such bytes is indexed under one piece of up to eight of them, chosen to be the
-/// rarest among the patterns. A path can match the pattern only if it contains this piece. So a
-/// lookup takes time proportional to the path's length, plus one comparison per pattern whose piece
-/// the path contains, however many patterns begin with a star.
+/// A pattern with such bytes is indexed under a piece of up to eight consecutive bytes: the piece
+/// that the fewest patterns contain. A path can match the pattern only if it contains this piece. A
+/// lookup therefore takes time proportional to the path's length, plus one comparison for each
+/// pattern whose piece the path contains, even if many patterns begin with a star.
 struct LiteralIndex: Sendable {
     /// All patterns, in the order of their rules.
     let all: [RuleIndex.Entry]
-    /// The indices of the patterns without such bytes. They are compared with every path.
+    /// The indices of the patterns without such bytes. These patterns are compared with every path.
     private let always: [Int]
     /// The indices of the other patterns, by the piece under which they are indexed.
     private let places: [Piece: [Int]]
     /// The lengths of all indexed pieces, in ascending order.
     private let lengths: [Int]
 
-    /// The minimum number of patterns for an index. Fewer patterns are compared directly, which is
-    /// cheaper than a lookup.
+    /// The minimum number of patterns that are indexed. Fewer patterns are compared directly, which
+    /// is cheaper than a lookup.
     private static let leastIndexed = 8
 
-    /// Up to eight bytes, and their number.
+    /// A piece of one to eight bytes.
     private struct Piece: Hashable, Sendable {
         var bytes: UInt64 = 0
         var count: UInt8 = 0
@@ -30,7 +30,7 @@ struct LiteralIndex: Sendable {
             count = UInt8(bytes.count)
         }
 
-        /// Returns all pieces of a byte string that have the maximum possible length.
+        /// Returns every run of eight bytes in a byte string, or the whole string if it is shorter.
         static func all(of text: [UInt8]) -> [Piece] {
             let count = min(longest, text.count)
             guard count > 0 else { return [] }
@@ -54,8 +54,8 @@ struct LiteralIndex: Sendable {
         var always: [Int] = []
         var places: [Piece: [Int]] = [:]
         for (place, pieces) in pieces.enumerated() {
-            // Choose the rarest piece; among equals the longest, then the first, so that every
-            // process builds the same index.
+            // Choose the rarest piece. Among equally rare pieces, choose the longest, then the
+            // first, so that every process builds the same index.
             let rarest = pieces.enumerated().min { first, second in
                 (counts[first.element] ?? 0, Piece.longest - Int(first.element.count), first.offset)
                     < (counts[second.element] ?? 0, Piece.longest - Int(second.element.count), second.offset)

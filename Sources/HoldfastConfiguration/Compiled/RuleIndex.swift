@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 
 /// Finds the rules whose patterns may match a target, without comparing the other patterns.
 ///
-/// It checks the end of the host, then the start of the path up to the first star, then the bytes
-/// between stars (``LiteralIndex``).
+/// A lookup compares the end of the host, then the start of the path up to the first star, then the
+/// bytes between or after stars (``LiteralIndex``).
 struct RuleIndex: Sendable {
     struct Entry: Sendable {
         var pattern: CompiledPattern
@@ -14,6 +14,8 @@ struct RuleIndex: Sendable {
     /// The rules without patterns, in order.
     private let unconditional: [Int]
 
+    /// Creates an index of the rules' patterns.
+    ///
     /// - Parameter patterns: the patterns of each rule; a rule without patterns matches all
     ///   targets.
     init(_ patterns: [[CompiledPattern]]) {
@@ -61,8 +63,8 @@ struct RuleIndex: Sendable {
         return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery, comparisons: comparisons)
     }
 
-    /// Returns rules with a pattern that may cover this one. A covering pattern never has a longer
-    /// literal prefix than the pattern that it covers.
+    /// Returns the rules before `rule` that have a pattern that may cover `pattern`. A covering
+    /// pattern never has a longer literal prefix than the pattern that it covers.
     ///
     /// - Parameter limit: the maximum number of rules per prefix, so that rules with the same
     ///   prefix are not all compared with each other.

@@ -2,12 +2,13 @@ import HTTPCache
 import HTTPTypes
 import Synchronization
 
-/// Remembers which rules apply to recently requested targets, by the raw bytes of the target.
+/// Caches the rules for recently requested targets, by the raw bytes of the target.
 ///
-/// It never holds more than ``limit`` targets and ``byteLimit`` bytes of them. The second-chance
-/// algorithm evicts targets: a target that was requested again since the last eviction stays, so a
-/// flood of targets that are each requested once only evicts other such targets. The memory is
-/// split into shards with one lock each, so that requests rarely wait for each other.
+/// It holds at most ``limit`` targets, in at most ``byteLimit`` bytes. Targets are evicted by the
+/// second-chance algorithm: a target that was requested again since it was last considered for
+/// eviction stays. A flood of targets that are each requested once therefore evicts only other such
+/// targets. The memory is split into shards with one lock each, so that requests rarely wait for
+/// each other.
 final class TargetMemory: Sendable {
     /// The entry for one target.
     enum Entry: Sendable {
@@ -60,8 +61,11 @@ final class TargetMemory: Sendable {
         fileprivate let withQuery: Bool
         fileprivate let hash: Int
 
-        /// - Parameter withQuery: whether the key includes the query. Without a query in the
-        ///   target, both keys have the same bytes.
+        /// Creates the key for a request's target. Returns `nil` if the request has no complete
+        /// target.
+        ///
+        /// - Parameter withQuery: whether the key includes the query. For a target without a query,
+        ///   both keys have the same bytes.
         init?(_ request: HTTPRequest, withQuery: Bool) {
             guard let scheme = request.scheme, let authority = request.authority, let path = request.path else {
                 return nil

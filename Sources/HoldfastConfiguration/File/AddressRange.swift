@@ -9,8 +9,8 @@
 /// A range of IP addresses that begin with the same bits (`10.0.0.0/8`, `fd00::/8`), or one address
 /// (`192.0.2.7`). RFC 4632 §3.1, RFC 4291 §2.3
 ///
-/// `unix` matches all clients that connect through a Unix socket and so have no address. No range
-/// of addresses contains these clients.
+/// `unix` matches all clients that connect through a Unix socket. They have no address, so no range
+/// of addresses contains them.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     /// The text that the range was parsed from.
     public let description: String
@@ -21,9 +21,11 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     /// The name for every client that connects through a Unix socket, used instead of an address.
     package static let unixName = "unix"
 
-    /// - Parameter text: an address, optionally with a prefix length in bits. Returns `nil` if a
-    ///   bit after the prefix is not 0, because the text would then suggest fewer addresses than
-    ///   the range contains.
+    /// Parses a range or an address.
+    ///
+    /// - Parameter text: an address, optionally with a prefix length in bits, or `unix`. Returns
+    ///   `nil` if the text is not valid, or if a bit after the prefix is not 0: such text looks
+    ///   like a smaller range than the prefix length states.
     public init?(_ text: String) {
         if text == Self.unixName {
             description = text

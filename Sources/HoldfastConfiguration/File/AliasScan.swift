@@ -1,4 +1,4 @@
-/// Rejects files for which the YAML parser itself would follow aliases endlessly.
+/// Rejects files on which the YAML parser itself could spend exponential time following aliases.
 ///
 /// The parser compares the keys of a mapping, and a key may be a list of aliases to lists of
 /// aliases. Aliases as values are harmless, because ``Document`` follows and counts them. A file
@@ -14,17 +14,17 @@ enum AliasScan {
     }
 
     /// Returns whether there may be an alias, and the line of a possible key that is not a string.
-    /// Strings and comments can look like either, so false positives are possible; false negatives
-    /// are not.
+    /// Strings and comments can look like an alias or such a key, so false positives are possible.
+    /// False negatives are not.
     private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> (alias: Bool, key: Int?) {
         var line = 1
         var hasAlias = false
         var key: Int?
         var before = UInt8(ascii: "\n")
-        // The last byte other than a space.
+        // The last byte that is not a space.
         var significant = before
-        // The start of the last list, and whether the list that just ended could be an IPv6
-        // address.
+        // The position of the last opening bracket, and whether the last bracketed text could be an
+        // IPv6 address.
         var opening = -1
         var wasAddress = false
         for index in bytes.indices {
@@ -71,8 +71,8 @@ enum AliasScan {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// Matches hexadecimal digits, colons and periods: the brackets in `https://[::1]:8080/` are
-    /// not a key.
+    /// Returns whether an IPv6 address may contain the byte: a hexadecimal digit, a colon or a
+    /// period. The brackets in `https://[::1]:8080/` do not enclose a key.
     private static func isAddressByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x46, 0x61...0x66, UInt8(ascii: ":"), UInt8(ascii: "."): true
@@ -80,7 +80,7 @@ enum AliasScan {
         }
     }
 
-    /// Matches the bytes of anchor names.
+    /// Returns whether an anchor's name may contain the byte.
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true

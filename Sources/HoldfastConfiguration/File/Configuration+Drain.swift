@@ -1,10 +1,10 @@
 extension Configuration {
-    /// The maximum `drain.delay`: 10 minutes. A service manager or a platform kills a process that
-    /// takes longer.
+    /// The maximum `drain.delay`: 10 minutes. Service managers and platforms usually kill a process
+    /// that takes longer to stop.
     public static let longestDrainDelay = Duration.seconds(600)
 
-    /// Returns the default delay: 5 s if load balancers can check readiness, which is available on
-    /// `control.listen` and on `health.path`; otherwise none.
+    /// Returns the default delay: 5 s if load balancers can check readiness, on `control.listen` or
+    /// on `health.path`; otherwise zero.
     ///
     /// - Parameter isControlled: whether the control plane is enabled.
     package func standardDrainDelay(isControlled: Bool) -> Duration {

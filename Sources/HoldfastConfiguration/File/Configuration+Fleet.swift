@@ -1,15 +1,16 @@
 public import HTTPCache
 
 extension Configuration {
-    /// `fleet`: the purge log that the nodes of a fleet share through Redis or Valkey.
+    /// `fleet`: the settings for the nodes of a fleet, which share a purge log through Redis or
+    /// Valkey.
     public struct Fleet: Sendable, Hashable {
         /// `url`: `redis://host:6379`, `rediss://user@host:6379`,
         /// `redis+sentinel://primary@host:26379,host:26379`, or
-        /// `redis+cluster://host:6379,host:6379`. `nil` shares nothing.
+        /// `redis+cluster://host:6379,host:6379`. `nil` disables sharing.
         public var url: String?
         /// `password`: the source of the Redis user's password.
         public var password: Secret?
-        /// `tls`: the files for a TLS address.
+        /// `tls`: the PEM files and the server name for TLS connections to the server.
         public var tls = TLS()
         /// `namespace`: the fleet's name on the server.
         public var namespace: String?
@@ -18,40 +19,42 @@ extension Configuration {
         /// `secret`: the source of the secret that all nodes of the fleet share. The secret has at
         /// least 32 bytes.
         public var secret: Secret?
-        /// `previous-secret`: the source of the secret before the current one. It is still accepted
-        /// for decryption.
+        /// `previous-secret`: the source of the secret before the current one. Nodes still accept
+        /// it for decryption.
         public var previousSecret: Secret?
-        /// `next-secret`: the source of the secret that will replace the current one. It is already
-        /// accepted for decryption.
+        /// `next-secret`: the source of the secret that will replace the current one. Nodes already
+        /// accept it for decryption.
         public var nextSecret: Secret?
-        /// `share`: the data that is shared.
+        /// `share`: the data to share.
         public var share = Share.invalidations
         /// `timeout`: the time limit for one call to the server.
         public var timeout = Duration.milliseconds(50)
-        /// `quorum`: the number of replicas that must confirm a write before this node forgets it.
+        /// `quorum`: the number of replicas that must confirm a write to the log before this node
+        /// may forget the write. With 0, the primary's confirmation is enough.
         public var quorum = 0
-        /// `acknowledge`: the level that a purge must reach before it is acknowledged, if its
-        /// client specifies no level.
+        /// `acknowledge`: the level that a purge waits for if its client specifies none. A purge
+        /// that does not reach the level in time still succeeds.
         public var acknowledge = PurgeLevel.published
         /// `largest-body`: the maximum length of a shared body, in bytes.
         public var largestBody: Int64 = 8 << 20
-        /// `longest`: the maximum time for which the server keeps a response.
+        /// `longest`: the maximum time that the server keeps a response.
         public var longest = Duration.seconds(24 * 3600)
-        /// `collapse.wait`: the time for which a node waits for another node that is fetching from
-        /// the origin. Zero disables waiting.
+        /// `collapse.wait`: how long a node waits for another node that is fetching from the
+        /// origin. Zero disables waiting.
         public var collapseWait = Duration.seconds(1)
         /// `collapse.lease`: the time after which the other nodes stop waiting for a silent node.
         public var collapseLease = Duration.seconds(10)
-        /// `cut-off`: how a node serves fresh responses while it may be missing purges from other
-        /// nodes.
+        /// `cut-off`: how a node serves fresh responses while it is cut off, and may be missing
+        /// purges from other nodes.
         public var cutOff = CutOff.serve
-        /// `lease`: the time for which a confirmed contact is valid.
+        /// `lease`: how long a confirmed contact with the log is valid. After this time without
+        /// another contact, the node is cut off.
         public var lease = Duration.seconds(5)
-        /// `retention.time`: the time for which the log keeps a purge.
+        /// `retention.time`: how long the log keeps a purge.
         public var retentionTime = Duration.seconds(25 * 3600)
         /// `retention.entries`: the maximum number of purges in the log.
         public var retentionEntries = 1_000_000
-        /// Creates settings that share nothing.
+        /// Creates settings with sharing disabled.
         public init() {}
 
         /// The data that nodes share.
@@ -62,11 +65,11 @@ extension Configuration {
             case responses
         }
 
-        /// The behavior of a node that is cut off.
+        /// The ways in which a node that is cut off serves fresh responses.
         public enum CutOff: String, Sendable, Hashable, CaseIterable {
-            /// It serves fresh responses.
+            /// The node serves them as usual.
             case serve
-            /// It validates fresh responses, but still serves them if the origin is unreachable.
+            /// The node validates them first, but still serves them if the origin is unreachable.
             case validate
         }
 
@@ -87,8 +90,8 @@ extension Configuration {
             public var certificate: String?
             /// `key`: the path of a PEM file with the certificate's key.
             public var key: String?
-            /// `server-name`: the name that the server's certificate must have. `nil` uses its
-            /// host.
+            /// `server-name`: the name that the server's certificate must have. `nil` uses the
+            /// server's host.
             public var serverName: String?
             /// Creates settings that use the system's roots and no certificate.
             public init() {}
@@ -112,7 +115,7 @@ extension Configuration {
         if fleet.share == .responses, fleet.longest > fleet.retentionTime - .seconds(3600) {
             report(
                 "fleet.longest",
-                "It must be at least an hour shorter than 'fleet.retention' keeps purges, because a response is checked "
+                "It must be at least an hour shorter than 'time' in 'fleet.retention', because a response is checked "
                     + "against all purges since it was fetched."
             )
         }
@@ -127,7 +130,7 @@ extension Configuration {
             report("fleet.url", "'fleet.namespace' is missing. Set the fleet's name on the server, such as 'shop'.")
         }
         if fleet.tls != Fleet.TLS(), !url.hasPrefix("rediss"), !url.hasPrefix("valkeys") {
-            report("fleet.tls", "It has no effect: 'fleet.url' does not begin with 'rediss'.")
+            report("fleet.tls", "It has no effect without TLS. Begin 'fleet.url' with 'rediss', or remove the setting.")
         }
         if (fleet.tls.certificate == nil) != (fleet.tls.key == nil) {
             report("fleet.tls", "'certificate' and 'key' belong together. Set both or neither.")

@@ -1,8 +1,8 @@
 /// The addresses and sockets on which a gateway listens.
 extension Configuration {
-    /// Returns whether clients can reach the gateway over both schemes, so that the scheme helps
-    /// select stored responses: only some of its listeners use TLS, or trusted proxies report their
-    /// clients' scheme.
+    /// Returns whether clients can reach the gateway over both http and https: only some of its
+    /// listeners use TLS, or trusted proxies report their clients' scheme. If so, the scheme helps
+    /// select stored responses.
     package static func servesBothSchemes(listenersHaveTLS: [Bool], trusted: [AddressRange]) -> Bool {
         Set(listenersHaveTLS).count > 1 || !trusted.isEmpty
     }
@@ -19,7 +19,7 @@ extension Configuration {
         ///
         /// With `proxyProtocol`, each connection begins with a PROXY protocol header.
         case address(String, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
-        /// A Unix socket with its path, relative to the folder of the configuration file, and its
+        /// A Unix socket: its path, relative to the folder of the configuration file, its
         /// permissions, and whether clients may use HTTP/2.
         case unix(path: String, mode: UInt16, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
@@ -123,7 +123,7 @@ extension TopSetting {
                 guard certificates.updateValue(certificate, forKey: certificate.name) ?? certificate == certificate
                 else {
                     throw Refusal(
-                        "\(shown(certificate.name)) already names another certificate, with other files. Choose another name.",
+                        "The name \(shown(certificate.name)) already belongs to a certificate with other files. Choose another name.",
                         line: value.line
                     )
                 }
@@ -133,7 +133,8 @@ extension TopSetting {
         return result
     }
 
-    /// Returns whether the two listeners conflict. Port 0 is a different port every time.
+    /// Returns whether two listeners have the same address or path. Port 0 is a different port
+    /// every time.
     private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
         switch (one, other) {
         case (.address(let one, _, _, _), .address(let other, _, _, _)): one == other && !one.hasSuffix(":0")
@@ -162,7 +163,7 @@ extension TopSetting {
             }
         }
         if let http2, let tls, http2 != tls.protocols.contains(.http2) {
-            // Without 'alpn', the TLS default contradicts nothing.
+            // Without 'alpn', the default protocols apply, which cannot contradict 'http2'.
             guard !http2, !namesProtocols(entries) else {
                 throw Refusal("'http2' and 'alpn' contradict each other. Remove one of them.", line: line)
             }
@@ -208,7 +209,7 @@ extension TopSetting {
             let mode = UInt16(text, radix: 8), mode <= 0o777
         else {
             throw Refusal(
-                "\(value.shown) is not file permissions in octal, such as '0660' or '0666'.",
+                "\(value.shown) is not an octal file mode such as '0660' or '0666'.",
                 line: value.line
             )
         }

@@ -1,10 +1,10 @@
 public import Foundation
 
 extension Configuration {
-    /// Reads a file.
+    /// Reads a configuration file.
     ///
     /// - Parameters:
-    ///   - path: the file. Paths in the file are relative to its folder.
+    ///   - path: the file's path. Paths in the file are relative to its folder.
     ///   - environment: the variables in which `{env: NAME}` is looked up.
     /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
     public init(
@@ -33,7 +33,7 @@ extension Configuration {
         try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
     }
 
-    /// Parses the text of a file. JSON is valid YAML, so it is also accepted.
+    /// Parses the text of a configuration file. JSON is valid YAML, so it is also accepted.
     ///
     /// - Parameters:
     ///   - yaml: the text, up to 16 MiB.

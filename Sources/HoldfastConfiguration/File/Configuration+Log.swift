@@ -1,12 +1,12 @@
 extension Configuration {
-    /// `log`: the access log, which has a line for each client request.
+    /// `log`: the access log, which has one line for each logged client request.
     public struct Log: Sendable, Hashable {
         /// The requests to log.
         public enum Access: String, Sendable, Hashable, CaseIterable {
-            /// Logs nothing.
+            /// Logs no requests.
             case off
-            /// Logs the requests that an operator looks for after an incident: a status of 400 or
-            /// above, a stale response, a refused or interrupted request, or a duration of more
+            /// Logs the requests that matter after an incident: requests with a status of 400 or
+            /// above, requests that got a stale response, were refused or interrupted, or took more
             /// than a second.
             case notable
             /// Logs every request.
@@ -33,9 +33,9 @@ extension Configuration {
         public enum Client: String, Sendable, Hashable, CaseIterable {
             /// The whole address.
             case full
-            /// The first 24 bits of an IPv4 address, the first 48 of an IPv6 address.
+            /// The first 24 bits of an IPv4 address, or the first 48 bits of an IPv6 address.
             case masked
-            /// Nothing.
+            /// No part of the address.
             case none
         }
 
@@ -44,7 +44,7 @@ extension Configuration {
         /// `format`. The default, `nil`, is ``Format/combined``.
         public var format: Format?
         /// `to`: `stderr`, `stdout`, or the path of a file, relative to the configuration file.
-        /// `nil` is standard error.
+        /// `nil` means standard error.
         public var to: String?
         /// `query`. The default, `nil`, is ``Query/redacted``.
         public var query: Query?

@@ -5,7 +5,7 @@ extension Configuration {
         /// The origin, such as `https://api.example.com`: scheme and authority, without the
         /// scheme's default port.
         public var url: String
-        /// `ca`, `certificate`, `key`, `server-name`, `verify`
+        /// `ca`, `certificate`, `key`, `server-name`, `verify`: the settings for TLS connections.
         public var tls = TLS()
         /// `insecure`: whether unprotected connections are allowed. See ``TLS/isVerified`` and
         /// ``mirrors``.
@@ -15,21 +15,21 @@ extension Configuration {
         public var addresses: [String] = []
         /// `mirrors`: other servers with the same content, in order, as absolute URLs.
         public var mirrors: [String] = []
-        /// `credentials`: whether the origin, as a mirror, gets requests with credentials and the
-        /// fields that rules set. By default it gets neither, because a mirror belongs to another
-        /// owner.
+        /// `credentials`: whether the origin, as a mirror, receives requests with credentials and
+        /// the fields that rules set. By default it receives neither, because a mirror may belong
+        /// to another owner.
         public var takesCredentials = false
         /// `health`: the health check. `nil` disables it.
         public var health: HealthCheck?
         /// `timeouts`
         public var timeouts = OriginTimeouts()
-        /// The line on which it begins; `nil` if it is not from a file.
+        /// The line on which the origin begins; `nil` if the origin is not from a file.
         public var line: Int?
 
         /// Creates an origin with the defaults.
         public init(url: String) { self.url = url }
 
-        /// The maximum number of servers of each kind: addresses and mirrors.
+        /// The maximum number of addresses, and of mirrors.
         public static let serverLimit = 8
     }
 
@@ -38,15 +38,16 @@ extension Configuration {
 
     /// Time limits for connections to an origin. `nil` uses the top-level limit or the default.
     public struct OriginTimeouts: Sendable, Hashable {
-        /// `connect`: the time to open a connection, including TLS.
+        /// `connect`: the time limit for opening a connection, including TLS.
         public var connect: Duration?
-        /// `first-byte`: the time from the last byte sent to the first byte of a response.
+        /// `first-byte`: the time limit from the last byte of a request to the first byte of its
+        /// response.
         public var firstByte: Duration?
-        /// `send`: the time for the origin to read more of a request's content.
+        /// `send`: how long the origin may read none of a request's content.
         public var send: Duration?
-        /// `receive`: the time between bytes of a response's content.
+        /// `receive`: how long the origin may send none of a response's content.
         public var receive: Duration?
-        /// `idle`: how long a connection without requests is kept.
+        /// `idle`: how long a connection without requests stays open.
         public var idle: Duration?
         /// Creates settings with the defaults.
         public init() {}
@@ -56,7 +57,7 @@ extension Configuration {
 extension Configuration.Origin {
     /// TLS for connections to an origin.
     public struct TLS: Sendable, Hashable {
-        /// `ca`: the path of a PEM file with trusted certificates. They replace the system's.
+        /// `ca`: the path of a PEM file with trusted certificates, which replace the system's.
         public var roots: String?
         /// `certificate`: the path of a PEM file with the certificate to present to the origin, and
         /// its intermediate certificates.
@@ -77,7 +78,8 @@ extension Configuration.Origin {
 
     /// `health`: a request that is regularly sent to each server of an origin.
     public struct HealthCheck: Sendable, Hashable {
-        /// `path`: the path and query of these requests, used instead of those of client requests.
+        /// `path`: the path and query to request. For a mirror, they are appended to the mirror's
+        /// path.
         public var path: String
         /// `interval`: the time between two requests. Default: 10 s
         public var interval = Duration.seconds(10)
@@ -90,7 +92,7 @@ extension Configuration.Origin {
         public init(path: String) { self.path = path }
     }
 
-    /// Sentences about protection that the origin's settings disable.
+    /// Warnings about protection that the origin's settings disable, one sentence each.
     public var warnings: [String] {
         var result: [String] = []
         if !tls.isVerified {
@@ -111,7 +113,7 @@ extension Configuration.Origin {
         url.hasPrefix("https:") ? mirrors.filter { !$0.lowercased().hasPrefix("https:") } : []
     }
 
-    /// Returns a copy with its file paths mapped.
+    /// Returns a copy in which `path` has been applied to each file path.
     func mapPaths(_ path: (String) -> String) -> Self {
         var result = self
         result.tls.roots = tls.roots.map(path)
@@ -125,6 +127,6 @@ extension Configuration {
     /// The members of `origins`, with file paths that can be opened.
     public var resolvedOrigins: [Origin] { origins.map { $0.mapPaths(besideFile) } }
 
-    /// Sentences about settings that disable protection.
+    /// Warnings about settings that disable protection, one sentence each.
     public var warnings: [String] { origins.flatMap(\.warnings) }
 }

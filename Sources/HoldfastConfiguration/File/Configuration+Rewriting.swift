@@ -13,7 +13,7 @@ extension Configuration {
         /// The maximum number of media types per route: 32.
         public static let bodiesLimit = 32
 
-        /// Settings that replace nothing.
+        /// Settings that disable rewriting.
         public static let none = Rewriting(location: false)
 
         /// Creates settings with the defaults, except for the given values.
@@ -54,7 +54,7 @@ extension Readers {
             let type = try item.text("a media type such as 'text/html'").lowercased()
             guard MediaTypes.isRange(type), !type.contains("*") else {
                 throw Refusal(
-                    "\(item.shown) is not a media type such as 'text/html', without a star or parameters.",
+                    "\(item.shown) is not a media type such as 'text/html'. Stars and parameters are not allowed.",
                     line: item.line
                 )
             }

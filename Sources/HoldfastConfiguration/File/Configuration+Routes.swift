@@ -2,21 +2,21 @@ import HTTPCache
 import HTTPCacheSemantics
 
 extension Configuration.Route {
-    /// Returns how messages refer to the route.
+    /// Returns the text by which messages refer to the route: `route 'api'`, `route 3`.
     ///
     /// - Parameter number: the route's number, from 1. It is used for routes that are not from a
     ///   file.
     func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(self.number ?? number)" }
 
-    /// Returns the part of a request's path (with its query) after the route's path. It is empty,
-    /// or begins with a slash or a question mark. Returns `nil` if the route does not match.
+    /// Returns the rest of a request's path and query after the route's path. The rest is empty, or
+    /// begins with a slash or a question mark. Returns `nil` if the route does not match.
     ///
     /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway rejects dot
     /// segments before it selects a route.
     func rest(of path: String, host requested: String?) -> Substring? {
         if let host {
             guard let requested = requested?.lowercased() else { return nil }
-            // A host without a port means port 80. RFC 9110 §4.2.1
+            // A request for a host without a port means port 80. RFC 9110 §4.2.1
             guard Self.host(host, covers: requested.hasPort ? requested : requested + ":80") else { return nil }
         }
         return path.utf8.first == UInt8(ascii: "/") ? PathPrefix(self.path).rest(of: path) : nil
@@ -124,8 +124,8 @@ extension Configuration {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
                 setting,
-                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(value)' applies here too, because both routes "
-                    + "share stored responses. Set it here too. Another \(word) has an effect only if this route comes first and leads to a longer path."
+                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin. Both routes share stored responses, so its '\(value)' also "
+                    + "applies here. Set the same value here. Another \(word) has an effect only if this route comes first and leads to a longer path."
             )
         }
         if let other = lookup.modes.first(above: route), let mode = routes[other].mode, mode != route.mode {
@@ -141,7 +141,7 @@ extension Configuration {
             let place = routes[first].line.map { " (line \($0))" } ?? ""
             report(
                 nil,
-                "No request can reach it: \(routes[first].subject(number: first + 1))\(place) comes first and matches them all."
+                "No request can reach it: \(routes[first].subject(number: first + 1))\(place) comes first and matches all of its requests."
             )
         }
         return findings
@@ -165,10 +165,11 @@ extension Configuration {
         }
     }
 
-    /// Returns the routes' modes and tag fields as rules, one for all targets of a route's origin.
-    /// They come after all other rules, so that a rule's setting takes precedence.
+    /// Returns the routes' modes and tag fields as rules. Each rule matches all targets of a
+    /// route's origin. These rules come after all others, so that the settings of a file's rules
+    /// take precedence.
     ///
-    /// As rules, they also apply to requests that use no route, such as those of a refresh.
+    /// As rules, the settings also apply to requests that use no route, such as refreshes.
     func routeRules() -> [CompiledRules.Entry] {
         routes.enumerated().compactMap { index, route in
             guard route.mode != nil || !route.tagsFrom.isEmpty, let target = try? TargetURI(route.origin) else {
@@ -176,7 +177,7 @@ extension Configuration {
             }
             var path = target.path[...]
             while path.hasSuffix("/") { path.removeLast() }
-            // The target then contains the client's host instead of the origin's.
+            // With 'preserve-host', targets contain the client's host instead of the origin's.
             let authority: String
             if route.preservesHost {
                 authority = route.host.map { $0.hasPort ? $0 : "\($0):*" } ?? "**:*"

@@ -3,8 +3,8 @@ extension Configuration {
     /// `listen[].tls`: the certificates presented to a listener's clients, and the requirements for
     /// their own certificates.
     public struct TLS: Sendable, Hashable {
-        /// `certificates`: the certificates. The first one is used for clients that send an unknown
-        /// host name or none.
+        /// `certificates`: the certificates. The first certificate is used for clients that send no
+        /// host name, or an unknown one.
         public var certificates: [Certificate]
         /// `min`: the minimum TLS version.
         public var minimum = Version.tls12
@@ -34,7 +34,7 @@ extension Configuration {
 extension Configuration.TLS {
     /// The files of a certificate and its key. They are reloaded when they change.
     public struct Certificate: Sendable, Hashable {
-        /// `name`: its name in metrics and messages.
+        /// `name`: the certificate's name in metrics and messages.
         public var name: String
         /// `chain`: the path of a PEM file, relative to the configuration file, with the
         /// certificate and its intermediate certificates.
@@ -95,7 +95,7 @@ extension Configuration.TLS {
     /// The maximum number of certificates per listener.
     public static let certificateLimit = 64
 
-    /// Returns a copy with its paths mapped.
+    /// Returns a copy in which `path` has been applied to each file path.
     func mapPaths(_ path: (String) -> String) -> Self {
         var result = self
         result.certificates = certificates.map {
@@ -143,7 +143,7 @@ enum TLSReader {
         }
         guard result.contains(.http11) else {
             throw Refusal(
-                "'alpn' needs 'http/1.1', for clients that offer no protocol. Write '[h2, http/1.1]', or '[http/1.1]' without HTTP/2.",
+                "'alpn' needs 'http/1.1', for clients that offer no protocol. Write '[h2, http/1.1]', or '[http/1.1]' to disable HTTP/2.",
                 line: value.line
             )
         }

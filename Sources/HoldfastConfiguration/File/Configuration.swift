@@ -1,7 +1,7 @@
 public import HTTPCache
 
 /// The content of one configuration file, for the library, the gateway and the tools. Every part is
-/// optional; each of them uses its own default for `nil`.
+/// optional. For `nil`, the library, the gateway and the tools each use their own default.
 public struct Configuration: Sendable {
     /// Maps a host and a path that clients request to an origin.
     public struct Route: Sendable, Hashable {
@@ -10,8 +10,8 @@ public struct Configuration: Sendable {
         /// The host that clients request, with its port if they specify one. `*.example.com`
         /// matches all hosts with one more label. `nil` matches any host.
         public var host: String?
-        /// The prefix of the request's path, which must end at a slash or at the end of the path.
-        /// It is removed before the request is sent. `/` matches any path.
+        /// The prefix of the request's path. A slash or the end of the path must follow it. The
+        /// prefix is removed before the request is sent. `/` matches any path.
         public var path: String
         /// An absolute URL. Its path is prepended to the rest of the request's path.
         public var origin: String
@@ -30,7 +30,7 @@ public struct Configuration: Sendable {
         public var upgrades: [String] = []
         /// `rewrite`: how responses are rewritten for the clients of a gateway.
         public var rewriting = Rewriting()
-        /// The line on which it begins; `nil` if it is not from a file.
+        /// The line on which the route begins; `nil` if the route is not from a file.
         public var line: Int?
         /// The maximum number of protocols in ``upgrades``.
         public static let upgradeLimit = 8
@@ -67,7 +67,7 @@ public struct Configuration: Sendable {
         public var memory: Int?
         /// `largest-resident-body`: the maximum size, in bytes, of a body that is kept in memory.
         public var maximumResidentBody: Int?
-        /// `secure-delete`
+        /// `secure-delete`: whether deleted data is overwritten.
         public var securelyDeletes: Bool?
         /// `quotas.tags`: the maximum number of bytes on disk for each tag.
         public var tagQuotas: [String: Int64] = [:]
@@ -96,9 +96,9 @@ public struct Configuration: Sendable {
         /// `upload-rate`: the minimum rate, in bytes per second, at which a client must send a
         /// request's content. 0 allows any rate.
         public var uploadRate: Int64?
-        /// `in-flight-per-origin`
+        /// `in-flight-per-origin`: the maximum number of requests in flight to one origin.
         public var inFlightPerOrigin: Int?
-        /// `waiting-per-origin`
+        /// `waiting-per-origin`: the maximum number of requests that wait for one origin.
         public var waitingPerOrigin: Int?
         /// `keyed-content`: the maximum size, in bytes, of content that can be part of a key.
         public var keyedContent: Int?
@@ -136,7 +136,7 @@ public struct Configuration: Sendable {
         public init() {}
     }
 
-    /// `health`: the health check for clients of the gateway.
+    /// `health`: the health check that clients of the gateway can request.
     public struct Health: Sendable, Hashable {
         /// `path`: the path of the health check. `nil` disables it.
         public var path: String?
@@ -156,18 +156,18 @@ public struct Configuration: Sendable {
         package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
     }
 
-    /// How to handle request fields.
+    /// The ways to handle request fields.
     public enum FieldHandling: String, Sendable, Hashable, CaseIterable {
-        /// Drops them.
+        /// Drops the fields.
         case drop
-        /// Forwards them.
+        /// Forwards the fields.
         case pass
-        /// Forwards them and bypasses the store: the response is not stored, and no stored response
-        /// serves the request.
+        /// Forwards the fields and bypasses the store: the response is not stored, and no stored
+        /// response is used.
         case bypass
     }
 
-    /// The clients that a piece of information is sent to.
+    /// The clients that receive a piece of information.
     public enum Audience: String, Sendable, Hashable, CaseIterable {
         /// Every client.
         case everyone
@@ -177,13 +177,13 @@ public struct Configuration: Sendable {
 
     /// `control`: the control plane, which operators use to manage a running gateway.
     public struct Control: Sendable, Hashable {
-        /// `socket`: the path of the control plane's Unix socket. `nil` uses the
-        /// `RUNTIME_DIRECTORY` folder, or else the store's folder.
+        /// `socket`: the path of the control plane's Unix socket. With `nil`, the socket is in the
+        /// `RUNTIME_DIRECTORY` folder or, if that is not set, in the store's folder.
         public var socket: String?
         /// Whether `socket: off` disables the control plane.
         public var isOff = false
-        /// `listen`: the host and port on which it listens in addition to the socket. `nil`
-        /// disables TCP.
+        /// `listen`: the host and port on which the control plane listens in addition to the
+        /// socket. `nil` disables TCP.
         public var listen: String?
         /// `tokens`: the secrets for access over TCP. If the list is empty, a token is created in
         /// the store's folder.
@@ -227,9 +227,9 @@ public struct Configuration: Sendable {
 
     /// The operations of the control plane that a token allows.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// Operations that change nothing.
+        /// Read-only operations.
         case read
-        /// Operations that change nothing, and purges.
+        /// Read-only operations and purges.
         case purge
         /// Every operation.
         case operate
@@ -237,13 +237,13 @@ public struct Configuration: Sendable {
 
     /// The maximum time without progress, for each side. `nil` is the gateway's default of 60 s.
     public struct StallTimeouts: Sendable, Hashable {
-        /// `timeouts.client`: the limit for a client that sends a request's content.
+        /// `timeouts.client`: how long a client may send none of a request's content.
         public var client: Duration?
-        /// `timeouts.send`: the limit for an origin that reads a request's content.
+        /// `timeouts.send`: how long an origin may read none of a request's content.
         public var send: Duration?
-        /// `timeouts.receive`: the limit for an origin that sends a response's content.
+        /// `timeouts.receive`: how long an origin may send none of a response's content.
         public var receive: Duration?
-        /// `timeouts.tunnel`: the limit for a tunnel. Data from either side counts as progress.
+        /// `timeouts.tunnel`: how long neither side of a tunnel may send data.
         public var tunnel: Duration?
         /// Creates settings with the defaults.
         public init() {}
@@ -271,12 +271,12 @@ public struct Configuration: Sendable {
     public var control = Control()
     /// `timeouts.drain`: how long the gateway waits for in-flight exchanges when it stops.
     public var drainTimeout: Duration?
-    /// `drain.delay`: how long the gateway, after the first `SIGTERM`, reports that it is not ready
-    /// but still accepts connections before it closes its listeners. Zero means no delay. `nil`
-    /// means 5 s with `control.listen` or `health.path`, otherwise no delay.
+    /// `drain.delay`: the time between the first `SIGTERM` and closing the listeners. During this
+    /// time, the gateway reports that it is not ready, but still accepts connections. Zero means no
+    /// delay. `nil` means 5 s with `control.listen` or `health.path`, otherwise no delay.
     public var drainDelay: Duration?
-    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: the maximum time without progress in
-    /// a transfer.
+    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`, `timeouts.tunnel`: the maximum time
+    /// without progress in a transfer.
     public var stallTimeouts = StallTimeouts()
     /// `timeouts.connect`, `timeouts.first-byte`, `timeouts.idle`: the limits for every origin
     /// without its own limits.
@@ -290,7 +290,7 @@ public struct Configuration: Sendable {
     /// `limits`
     public var limits = Limits()
     /// The top-level `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle`, and
-    /// the limits for origins. They apply to requests for which no rule decides.
+    /// the limits for origins. Each setting applies to requests for which no rule decides it.
     public var options = EngineOptions()
     /// `routes`, in the order of matching. The first match applies.
     public var routes: [Route] = []

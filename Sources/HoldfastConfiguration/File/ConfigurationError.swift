@@ -40,7 +40,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
 }
 
 extension ConfigurationError.Finding: CustomStringConvertible {
-    /// `holdfast.yaml:12: rule 'catalogue': freshness.lifetime: …`
+    /// The finding as one line: `holdfast.yaml:12: rule 'catalogue': freshness.lifetime: …`
     public var description: String {
         var place = file ?? ""
         if let line { place += place.isEmpty ? "line \(line)" : ":\(line)" }

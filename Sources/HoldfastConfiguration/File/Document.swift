@@ -2,18 +2,20 @@ import Yams
 
 /// Parses YAML, and therefore JSON, into ``FileValue``.
 ///
-/// It limits the depth and the number of values after aliases are expanded, because a small file
-/// can expand to a large document.
+/// Both the nesting depth and the number of values are limited after aliases are expanded, because
+/// a small file can expand to a large document.
 struct Document {
     /// The maximum length of a file, in bytes.
     static let maximumLength = 16 << 20
     /// The maximum nesting of lists and mappings.
     static let maximumDepth = 32
-    /// The maximum number of values and keys. Each one counts every time an alias repeats it.
+    /// The maximum number of values and keys. A value counts again each time an alias repeats it.
     static let maximumCount = 1_000_000
 
     private var count = 0
 
+    /// Parses the text of a file.
+    ///
     /// - Returns: `nil` for a file without content.
     static func read(_ text: String) throws(Refusal) -> FileValue? {
         // The parser rejects a byte order mark, which some editors write. YAML 1.2 §5.2
@@ -46,7 +48,7 @@ struct Document {
             )
         }
         guard depth <= Self.maximumDepth else {
-            throw Refusal("Lists and mappings are nested more than \(Self.maximumDepth) deep.", line: line)
+            throw Refusal("Lists and mappings are nested more than \(Self.maximumDepth) levels deep.", line: line)
         }
         switch node {
         case .scalar(let scalar):
@@ -67,12 +69,12 @@ struct Document {
             }
             return .mapping(entries, line: line)
         case .alias:
-            throw Refusal("An alias refers to no anchor.", line: line)
+            throw Refusal("An alias refers to an anchor that does not exist.", line: line)
         }
     }
 
-    /// Converts the parser's error to a message. The error itself contains the file's content, so
-    /// only its own words are used.
+    /// Converts the parser's error to a message. The error can contain the file's content, so the
+    /// message uses only the parser's own words.
     private static func refusal(_ error: YamlError, in yaml: String) -> Refusal {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):

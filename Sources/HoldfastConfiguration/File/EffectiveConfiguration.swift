@@ -14,7 +14,7 @@ public struct EffectiveConfiguration: Sendable, Hashable, Codable {
         public var value: String?
         /// Whether the value is the default, because the file does not set it.
         public var isDefault: Bool
-        /// The line that sets it.
+        /// The line of the file that sets the value; `nil` if the file does not set it.
         public var line: Int?
     }
 
@@ -22,11 +22,11 @@ public struct EffectiveConfiguration: Sendable, Hashable, Codable {
     public struct Part: Sendable, Hashable, Codable {
         /// The name, or `rule 3`.
         public var name: String
-        /// The line on which it begins.
+        /// The line on which the part begins; `nil` if it is not from a file.
         public var line: Int?
-        /// Its conditions; empty if it always applies.
+        /// The conditions; empty if the part always applies.
         public var conditions: [Setting]
-        /// Its settings.
+        /// The settings.
         public var settings: [Setting]
     }
 
@@ -66,8 +66,8 @@ extension Configuration {
             routes: routes.enumerated().map { $1.effective(number: $0 + 1) },
             origins: origins.isEmpty ? nil : origins.map { $0.effective(self) },
             precedence:
-                "The first matching rule that has a setting decides it, independently for each setting; "
-                + "then a route's mode and tags, then the settings above, then the response itself.",
+                "The first matching rule that has a setting decides it. If no rule decides a setting, a route's mode and tags "
+                + "apply, then the settings above, then the response itself.",
             rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1) }
         )
     }

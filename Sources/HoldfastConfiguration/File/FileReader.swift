@@ -154,7 +154,8 @@ extension FileReader {
                     }
                 }
             }
-            // A route that could not be read would only cause more findings.
+            // Leave out a route that could not be read. Further checks would only cause more
+            // findings.
             if findings.count == before { configuration.routes.append(route) }
         }
     }
@@ -201,7 +202,8 @@ extension FileReader {
                 try OriginReader.read(setting, &origin)
             }
         }
-        // An origin that could not be read would only cause more findings.
+        // Leave out an origin that could not be read. Further checks would only cause more
+        // findings.
         if findings.count == before { configuration.origins.append(origin) }
     }
 

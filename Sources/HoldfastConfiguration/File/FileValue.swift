@@ -30,14 +30,14 @@ indirect enum FileValue {
     }
 
     /// Returns a string that is not empty.
-    func text(_ expected: String = "a text") throws(Refusal) -> String {
+    func text(_ expected: String = "text") throws(Refusal) -> String {
         guard case .text(let text, _, _) = self, !text.isEmpty else {
             throw Refusal("Expected \(expected), not \(shown).", line: line)
         }
         return text
     }
 
-    /// Returns a list; a single value counts as a list of one. The result is never empty.
+    /// Returns a list. A single value counts as a list of one value. The result is never empty.
     func list(of expected: String) throws(Refusal) -> [FileValue] {
         switch self {
         case .list(let values, _) where !values.isEmpty: return values
@@ -89,7 +89,7 @@ indirect enum FileValue {
         return number
     }
 
-    /// Returns the value for this word in a list of known words.
+    /// Returns the value that belongs to this word in a list of known words.
     func word<Value>(_ known: [(String, Value)]) throws(Refusal) -> Value {
         if case .text(let text, _, _) = self, let value = known.first(where: { $0.0 == text })?.1 { return value }
         throw Refusal("Expected \(choice(known.map(\.0))), not \(shown).", line: line)

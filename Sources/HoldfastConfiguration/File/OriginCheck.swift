@@ -59,7 +59,7 @@ extension Configuration.Origin {
     fileprivate func check(_ report: (_ setting: String?, _ message: String) -> Void) {
         checkTLS(report)
         if isInsecure, warnings.isEmpty {
-            report("insecure", "It has no effect: everything here is protected. Remove it.")
+            report("insecure", "It has no effect, because all connections are protected. Remove it.")
         }
         if !isInsecure, !tls.isVerified {
             report(
@@ -89,7 +89,7 @@ extension Configuration.Origin {
         if !url.hasPrefix("https:"), tls.isSet {
             return report(
                 nil,
-                "Its TLS settings have no effect, because it is an http origin. Write 'https', or remove them."
+                "Its TLS settings have no effect, because it is an http origin. Use an https URL, or remove the settings."
             )
         }
         switch (tls.certificate, tls.key) {
@@ -105,7 +105,7 @@ extension Configuration.Origin {
         {
             report(
                 "addresses",
-                "The certificate cannot be checked, because the origin is an IP address. Set the host in the certificate with 'server-name'."
+                "The certificate cannot be checked, because the origin is an IP address. Set 'server-name' to the host in the certificate."
             )
         }
     }

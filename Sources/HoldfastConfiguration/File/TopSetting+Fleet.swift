@@ -64,7 +64,7 @@ extension TopSetting {
             read: { (value, configuration) throws(Refusal) in
                 let bytes = try Readers.size(value)
                 guard (1...(256 << 20)).contains(bytes) else {
-                    throw Refusal("\(value.shown) must be from 1B to 256MiB.")
+                    throw Refusal("\(value.shown) must be from 1 B to 256 MiB.")
                 }
                 configuration.fleet.largestBody = bytes
             },
@@ -84,7 +84,7 @@ extension TopSetting {
                     case "lease":
                         let lease = try Readers.duration(entry.value)
                         guard (.milliseconds(500)...(.seconds(60))).contains(lease) else {
-                            throw Refusal("\(entry.value.shown) must be from 500ms to 1m.", line: entry.line)
+                            throw Refusal("\(entry.value.shown) must be from 500 ms to 1 m.", line: entry.line)
                         }
                         configuration.fleet.collapseLease = lease
                     default: throw Readers.unknown(entry, of: ["wait", "lease"])
@@ -106,7 +106,7 @@ extension TopSetting {
             },
             written: { $0.fleet.url == nil ? nil : $0.fleet.cutOff.rawValue }
         ),
-        // A heartbeat is sent every second and may be late.
+        // Heartbeats are sent every second and may be late, so a shorter lease would often expire.
         duration("fleet.lease", \.fleet.lease, least: .seconds(2)),
         TopSetting(
             "fleet.quorum",
@@ -130,7 +130,7 @@ extension TopSetting {
                     case "time":
                         let time = try Readers.duration(entry.value)
                         guard time >= .seconds(60) else {
-                            throw Refusal("\(entry.value.shown) is too short. The minimum is 1m.", line: entry.line)
+                            throw Refusal("\(entry.value.shown) is too short. The minimum is 1 m.", line: entry.line)
                         }
                         configuration.fleet.retentionTime = time
                     case "entries":
@@ -153,7 +153,7 @@ extension TopSetting {
 
     private static func address(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("an address such as 'redis://cache.internal:6379', or 'off'")
-        // The rest may be a password and is not repeated.
+        // The rest of the URL may be a password, so the message does not repeat it.
         guard schemes.contains(where: { text.lowercased().hasPrefix($0) }) else {
             throw Refusal(
                 "It must begin with 'redis://', 'redis+sentinel://' or 'redis+cluster://', or with 'rediss' for TLS. "

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Settings of the same kind, and readers that need more than one line.
+/// Settings by the kind of their value, and readers that need more than one line.
 extension TopSetting {
     static func size(
         _ name: String,
@@ -112,7 +112,7 @@ extension TopSetting {
     static func listen(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a host and a port such as '127.0.0.1:8080'")
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-            // Port 0 means any free port, and a URI cannot contain it.
+            // Port 0 means any free port, but it is not valid in a URI.
             (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil
         else { throw Refusal("\(value.shown) is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'.") }
         return text
@@ -128,7 +128,7 @@ extension TopSetting {
         return delay
     }
 
-    /// Reads a path that a request can contain, byte for byte.
+    /// Reads a path that can be compared with a request's path byte for byte.
     static func path(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a path such as '/healthz', or 'off'")
         guard text.utf8.count <= 128 else {
@@ -152,7 +152,7 @@ extension TopSetting {
         for item in try value.list(of: "addresses such as '10.0.0.0/8'") {
             guard let range = AddressRange(try item.text("an address")) else {
                 throw Refusal(
-                    "\(item.shown) is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for clients of Unix sockets.",
+                    "\(item.shown) is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets).",
                     line: item.line
                 )
             }

@@ -4,6 +4,8 @@ extension CompiledPattern {
     /// The maximum length of a pattern, in bytes.
     static let maximumLength = 8192
 
+    /// Parses a pattern.
+    ///
     /// - Throws: the reason why the text is not a valid pattern, or cannot match any target.
     init(_ pattern: URLPattern) throws(Refusal) {
         let text = pattern.text
@@ -79,7 +81,7 @@ extension CompiledPattern {
         }
         let host = bytes[..<end].map(\.lowercasedASCII)
         let isWild = host.contains(UInt8(ascii: "*"))
-        // A star must represent characters that a host can contain.
+        // To check that some host can match, replace each star with a letter.
         let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
         guard !host.isEmpty, !(isBracketed && isWild),
             (try? TargetURI("http://\(String(decoding: sample, as: UTF8.self))/")) != nil

@@ -10,7 +10,7 @@ struct Glob: Sendable, Hashable {
         case many
     }
 
-    /// The byte that ``Token/one`` does not match. With `nil`, it matches all bytes.
+    /// The byte that ``Token/one`` does not match; `nil` if every star matches any bytes.
     let separator: UInt8?
     let tokens: [Token]
     /// The bytes before the first star, or all bytes if there is no star.
@@ -20,7 +20,7 @@ struct Glob: Sendable, Hashable {
     let hasStar: Bool
     private let middle: Middle
 
-    /// How the bytes between ``prefix`` and ``suffix`` are matched.
+    /// The way in which the bytes between ``prefix`` and ``suffix`` are matched.
     private enum Middle: Sendable, Hashable {
         case nothing
         case anything

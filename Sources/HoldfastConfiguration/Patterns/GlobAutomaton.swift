@@ -5,16 +5,18 @@ struct GlobAutomaton: Sendable, Hashable {
     private let end: Int
     private let words: Int
     private let separator: UInt8?
-    /// For each byte, the number of its masks in ``literals``, from 1. Bytes that are not in the
-    /// pattern have 0.
+    /// The class of each byte: the number of its mask in ``literals``, from 1. Bytes that are not
+    /// in the pattern have class 0.
     private let classes: [UInt8]
-    /// The positions of each class of bytes, with `words` words per class.
+    /// The positions of each class in the pattern, as a mask of `words` words.
     private let literals: [UInt64]
     /// The positions of stars that match any byte.
     private let many: [UInt64]
     /// The positions of all stars.
     private let stars: [UInt64]
 
+    /// Creates an automaton that matches the tokens.
+    ///
     /// - Parameter tokens: the tokens, without consecutive stars.
     init(_ tokens: [Glob.Token], separator: UInt8?) {
         end = tokens.count
@@ -67,7 +69,7 @@ struct GlobAutomaton: Sendable, Hashable {
         return reached[end / 64] & (1 << UInt64(end % 64)) != 0
     }
 
-    /// Adds the positions after reached stars, because a star can match no bytes.
+    /// Adds the positions after reached stars, because a star may match zero bytes.
     private func skipStars(_ reached: inout [UInt64]) {
         var carried: UInt64 = 0
         for word in 0..<words {

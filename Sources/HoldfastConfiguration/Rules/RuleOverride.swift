@@ -1,8 +1,8 @@
 import Foundation
 public import HTTPCache
 
-/// The settings of one rule for a single request. They take precedence over the engine's rules
-/// (`CacheRequest.overrides`).
+/// Rule settings for a single request (`CacheRequest.overrides`). They take precedence over the
+/// engine's rules.
 ///
 /// ```swift
 /// request.overrides = try RuleOverride(RuleSettings {
@@ -11,8 +11,8 @@ public import HTTPCache
 /// })
 /// ```
 ///
-/// Two overrides with the same settings and values are equal, so you may create one for each
-/// request. Creating it once avoids repeated checks.
+/// Two overrides with the same settings and field values are equal, so you may create an override
+/// for each request. The settings of an override that you reuse are checked only once.
 public struct RuleOverride: SettingsOverriding {
     /// The settings.
     public let settings: RuleSettings
@@ -23,6 +23,8 @@ public struct RuleOverride: SettingsOverriding {
     /// The hash of all settings and values. It is computed once, because every request uses it.
     private let hash: Int
 
+    /// Checks settings and creates an override.
+    ///
     /// - Parameters:
     ///   - settings: any settings that a rule can have.
     ///   - name: the name in explanations, instead of a rule's name.
@@ -72,12 +74,13 @@ public struct RuleOverride: SettingsOverriding {
         }
     }
 
-    /// Returns whether both have the same settings and values. Their names may differ.
+    /// Returns whether two overrides have the same settings and field values. Their names may
+    /// differ.
     public static func == (left: Self, right: Self) -> Bool {
         left.hash == right.hash && left.settings == right.settings && left.values == right.values
     }
 
-    /// Hashes the settings and values, but not the name.
+    /// Hashes the settings and field values, but not the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 

@@ -4,8 +4,8 @@ public import HTTPTypes
 
 /// Rules that have been checked and compiled.
 ///
-/// Rules from a file and rules created in Swift are treated alike. The rules for a request are
-/// remembered by its raw target, so a repeated request costs one lookup in a table of limited size.
+/// Rules from a file and rules created in Swift are treated alike. A table of limited size caches
+/// the rules for each request's raw target, so a repeated request usually costs one lookup.
 public final class RuleSet: ExchangeRules {
     /// The rules in order.
     public let rules: [Rule]
@@ -19,6 +19,8 @@ public final class RuleSet: ExchangeRules {
         self.compiled = compiled
     }
 
+    /// Checks and compiles rules.
+    ///
     /// - Parameters:
     ///   - rules: the rules in order. If several match, the first one that has a setting decides
     ///     that setting.
@@ -42,14 +44,16 @@ public final class RuleSet: ExchangeRules {
         self.init(checked, lowest: [])
     }
 
-    /// - Parameter lowest: rules that come after all others. They are not part of ``rules``.
+    /// Compiles rules that have been checked.
+    ///
+    /// - Parameter lowest: rules to try after all others. They are not part of ``rules``.
     convenience init(_ checked: CheckedRules, lowest: [CompiledRules.Entry]) {
         let compiled = CompiledRules(checked.entries + lowest, values: checked.values)
         self.init(rules: checked.entries.map(\.rule), compiled: compiled)
     }
 
-    /// Returns these rules, followed by settings for all requests for which none of the rules
-    /// decides.
+    /// Returns a rule set with these rules, followed by a rule without conditions. The last rule's
+    /// settings apply where no other rule decides them.
     ///
     /// - Parameters:
     ///   - settings: the settings. They must not set fields.
@@ -67,8 +71,8 @@ public final class RuleSet: ExchangeRules {
     /// See `ExchangeRules`.
     public func rules(for request: HTTPRequest) -> RequestRules { compiled.rules(for: request) }
 
-    /// For each of ``rules``, the approximate number of requests for which it decided a setting. It
-    /// is 0 only if there was no such request.
+    /// The approximate number of requests for which each of ``rules`` decided a setting. See
+    /// ``CompiledRules/uses()``.
     package var uses: [Int64] { Array(compiled.uses().prefix(rules.count)) }
 
     /// See `ExchangeRules`.

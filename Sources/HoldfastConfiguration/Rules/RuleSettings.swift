@@ -2,7 +2,7 @@ public import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-// A new setting touches several files: the comment at `Setting` lists them in order.
+// A new setting touches several files. The recipe "A rule setting" in docs/recipes.md lists them.
 
 /// The settings of a rule.
 ///
@@ -13,8 +13,8 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Each setting is optional. If it is `nil`, the next matching rule decides it; if there is none,
-/// the engine's options and the response itself decide.
+/// Each setting is optional. If a setting is `nil`, the next matching rule that has it decides. If
+/// no rule does, the engine's options and the response itself decide.
 public struct RuleSettings: Sendable, Hashable {
     /// A setting that can be disabled.
     public enum Switch<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -38,9 +38,9 @@ public struct RuleSettings: Sendable, Hashable {
 
     /// A time limit, or no limit.
     public enum Budget: Sendable, Hashable {
-        /// `unlimited`
+        /// `unlimited`: no limit.
         case unlimited
-        /// At most this long after freshness ends, in whole seconds.
+        /// A time after the response's freshness ends, in whole seconds.
         case limited(Duration)
     }
 
@@ -59,7 +59,7 @@ public struct RuleSettings: Sendable, Hashable {
         /// `ignore`: the directives that do not forbid the uses above:
         ///
         /// - `must-revalidate`, `proxy-revalidate`, `no-cache` and `s-maxage`;
-        /// - `no-store`: such a response is then stored only for these uses;
+        /// - `no-store`: a response with this directive is stored, but only for these uses;
         /// - `invalidated`: a response that a successful unsafe request invalidated.
         ///
         /// Each use that a directive would forbid is logged.
@@ -84,7 +84,7 @@ public struct RuleSettings: Sendable, Hashable {
 
     /// `normalize`: changes to a request before its key is computed and before it is sent.
     public struct Normalizing: Sendable, Hashable {
-        /// `sort-parameters`
+        /// `sort-parameters`: whether query parameters are sorted.
         public var sortsParameters: Bool?
         /// `drop-parameters`: parameters to remove. A trailing `*` matches any ending, and the word
         /// `tracking` represents ``trackingParameters``.
@@ -106,10 +106,11 @@ public struct RuleSettings: Sendable, Hashable {
         public var largest: Int64?
         /// `smallest`: the minimum size of a stored body, in bytes.
         public var smallest: Int64?
-        /// `content`: `any` or `graphql`. A POST's content becomes part of its key, and its
-        /// response may be stored.
+        /// `content`: `any` or `graphql`. The content of a POST request becomes part of the key,
+        /// and the response may be stored.
         public var content: ExchangeSettings.KeyedContent?
-        /// `per`: `{field: NAME}` or `{cookie: NAME}`. Each principal has separate responses.
+        /// `per`: the request field or cookie that identifies the principal, as `{field: NAME}` or
+        /// `{cookie: NAME}`. Each principal has separate responses.
         public var principal: ExchangeSettings.PrincipalSource?
         /// `pin`: whether the responses are never evicted.
         public var pin: Bool?
@@ -122,7 +123,7 @@ public struct RuleSettings: Sendable, Hashable {
         /// `set`: names and values. A value that comes from the environment or from a file is never
         /// shown.
         public var set: [HTTPField.Name: FieldValue]?
-        /// `remove`
+        /// `remove`: the names of fields to remove.
         public var removed: [HTTPField.Name]?
         /// Creates settings with no values.
         public init() {}
@@ -145,8 +146,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var tagsFrom: [TagField]?
     /// `store`
     public var store = Storing()
-    /// `fleet`: `false` does not share responses with the other nodes of a fleet, and does not use
-    /// theirs.
+    /// `fleet`: whether responses are shared with the other nodes of a fleet. `false` also ignores
+    /// the responses that other nodes share.
     public var fleet: Bool?
     /// `bypass`: whether responses are neither stored nor served from the store.
     public var bypass: Bool?
@@ -154,7 +155,7 @@ public struct RuleSettings: Sendable, Hashable {
     public var toOrigin = Fields()
     /// `to-client`
     public var toClient = Fields()
-    /// `guard`: keeps a stored response if the new response looks wrong.
+    /// `guard`: the checks that detect a wrong response. The stored response is then kept.
     public var goodDataGuard: Switch<GoodDataGuard>?
     /// `eager-refresh`: the fraction of its lifetime, from 0 to 1, after which a response is
     /// revalidated in the background.
@@ -164,7 +165,7 @@ public struct RuleSettings: Sendable, Hashable {
     public var softTimeout: Switch<Duration>?
     /// `timeouts.hard`: the time limit for an origin to send a response's head.
     public var hardTimeout: Switch<Duration>?
-    /// `breaker`: `on` or `off`.
+    /// `breaker`: whether the origin's breaker applies.
     public var usesBreaker: Bool?
 
     /// Creates settings with no values.

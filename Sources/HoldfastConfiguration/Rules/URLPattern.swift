@@ -10,10 +10,10 @@
 /// RFC 3986 §3
 ///
 /// ```
-/// https://api.example.com/catalogue/**       all below it
-/// https://*.example.com/**                   all hosts of one more label
-/// /images/*.png                              on any host, not in folders below
-/// /search?q=*                                with this query
+/// https://api.example.com/catalogue/**       everything below /catalogue/
+/// https://*.example.com/**                   any host with one more label
+/// /images/*.png                              on any host, but not in subfolders
+/// /search?q=*                                with a query that begins with q=
 /// ```
 public struct URLPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The text of the pattern.

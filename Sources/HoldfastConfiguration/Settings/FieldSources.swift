@@ -15,7 +15,7 @@ struct FieldSources {
 
     static let placeholder = "not-looked-up"
 
-    /// The maximum length of a value, in bytes. It must fit into a message's head.
+    /// The maximum length of a value, in bytes. The value must fit into a message's head.
     static let longest = 16 << 10
 
     /// Returns the value after checking it. No error message contains the value.

@@ -1,5 +1,5 @@
-/// Reads and writes numbers with units. They are exact: a value that is not a whole multiple of the
-/// smallest unit is rejected.
+/// Reads and writes numbers with units. A value that is not a whole multiple of the smallest unit
+/// is rejected, so no value is rounded.
 enum Quantity {
     private static let durationUnits: [(name: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),
@@ -8,11 +8,11 @@ enum Quantity {
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("kB", 1000),
         ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]
-    /// A hundred years: longer than any sensible value, and short enough to be added to any
-    /// timestamp.
+    /// The maximum duration, in milliseconds: a hundred years. This is longer than any sensible
+    /// value, and short enough to be added to any timestamp.
     private static let longest: Int64 = 36_525 * 86_400_000
-    /// 1 PiB: larger than any disk, and small enough that sums of several sizes, and their products
-    /// with small numbers, do not overflow.
+    /// The maximum size, in bytes: 1 PiB. This is larger than any disk. Sums of several sizes, and
+    /// products with small numbers, do not overflow.
     static let largest: Int64 = 1 << 50
 
     static func duration(_ text: String) throws(Refusal) -> Duration {

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Reads the values of settings. ``Writers`` does the opposite.
+/// Reads the values of settings. ``Writers`` formats them.
 enum Readers {
     static func duration(_ value: FileValue) throws(Refusal) -> Duration {
         try Quantity.duration(value.text("a duration such as '5 m'"))
@@ -130,7 +130,8 @@ enum Readers {
             guard let method = HTTPRequest.Method(try item.text("a method")) else {
                 throw Refusal("\(item.shown) is not a method.", line: item.line)
             }
-            // No request has such a method, because methods are case-sensitive. RFC 9110 §9.1
+            // Reject a common method in lower case: methods are case-sensitive, so no request would
+            // match. RFC 9110 §9.1
             let capitals = method.rawValue.uppercased()
             guard capitals == method.rawValue || !commonMethods.contains(capitals) else {
                 throw Refusal(
@@ -210,6 +211,8 @@ enum Readers {
         }
     }
 
+    /// Returns the refusal for an unknown name, with the most similar known name.
+    ///
     /// - Parameter group: the group of settings that contains the name.
     static func unknown(_ entry: FileValue.Entry, of known: [String], in group: String? = nil) -> Refusal {
         if let name = FormerNames.newName(of: entry.key, in: group) {

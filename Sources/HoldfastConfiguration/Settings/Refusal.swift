@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 
 /// The reason why a value was rejected. The code that catches it adds the setting's name.
 struct Refusal: Error {
-    /// A sentence that contains the value and the allowed values.
+    /// The message: the fault in the value, and usually the allowed values.
     var message: String
     /// The line, if it differs from the setting's line.
     var line: Int?

@@ -28,8 +28,8 @@ extension Setting {
     private static let staleness = [
         seconds("stale.while-revalidate", \.stale.whileRevalidate) { $1.overrides.staleWhileRevalidate = $0 },
         budget("stale.unreachable", \.stale.unreachable) { $1.overrides.maximumStalenessUnreachable = $0 },
-        // Here, `unlimited` is different from unset: without a rule, a response that does not allow
-        // it may not be served in place of a 5xx. RFC 5861 §4
+        // Here, `unlimited` differs from unset: without a rule, a response that does not allow
+        // stale use must not be served in place of a 5xx response. RFC 5861 §4
         budget("stale.on-error", \.stale.onError) { $1.overrides.staleIfError = $0 ?? .max },
         budget("stale.offline", \.stale.offline) { $1.overrides.maximumStalenessOffline = $0 },
         Setting(
@@ -167,7 +167,7 @@ extension Setting {
             worksWithBypass: true,
             read: { value throws(Refusal) in
                 if case .mapping = value {
-                    throw Refusal("In a rule, it is on or off. Configure breakers at the top level of the file.")
+                    throw Refusal("In a rule, it must be on or off. Configure breakers at the top level of the file.")
                 }
                 return try value.flag()
             },

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPTypes
 
-/// Settings of the same kind.
+/// Settings by the kind of their value.
 extension Setting {
     typealias Path<Value> = any WritableKeyPath<RuleSettings, Value?> & Sendable
     typealias Applying<Value> = @Sendable (Value, inout ExchangeSettings) -> Void

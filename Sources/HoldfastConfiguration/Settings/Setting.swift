@@ -3,36 +3,9 @@ import HTTPTypes
 
 /// One setting of a rule: its name, how it is read and written, and what it does.
 ///
-/// To add a setting, change these places in this order:
-///
-/// 1. `ExchangeSettings` (module `HTTPCache`): add a property whose default changes nothing. If RFC
-///    9111 defines the behavior that it changes (freshness, staleness, storing), add it to
-///    `PolicyOverrides` (module `HTTPCacheSemantics`) instead.
-/// 2. The code that uses the property: `CachePolicy` reads `PolicyOverrides`, `PreparedRequest`
-///    handles changes to the key or the request, and the exchange and the in-flight fetch handle
-///    everything else.
-/// 3. `HTTPCacheExplaining`: `holdfast explain` mentions the setting if it changes the key, a
-///    lifetime or the served response. `RuledResponse` applies it to responses that were stored
-///    before, for `holdfast rules`.
-/// 4. ``RuleSettings``: add an optional property. Its comment begins with the setting's name in a
-///    file.
-/// 5. `Setting+All.swift`: add an entry to ``all`` with name, phase, reader and writer. Decisions,
-///    ``RuleOverride`` and ``EffectiveConfiguration`` follow from it. ``SettingSet`` has room for
-///    64.
-/// 6. ``Readers`` and ``Writers``: only for a new kind of value. `Setting+Kinds.swift` has the
-///    existing kinds.
-/// 7. ``RuleCheck``: check the range of values created in Swift, and the settings that contradict
-///    the new one. A setting for requests to the origin joins the list in `checkMode`.
-/// 8. `HoldfastConfiguration.docc/Settings.md`: add a line with name, effect and default.
-/// 9. Tests: `LoadingTests.whole`, which must contain every setting, and `everySettingIsRead`; a
-///    line for each message in `FindingTests`; the effect in
-///    `Tests/HTTPCacheTests/RulesTests.swift`.
-///
-/// A top-level setting instead has a property in ``Configuration``, an entry in `TopSetting.swift`
-/// and a row in `Settings.md`. `GatewayConfiguration+File.swift` (gateway), or the code that opens
-/// the store and the engine, copies it to where it takes effect.
+/// To add a setting, follow docs/recipes.md, "A rule setting".
 struct Setting: Sendable {
-    /// The time at which a setting takes effect.
+    /// The phase of an exchange in which a setting takes effect.
     enum Phase: Sendable {
         /// Before the response arrives, so it cannot depend on the response.
         case request
@@ -47,9 +20,10 @@ struct Setting: Sendable {
     let worksWithBypass: Bool
     let isSet: @Sendable (RuleSettings) -> Bool
     let read: @Sendable (FileValue, inout RuleSettings) throws(Refusal) -> Void
-    /// Returns the value as written in a file, without secrets, or `nil` if it is not set.
+    /// Returns the value as written in a file, but without secrets, or `nil` if the setting is not
+    /// set.
     let written: @Sendable (RuleSettings) -> String?
-    /// Copies the setting, if set, to the settings of an exchange.
+    /// Copies the setting, if it is set, to the settings of an exchange.
     let apply: @Sendable (RuleSettings, FieldSources.Values, inout ExchangeSettings) -> Void
 
     init<Value: Sendable>(

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Writes values for people, as in a file but without secrets.
+/// Formats values as in a file, but without secrets, for people to read.
 enum Writers {
     static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
 

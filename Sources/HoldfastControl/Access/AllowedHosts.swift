@@ -1,15 +1,20 @@
-/// The host names that clients may use for a control plane. A rebound DNS name is not among them.
+/// The host names that clients may use for a control plane. Other names are rejected, which
+/// prevents DNS rebinding.
 struct AllowedHosts: Sendable {
-    /// Lowercase. A host without a port matches every port.
+    /// The hosts in lower case. A host without a port matches every port.
     private let hosts: Set<String>
 
-    /// - Parameter hosts: allowed in addition to `localhost`, with or without a port. IPv6
-    ///   addresses are in brackets.
+    /// Creates a set of hosts that includes `localhost`.
+    ///
+    /// - Parameter hosts: the hosts to allow in addition to `localhost`, with or without a port.
+    ///   IPv6 addresses are in brackets.
     init(_ hosts: [String] = []) {
         self.init(only: hosts + ["localhost"])
     }
 
-    /// - Parameter hosts: the only hosts allowed.
+    /// Creates a set of exactly these hosts.
+    ///
+    /// - Parameter hosts: the only hosts to allow.
     init(only hosts: [String]) {
         self.hosts = Set(hosts.map { $0.lowercased() })
     }
@@ -17,12 +22,12 @@ struct AllowedHosts: Sendable {
     func contains(_ host: String) -> Bool {
         let host = host.lowercased()
         if hosts.contains(host) { return true }
-        // The colon after an IPv6 address, not one inside it.
+        // A colon inside the brackets of an IPv6 address does not begin a port.
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return false }
         let port = host[host.index(after: colon)...]
         return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && hosts.contains(String(host[..<colon]))
     }
 
-    /// The hosts as error messages list them.
+    /// The hosts, as error messages list them.
     var shown: String { hosts.sorted().map { "'\(ControlProblem.shown($0))'" }.joined(separator: ", ") }
 }

@@ -6,16 +6,18 @@
     import Darwin
 #endif
 
-/// Identifies a client of the control plane by its address. Limits count per network.
+/// The network that identifies a client of the control plane. Limits apply per network.
 ///
-/// An IPv6 client counts by its /64 network, because it has 2⁶⁴ addresses. An IPv4 client counts by
-/// its address. An IPv4-mapped address (`::ffff:192.0.2.7`) counts as the IPv4 address, because a
-/// listener for both versions sees IPv4 clients in that form. All clients of a Unix socket count as
-/// one.
+/// - An IPv6 client is identified by its /64 network, because it can use 2⁶⁴ addresses.
+/// - An IPv4 client is identified by its address. An IPv4-mapped address (`::ffff:192.0.2.7`)
+///   counts as IPv4, because a listener for both versions sees IPv4 clients in that form.
+/// - All clients of a Unix socket count as one client.
 struct ClientNetwork: Sendable, Hashable {
     private let name: String
 
-    /// - Parameter address: `nil` for a client of a Unix socket.
+    /// Returns the network of an address.
+    ///
+    /// - Parameter address: the client's IP address; `nil` for a client of a Unix socket.
     init(_ address: String?) {
         guard let address else {
             name = ""

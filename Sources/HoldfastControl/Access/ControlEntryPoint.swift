@@ -2,16 +2,16 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// How a request reaches the control plane. It decides who the client is.
+/// How a request reaches the control plane, which determines how its client is authorized.
 enum ControlEntryPoint: Sendable {
-    /// The Unix socket. File permissions decide, and no token is needed.
+    /// The Unix socket. File permissions control access, so no token is needed.
     case socket
-    /// A port. A token decides.
+    /// A port. Clients need a token.
     case network(NetworkEntryPoint)
-    /// A port of this machine that serves only metrics. No token is needed.
+    /// A port on this machine that serves only metrics. No token is needed.
     case metrics(BrowserGuard)
 
-    /// Checks a request before anything else reads it.
+    /// Checks a request before any other code reads it, and returns its client.
     ///
     /// - Throws: ``ControlProblem``, ``TokenVerifier/Wait``
     func admit(_ head: HTTPRequest, from channel: any Channel) async throws -> ControlClient {
@@ -40,8 +40,9 @@ extension ControlEntryPoint {
         }
     }
 
-    /// Whether these credentials open a request, so its connection keeps its permit. A wrong token
-    /// is not counted as a failed attempt here; the request itself is checked later.
+    /// Returns whether credentials authorize a request, so that its connection keeps its permit. A
+    /// wrong token does not count as a failed attempt here, because the request itself is checked
+    /// later.
     ///
     /// - Parameter credentials: the values of the request's `Authorization` fields.
     func opens(presenting credentials: [String]) -> Bool {
@@ -61,20 +62,21 @@ extension ControlEntryPoint {
         guard case .network(let entryPoint) = self else {
             throw ControlProblem(
                 .invalidRequest,
-                "No session is needed here, and its token would not be accepted. Exchange the code on the port of 'control.listen'.",
+                "No session is needed here, and a session's token would not be accepted. Exchange the code on the port in 'control.listen'.",
                 field: "code"
             )
         }
         return try entryPoint.beginSession(code)
     }
 
-    /// Whether an admitted client's token is still valid.
+    /// Returns whether the token of an admitted request is still valid.
     func stillAdmits(_ head: HTTPRequest) -> Bool {
         guard case .network = self else { return true }
         return opens(presenting: head.headerFields[values: .authorization])
     }
 
-    /// When the session of a request's token ends; `nil` if the token has no session.
+    /// Returns the time when the session of a request's token ends, or `nil` if the token belongs
+    /// to no session.
     func sessionEnd(presenting credentials: [String]) -> Timestamp? {
         guard case .network(let entryPoint) = self, let text = TokenVerifier.bearer(in: credentials) else { return nil }
         return entryPoint.sessions.end(ofToken: text)

@@ -11,18 +11,18 @@ import NIOPosix
 
 /// A network address of the control plane, for clients with a token.
 public struct ControlNetwork: Sendable {
-    /// A name or an IP address, without brackets.
+    /// A host name or an IP address, without brackets.
     public var host: String
-    /// The port; 0 for any free one.
+    /// The port; 0 means any free port.
     public var port: Int
-    /// The tokens it accepts.
+    /// The tokens that clients may use.
     public var tokens: TokenVerifier
-    /// Host names that clients may use in addition to `host` and `localhost`.
+    /// The host names that clients may use in addition to `host` and `localhost`.
     public var hosts: [String]
 
-    /// An address cannot be listened on.
+    /// The reason why the control plane cannot listen on an address.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Names the address, the reason and the next step.
+        /// A message with the address, the reason and the next step.
         public let description: String
     }
 
@@ -34,32 +34,34 @@ public struct ControlNetwork: Sendable {
         self.hosts = hosts
     }
 
-    /// The hosts that a request may name. The wildcard address is left out, because pages can reach
-    /// this machine through it.
+    /// The hosts that requests may use. The wildcard address is not included, because web pages can
+    /// reach this machine through it.
     var allowedHosts: AllowedHosts {
         let written = host.contains(":") ? "[\(host)]" : host
         return AllowedHosts(["0.0.0.0", "[::]"].contains(written) ? hosts : hosts + [written])
     }
 
-    /// The hosts at which a proxy may serve the page over TLS: those that the operator named.
+    /// The hosts at which a proxy may serve the page over TLS: the additional hosts.
     var proxiedHosts: AllowedHosts { AllowedHosts(only: hosts) }
 
-    /// The URL at which a browser finds the page. If the host is the wildcard address, the URL uses
-    /// the first additional host, or `localhost` if there is none.
+    /// Returns the page's URL for browsers. If the host is the wildcard address, the URL uses the
+    /// first additional host, or `localhost` if there is none.
     func pageURL(port: Int) -> String {
         guard ["0.0.0.0", "::"].contains(host) else { return ControlServer.url(host, port) }
         let name = hosts.first ?? "localhost"
         return "http://\(name)" + (name.hasPort ? "" : ":\(port)")
     }
 
-    /// Listens for a moment, so that an error shows up before clients are served.
+    /// Listens briefly, to detect errors before the gateway serves clients.
     ///
     /// - Throws: ``Refusal``
     public func check(on group: any EventLoopGroup) async throws {
         try await Self.check(host, port, of: "control.listen", on: group)
     }
 
-    /// - Parameter setting: the setting that names the address.
+    /// Listens briefly on an address.
+    ///
+    /// - Parameter setting: the setting that contains the address.
     fileprivate static func check(
         _ host: String,
         _ port: Int,
@@ -83,12 +85,11 @@ public struct ControlNetwork: Sendable {
     }
 }
 
-/// An address of this machine where a control plane serves only metrics, to all clients and without
-/// a token.
+/// An address on this machine where a control plane serves only metrics. Clients need no token.
 public struct MetricsAddress: Sendable {
-    /// A name or an IP address that only this machine reaches, without brackets.
+    /// A host name or an IP address that is reachable only from this machine, without brackets.
     public var host: String
-    /// The port; 0 for any free one.
+    /// The port; 0 means any free port.
     public var port: Int
 
     /// Creates an address.
@@ -99,7 +100,7 @@ public struct MetricsAddress: Sendable {
 
     var allowedHosts: AllowedHosts { AllowedHosts(["127.0.0.1", "[::1]", host.contains(":") ? "[\(host)]" : host]) }
 
-    /// Listens for a moment, so that an error shows up before clients are served.
+    /// Listens briefly, to detect errors before the gateway serves clients.
     ///
     /// - Throws: ``ControlNetwork/Refusal``
     public func check(on group: any EventLoopGroup) async throws {
@@ -108,7 +109,7 @@ public struct MetricsAddress: Sendable {
 }
 
 extension String {
-    /// Whether a port follows the host. IPv6 addresses are in brackets.
+    /// Whether the host has a port. IPv6 addresses are in brackets.
     fileprivate var hasPort: Bool {
         guard let colon = lastIndex(of: ":") else { return false }
         return !self[colon...].contains("]")

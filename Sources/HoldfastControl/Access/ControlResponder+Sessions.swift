@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 
 extension ControlResponder {
-    /// The operations that give a page in a browser its token.
+    /// The operations through which a page in a browser gets and ends its session.
     static let sessions: [Operation] =
         [Operation(path: "/v1/inspections", method: .post, scope: .read) { try await $0.beginInspection($1, $2) }]
         + SessionRoute.allCases.map { route in
@@ -14,11 +14,11 @@ extension ControlResponder {
             }
         }
 
-    /// `POST /v1/inspections`. The code has the scope of the client that requests it.
+    /// Handles `POST /v1/inspections`. The code has the scope of the client that requests it.
     private func beginInspection(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request)
         if !content.isEmpty { try JSONMembers(json: content, example: "{}").end(known: []) }
-        // Otherwise a session could be extended without end.
+        // Otherwise, a session could be extended indefinitely.
         guard entryPoint.sessionEnd(presenting: request.headers[values: .authorization]) == nil else {
             throw ControlProblem(
                 .scopeTooSmall,
@@ -34,7 +34,7 @@ extension ControlResponder {
 
 }
 
-/// The operations on a page's session. A gateway's port and a relay's port both have them.
+/// The operations on a page's session. A gateway's port and a relay's port both serve them.
 enum SessionRoute: CaseIterable, Sendable {
     /// Exchanges a code for a token.
     case begin
@@ -56,13 +56,15 @@ enum SessionRoute: CaseIterable, Sendable {
     /// Whether the operation needs no token.
     var isOpen: Bool { self == .begin }
 
-    /// The route of a request; `nil` for any other request.
+    /// Returns the operation for a request, or `nil` if it is not a session request.
     init?(_ request: Request) {
         guard request.uri.path == Self.path, let route = Self.allCases.first(where: { $0.method == request.method })
         else { return nil }
         self = route
     }
 
+    /// Performs the operation.
+    ///
     /// - Throws: ``ControlProblem``, ``TokenVerifier/Wait``
     func respond(
         to request: Request,
@@ -87,12 +89,12 @@ enum SessionRoute: CaseIterable, Sendable {
     }
 }
 
-/// A gateway's page: where a browser finds it, and its sessions.
+/// Access to a gateway's page: its URL, and its sessions.
 struct PageAccess: Sendable {
     let sessions: PageSessions
     /// The path of the Unix socket.
     let socket: String
-    /// The URL of the page's port; `nil` if the gateway has none.
+    /// Returns the page's URL, or `nil` if the gateway has no port.
     let place: @Sendable () -> String?
 
     var control: OverviewReport.Control {
@@ -104,6 +106,8 @@ struct PageAccess: Sendable {
 struct SessionRequest {
     let code: String
 
+    /// Reads the content.
+    ///
     /// - Throws: ``ControlProblem``
     init(json: [UInt8]) throws(ControlProblem) {
         var members = try JSONMembers(json: json, example: #"{"code": "…"}"#)
@@ -119,17 +123,17 @@ struct SessionRequest {
     }
 }
 
-/// How to open the page, as `holdfast inspect` gets it.
+/// The information that `holdfast inspect` needs to open the page.
 public struct InspectionReport: Sendable, Hashable, Codable {
-    /// The page's URL with a code in its fragment, which browsers send to no server; `nil` if the
-    /// gateway has no port ('control.listen').
+    /// The page's URL with a code in its fragment, which browsers never send to a server. `nil` if
+    /// the gateway has no port (`control.listen`).
     public var url: String?
-    /// The code: 32 hexadecimal digits, valid once.
+    /// The code: 32 hexadecimal digits, valid for one use.
     public var code: String?
-    /// When the code expires.
+    /// The time when the code expires, as RFC 3339 text.
     public var expiresAt: String?
 
-    /// Creates the report of a gateway without a port.
+    /// Creates the report for a gateway without a port.
     public init() {}
 
     init(_ place: String, _ code: PageSessions.Code) {
@@ -139,11 +143,11 @@ public struct InspectionReport: Sendable, Hashable, Codable {
     }
 }
 
-/// A session, as the page receives it.
+/// A session, as returned to the page.
 struct SessionReport: Sendable, Hashable, Codable {
-    /// For `Authorization: Bearer`.
+    /// The token, for `Authorization: Bearer`.
     var token: String
-    /// The client on whose behalf the page acts.
+    /// The name of the client on whose behalf the page acts.
     var client: String
     var scope: ControlScope
     var expiresAt: String
@@ -156,11 +160,11 @@ struct SessionReport: Sendable, Hashable, Codable {
     }
 }
 
-/// The client behind a request, as the client receives it.
+/// The client that sent a request, as returned to that client.
 struct ClientReport: Sendable, Hashable, Codable {
     var client: String
     var scope: ControlScope
-    /// When its session ends; `nil` if it has none.
+    /// The time when the client's session ends; `nil` if the client has no session.
     var expiresAt: String?
 
     init(_ client: ControlClient, until end: Timestamp?) {

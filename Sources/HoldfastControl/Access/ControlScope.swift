@@ -1,13 +1,14 @@
-/// The operations that a client of the control plane may use. Each scope includes the smaller ones.
+/// The operations that a client of the control plane may use. Each scope includes the smaller
+/// scopes.
 public enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-    /// Operations that change nothing.
+    /// Read-only operations.
     case read
-    /// Also purges.
+    /// Read-only operations and purges.
     case purge
     /// Every operation.
     case operate
 
-    /// Whether the right scope includes the left one and more.
+    /// Returns whether the right scope allows more operations than the left scope.
     public static func < (lhs: ControlScope, rhs: ControlScope) -> Bool { lhs.rank < rhs.rank }
 
     private var rank: Int {
@@ -19,10 +20,10 @@ public enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Com
     }
 }
 
-/// The client behind a request of the control plane.
+/// A client of the control plane.
 struct ControlClient: Sendable, Hashable {
-    /// For the log and the history: `uid 1000` on the socket, the token's name over TCP. Token
-    /// names have no spaces, so no token looks like a user.
+    /// The client's name in the log and the history: `uid 1000` on the socket, the token's name
+    /// over TCP. Token names contain no spaces, so no token's name looks like a user.
     var name: String
     var scope: ControlScope
 }

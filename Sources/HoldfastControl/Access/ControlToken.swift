@@ -1,29 +1,31 @@
 import Crypto
 
-/// A secret that opens the control plane over TCP. Only its digest is kept.
+/// A secret that gives access to the control plane over TCP. Only the secret's digest is kept.
 public struct ControlToken: Sendable, Hashable {
-    /// Its name in the log and the history.
+    /// The token's name in the log and the history.
     public let name: String
-    /// The operations it allows.
+    /// The operations that the token allows.
     public let scope: ControlScope
     let digest: SHA256Digest
 
-    /// A token cannot be used.
+    /// The reason why a token cannot be used.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Names the token's file and the next step. It contains no secret.
+        /// A message with the token's location and the next step. It contains no secret.
         public let description: String
     }
 
-    /// The bytes of entropy that a token must have room for.
+    /// The minimum number of random bytes that a token must be able to encode.
     public static let leastBytes = 32
-    /// The longest token, in characters.
+    /// The maximum length of a token, in characters.
     static let maximumText = 512
 
+    /// Creates a token from its text.
+    ///
     /// - Parameters:
-    ///   - text: the token, as `Authorization: Bearer` carries it. RFC 6750 §2.1
-    ///   - place: where the token is configured, for the message.
-    /// - Throws: ``Refusal`` if the text has too little room for 32 random bytes, or contains a
-    ///   character that bearer tokens may not have.
+    ///   - text: the token, as it appears in `Authorization: Bearer`. RFC 6750 §2.1
+    ///   - place: the token's location in the configuration, for the message.
+    /// - Throws: ``Refusal`` if the text is too short to encode 32 random bytes, is too long, or
+    ///   contains a character that bearer tokens must not contain.
     public init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
         let bytes = Array(text.utf8)
         guard bytes.allSatisfy(Self.isTokenByte), bytes.count <= Self.maximumText else {
@@ -32,7 +34,7 @@ public struct ControlToken: Sendable, Hashable {
                     "\(place) is not a token. A token is one line of at most \(Self.maximumText) letters, digits and '-._~+/='. \(Self.advice)"
             )
         }
-        // A hexadecimal digit has room for half a byte, a base64 character for three quarters.
+        // A hexadecimal digit encodes half a byte, and a base64 character three quarters of a byte.
         let isHexadecimal = bytes.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
         let room = isHexadecimal ? bytes.count / 2 : bytes.count * 3 / 4
         guard room >= Self.leastBytes else {
@@ -64,10 +66,10 @@ struct TokenTable: Sendable {
 
     init(_ tokens: [ControlToken]) { self.tokens = tokens }
 
-    /// The token that a request presents.
+    /// Returns the token that a request presents, or `nil` if it is unknown.
     ///
-    /// Compares the digests of all tokens, each in constant time. The timing reveals neither how
-    /// much of a token was right nor which token matched.
+    /// The digests of all tokens are compared, each in constant time. The timing therefore reveals
+    /// neither how much of a token was correct nor which token matched.
     func token(presented text: String) -> ControlToken? {
         let digest = SHA256.hash(data: Array(text.utf8))
         var found: ControlToken?

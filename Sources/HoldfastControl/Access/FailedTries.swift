@@ -1,25 +1,26 @@
 import NIOCore
 
-/// Counts the wrong tokens from each address.
+/// Counts the wrong tokens from each client network.
 ///
-/// It only limits how many rejections explain why. A valid token is always accepted, so a stranger
-/// behind the same proxy or NAT cannot lock an operator out. Tokens are too long to guess
-/// (``ControlToken/leastBytes``).
+/// After too many failed attempts, a wrong token gets status 429 instead of 401. A valid token is
+/// always accepted, so a stranger behind the same proxy or NAT cannot lock an operator out. Tokens
+/// are too long to guess (``ControlToken/leastBytes``).
 ///
-/// Beyond 1,000 addresses, the address whose last failure is oldest is dropped.
+/// At most 1,000 networks are tracked. To make room, the network whose last failure is oldest is
+/// dropped.
 struct FailedTries {
-    /// The most failed attempts of an address within ``window``.
+    /// The maximum number of failed attempts from one network within ``window``.
     static let limit = 5
     static let window = TimeAmount.minutes(1)
     static let maximumAddresses = 1000
 
-    /// The last failures of each address, oldest first, at most ``limit``.
+    /// The last failures of each network, oldest first, at most ``limit``.
     private var failures: [ClientNetwork: [NIODeadline]] = [:]
 
     var count: Int { failures.count }
 
-    /// The seconds until the address is below the limit again; `nil` if it has not failed too
-    /// often.
+    /// Returns the seconds until the address's network is below the limit again, or `nil` if it has
+    /// not reached the limit.
     func wait(of address: String, at now: NIODeadline) -> Int? {
         guard let instants = failures[ClientNetwork(address)], instants.count == Self.limit, let first = instants.first
         else { return nil }

@@ -4,20 +4,21 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// The sessions of pages in browsers. A page exchanges a one-time code for a token.
+/// The sessions of status pages in browsers. A page exchanges a one-time code for a token.
 ///
-/// Everything is in memory, so a restart ends all sessions. Only digests are kept.
+/// Sessions are kept only in memory, so a restart ends all of them. Only the digests of codes and
+/// tokens are kept.
 final class PageSessions: Sendable {
-    /// A code for one session. It may appear in a URL, because it expires soon.
+    /// A code for one session. It may appear in a URL, because it expires within a minute.
     struct Code: Sendable, Hashable {
-        /// 128 random bits.
+        /// 128 random bits, as hexadecimal digits.
         let text: String
         let expiresAt: Timestamp
     }
 
     /// A running session.
     struct Session: Sendable, Hashable {
-        /// 256 random bits.
+        /// 256 random bits, as hexadecimal digits.
         let token: String
         let client: ControlClient
         let expiresAt: Timestamp
@@ -37,12 +38,12 @@ final class PageSessions: Sendable {
 
     static let codeLife = TimeAmount.seconds(60)
     static let sessionLife = TimeAmount.hours(8)
-    /// The most unused codes of a client. Another code replaces the oldest.
+    /// The maximum number of unused codes per client. A new code replaces the oldest.
     static let maximumCodes = 4
-    /// The most sessions of a client. Another session ends the oldest.
+    /// The maximum number of sessions per client. A new session ends the oldest.
     static let maximumSessions = 16
-    /// The most codes, and the most sessions, of all clients together. Further ones are rejected,
-    /// so that no client can end the sessions of others.
+    /// The maximum number of codes, and of sessions, of all clients together. New codes and
+    /// sessions are then rejected, so that no client can end another client's sessions.
     static let maximumOfAll = 1024
 
     private let state = Mutex(State())
@@ -50,10 +51,12 @@ final class PageSessions: Sendable {
     private let now: @Sendable () -> NIODeadline
     private let random: @Sendable (_ bytes: Int) -> String
 
+    /// Creates an empty set of sessions.
+    ///
     /// - Parameters:
-    ///   - clock: for the end times that are shown.
-    ///   - now: the monotonic clock that decides.
-    ///   - random: returns hexadecimal digits of that many random bytes.
+    ///   - clock: the wall clock for the end times that are shown.
+    ///   - now: the monotonic clock that decides when codes and sessions expire.
+    ///   - random: returns the given number of random bytes as hexadecimal digits.
     init(
         clock: any WallClock = SystemWallClock(),
         now: @escaping @Sendable () -> NIODeadline = { .now() },
@@ -64,7 +67,7 @@ final class PageSessions: Sendable {
         self.random = random
     }
 
-    /// Makes a code for a session with the client's name and scope.
+    /// Creates a code for a session with the client's name and scope.
     ///
     /// - Throws: ``ControlProblem`` if all clients together have reached the limit.
     func makeCode(for client: ControlClient) throws(ControlProblem) -> Code {
@@ -80,18 +83,19 @@ final class PageSessions: Sendable {
     private static func full(_ what: String) -> ControlProblem {
         ControlProblem(
             .tooManySessions,
-            "\(maximumOfAll) \(what), the limit for all clients together. Close unused pages, or use the Unix socket.",
+            "\(maximumOfAll) \(what), which is the limit for all clients together. Close unused pages, or use the Unix socket.",
             limit: maximumOfAll
         )
     }
 
     /// Exchanges a code for a session.
     ///
-    /// A wrong code is not counted as a failed attempt. A code has 128 random bits and lives for a
-    /// minute, and a stranger's guesses must not lock out operators behind the same address.
+    /// A wrong code does not count as a failed attempt. A code has 128 random bits and is valid for
+    /// a minute, so it cannot be guessed. A stranger's guesses must not affect operators behind the
+    /// same address.
     ///
     /// - Throws: ``ControlProblem`` if the code is wrong, used or expired, or if all clients
-    ///   together have reached the limit of sessions. In the latter case the code stays valid.
+    ///   together have reached the limit of sessions. In the last case, the code stays valid.
     func session(for code: String) throws(ControlProblem) -> Session {
         if let session = try begin(code: code) { return session }
         throw ControlProblem(
@@ -104,7 +108,7 @@ final class PageSessions: Sendable {
     /// Starts a session and uses up the code.
     ///
     /// - Returns: `nil` if the code is wrong, used or expired.
-    /// - Throws: ``ControlProblem`` if there is no room for a session.
+    /// - Throws: ``ControlProblem`` if all clients together have reached the limit of sessions.
     func begin(code: String) throws(ControlProblem) -> Session? {
         let (digest, now) = (Self.digest(code), now())
         let token = random(32)
@@ -120,7 +124,7 @@ final class PageSessions: Sendable {
         return session.map { Session(token: token, client: $0.client, expiresAt: $0.expiresAt) }
     }
 
-    /// The client whose session a token belongs to; `nil` if there is none.
+    /// Returns the client whose session a token belongs to, or `nil` if there is no such session.
     func client(presenting token: String) -> ControlClient? {
         let (digest, now) = (Self.digest(token), now())
         return state.withLock { state in
@@ -140,7 +144,7 @@ final class PageSessions: Sendable {
         }
     }
 
-    /// When the session of a token ends; `nil` if there is none.
+    /// Returns the time when a token's session ends, or `nil` if there is no such session.
     func end(ofToken token: String) -> Timestamp? {
         let digest = Self.digest(token)
         return state.withLock { state in state.sessions.index(of: digest).map { state.sessions[$0].expiresAt } }
@@ -157,7 +161,7 @@ final class PageSessions: Sendable {
 
     private static func digest(_ text: String) -> SHA256Digest { SHA256.hash(data: Array(text.utf8)) }
 
-    /// Hexadecimal digits from the system's random number generator.
+    /// Returns random bytes from the system's generator, as hexadecimal digits.
     static func randomDigits(_ bytes: Int) -> String {
         var random = SystemRandomNumberGenerator()
         return (0..<bytes).map { _ in
@@ -168,8 +172,8 @@ final class PageSessions: Sendable {
 }
 
 extension [PageSessions.Secret] {
-    /// Compares all digests, each in constant time, so the timing does not reveal which one
-    /// matched.
+    /// Returns the index of a digest. All digests are compared, each in constant time, so the
+    /// timing does not reveal which digest matched.
     fileprivate func index(of digest: SHA256Digest) -> Int? {
         var found: Int?
         for (index, secret) in enumerated() {
@@ -179,8 +183,8 @@ extension [PageSessions.Secret] {
         return found
     }
 
-    /// Adds a secret. If its client has no more room, it replaces that client's oldest, so that no
-    /// client can end another client's sessions.
+    /// Adds a secret. If its client has reached the limit, the secret replaces that client's
+    /// oldest, so that no client can end another client's sessions.
     ///
     /// - Returns: `false` if all clients together have reached the limit.
     fileprivate mutating func append(_ secret: PageSessions.Secret, atMost limit: Int, at now: NIODeadline) -> Bool {

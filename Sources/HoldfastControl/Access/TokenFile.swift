@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// A file with a token. Only its owner may have access.
+/// A file that contains a token. Only its owner may have access.
 public struct TokenFile: Sendable, Hashable {
-    /// The path.
+    /// The file's path.
     public let path: String
 
     /// The name of the file that is created in the store's folder if no token is configured.
@@ -19,8 +19,8 @@ public struct TokenFile: Sendable, Hashable {
 
     /// Reads the token.
     ///
-    /// - Throws: ``ControlToken/Refusal`` if the file cannot be read, if others can read it, or if
-    ///   it contains no token.
+    /// - Throws: ``ControlToken/Refusal`` if the file cannot be read, if other users have access to
+    ///   it, or if it contains no valid token.
     public func read(name: String, scope: ControlScope) throws(ControlToken.Refusal) -> ControlToken {
         // Without O_NONBLOCK, opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -30,8 +30,8 @@ public struct TokenFile: Sendable, Hashable {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw refusal("is not a regular file")
         }
-        // Checks the descriptor, not the path, because the file at the path could change in
-        // between.
+        // Check the descriptor, not the path, because the file at the path could be replaced in the
+        // meantime.
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw refusal("is accessible to other users (mode 0\(mode)): run 'chmod 600 \(path)'")
@@ -45,10 +45,10 @@ public struct TokenFile: Sendable, Hashable {
         return try ControlToken(name: name, scope: scope, text: String(decoding: text, as: UTF8.self), place: place)
     }
 
-    /// Creates the file with a new token unless it exists.
+    /// Creates the file with a new token, unless it already exists.
     ///
-    /// - Returns: whether it was created.
-    /// - Throws: ``ControlToken/Refusal`` if it cannot be created.
+    /// - Returns: whether the file was created.
+    /// - Throws: ``ControlToken/Refusal`` if the file cannot be created.
     public func makeIfMissing() throws(ControlToken.Refusal) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return false }
@@ -57,8 +57,8 @@ public struct TokenFile: Sendable, Hashable {
             let byte = UInt8.random(in: .min ... .max, using: &random)
             return (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }
-        // The file gets its name with the whole token in it, so a process that exits here leaves no
-        // partial token.
+        // Rename the file only when the whole token is in it, so that a process that exits here
+        // leaves no partial token.
         let draft = "\(path).\(getpid())"
         unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -79,7 +79,7 @@ public struct TokenFile: Sendable, Hashable {
     }
 }
 
-/// `read(2)`. Inside ``TokenFile`` that name is the type's own method.
+/// Calls `read(2)`. Inside ``TokenFile``, the name `read` means the type's own method.
 private func readBytes(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, buffer, count)
 }

@@ -1,15 +1,17 @@
 public import NIOCore
 import Synchronization
 
-/// Identifies clients by their tokens, and counts wrong tokens per address.
+/// Identifies clients by their tokens, and counts wrong tokens per client network.
 public final class TokenVerifier: Sendable {
     private let tokens: TokenTable
     private let tries = Mutex(FailedTries())
     private let now: @Sendable () -> NIODeadline
 
-    /// - Parameter now: the monotonic clock for failed attempts.
-    /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two tokens are the same
-    ///   secret. The history could not say which of the two was used.
+    /// Creates a verifier for the given tokens.
+    ///
+    /// - Parameter now: the monotonic clock for counting failed attempts.
+    /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two tokens have the same
+    ///   secret. The history could not show which of them was used.
     public init(
         _ tokens: [ControlToken],
         now: @escaping @Sendable () -> NIODeadline = { .now() }
@@ -28,37 +30,38 @@ public final class TokenVerifier: Sendable {
         self.now = now
     }
 
-    /// Creates a verifier without tokens of its own. Only session tokens are accepted.
+    /// Creates a verifier that accepts only session tokens.
     init(ofSessions now: @escaping @Sendable () -> NIODeadline = { .now() }) {
         tokens = TokenTable([])
         self.now = now
     }
 
-    /// There were too many failed attempts, and this is another one.
+    /// Thrown for a wrong token after too many failed attempts.
     struct Wait: Error {
-        /// The seconds until the address has at most ``FailedTries/limit`` within a minute.
+        /// The seconds until the client's network has fewer than ``FailedTries/limit`` failed
+        /// attempts within a minute.
         let seconds: Int
 
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyFailedTries,
-                "The token is wrong, and so were \(FailedTries.limit) others from this address within a minute. Send a token of 'control.tokens', which is accepted immediately, or use the Unix socket.",
+                "The token is wrong, as were \(FailedTries.limit) other tokens from this address within a minute. Send a token from 'control.tokens', which is accepted immediately, or use the Unix socket.",
                 limit: FailedTries.limit
             )
         }
     }
 
-    /// The client that presents a token.
+    /// Returns the client that presents a token.
     ///
-    /// A valid token is accepted regardless of earlier attempts. A request without a token is not
-    /// counted, because a page has none at first.
+    /// A valid token is accepted regardless of earlier attempts. A request without a token does not
+    /// count as a failed attempt, because a page has no token at first.
     ///
     /// - Parameters:
     ///   - credentials: the values of the request's `Authorization` fields.
     ///   - address: the client's IP address.
     ///   - sessions: the sessions of pages, whose tokens are also valid.
-    /// - Throws: ``ControlProblem`` if there is not exactly one valid token; ``Wait`` if the
-    ///   address has presented too many wrong ones.
+    /// - Throws: ``ControlProblem`` unless there is exactly one valid token; ``Wait`` if the
+    ///   client's network has presented too many wrong tokens.
     func client(
         presenting credentials: [String],
         from address: String,
@@ -66,7 +69,8 @@ public final class TokenVerifier: Sendable {
     ) throws -> ControlClient {
         guard !credentials.isEmpty else { throw Self.unauthorized }
         if let client = owner(of: credentials, or: sessions) { return client }
-        // One atomic step: thirty connections share five attempts instead of getting thirty.
+        // Check and record in one atomic step. Otherwise, thirty concurrent connections could make
+        // thirty attempts instead of five.
         let seconds = tries.withLock { tries in
             let now = now()
             let seconds = tries.wait(of: address, at: now)
@@ -77,20 +81,19 @@ public final class TokenVerifier: Sendable {
         throw Self.unauthorized
     }
 
-    /// The client whose token a request presents.
+    /// Returns the client whose token a request presents, or `nil` if the token is not valid.
     private func owner(of credentials: [String], or sessions: PageSessions?) -> ControlClient? {
         guard let text = Self.bearer(in: credentials) else { return nil }
         if let token = tokens.token(presented: text) { return ControlClient(name: token.name, scope: token.scope) }
         return sessions?.client(presenting: text)
     }
 
-    /// Whether credentials are valid. A wrong token is not counted as a failed attempt, because it
-    /// was valid before.
+    /// Returns whether credentials are valid, without counting a wrong token as a failed attempt.
     func knows(_ credentials: [String], or sessions: PageSessions) -> Bool {
         owner(of: credentials, or: sessions) != nil
     }
 
-    /// The name of a client that may purge; `nil` for other clients.
+    /// Returns the name of a client that may purge, or `nil` for other clients.
     public func purger(presenting credentials: [String], from address: String) -> String? {
         guard let client = try? client(presenting: credentials, from: address), client.scope >= .purge else {
             return nil
@@ -98,18 +101,18 @@ public final class TokenVerifier: Sendable {
         return client.name
     }
 
-    /// A missing token and a wrong token get the same error.
+    /// The error for a missing token and for a wrong token.
     private static let unauthorized = ControlProblem(
         .unauthorized,
         "A token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens'.",
         field: "Authorization"
     )
 
-    /// The token that a request presents; `nil` unless there is exactly one.
+    /// Returns the token that a request presents, or `nil` unless there is exactly one.
     static func bearer(in credentials: [String]) -> String? {
         guard credentials.count == 1 else { return nil }
         let parts = credentials[0].split(separator: " ", maxSplits: 1)
-        // A text longer than any token needs no digest.
+        // Text that is longer than any token is not worth hashing.
         guard parts.count == 2, parts[0].lowercased() == "bearer", parts[1].utf8.count <= ControlToken.maximumText
         else { return nil }
         return String(parts[1])

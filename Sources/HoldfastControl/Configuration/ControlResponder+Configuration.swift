@@ -11,8 +11,8 @@ extension ControlResponder {
             return try Self.response(.ok, Report(value: responder.operations.configuration))
         },
         Operation(path: "/v1/reload", method: .post, scope: .operate) { try await $0.reload($1, $2) },
-        // It reveals whether a URL with its query is stored, so clients that may not see queries
-        // cannot use it.
+        // An explanation reveals whether a URL with its query is stored, so clients that must not
+        // see queries cannot use this operation.
         Operation(path: "/v1/explain", method: .get, scope: .operate) { responder, request, _ in
             try await responder.explain(request)
         },
@@ -25,9 +25,9 @@ extension ControlResponder {
         func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
     }
 
-    /// `POST /v1/reload`
+    /// Handles `POST /v1/reload`.
     private func reload(_ request: Request, _ context: ControlContext) async throws -> Response {
-        // The content is not used, but its required type keeps browser forms out.
+        // The content is not used, but its required content type rejects HTML forms.
         let content = try await Self.content(of: request)
         if !content.isEmpty {
             try JSONMembers(json: content, example: "{}").end(known: [])
@@ -44,7 +44,7 @@ extension ControlResponder {
         }
     }
 
-    /// `GET /v1/explain`
+    /// Handles `GET /v1/explain`.
     private func explain(_ request: Request) async throws -> Response {
         var members = try QueryMembers(request, repeatable: ["field"])
         let text = members.text("url")
@@ -72,10 +72,10 @@ extension ControlResponder {
         return try Self.response(.ok, Report(value: try await reading { try await operations.explain(target, fields) }))
     }
 
-    /// The most fields of a request to explain.
+    /// The maximum number of request fields in an explanation.
     private static let fieldLimit = 32
 
-    /// Parses fields written as `accept-language: de`.
+    /// Parses fields such as `accept-language: de`.
     private static func fields(_ texts: [String]) throws(ControlProblem) -> HTTPFields {
         var fields = HTTPFields()
         for text in texts {
@@ -96,7 +96,7 @@ extension ControlResponder {
         return fields
     }
 
-    /// The most findings that the detail text lists.
+    /// The maximum number of errors that the problem's detail lists.
     private static let namedFindings = 10
 
     private static func rejection(_ report: ReloadReport) -> ControlProblem {

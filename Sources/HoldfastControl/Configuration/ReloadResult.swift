@@ -1,21 +1,22 @@
 public import HTTPCache
 
-/// The result of a reload, as clients of the control plane receive it.
+/// The result of a reload, as returned by the control plane.
 public struct ReloadResult: Sendable, Hashable, Codable {
-    /// `reloaded`, `rejected` or `no-file`.
+    /// The outcome: `reloaded`, `rejected` or `no-file`.
     public var outcome: ReloadReport.Outcome
-    /// When the reload ended, as RFC 3339.
+    /// The time when the reload ended, as RFC 3339 text.
     public var at: String
-    /// The client that requested it.
+    /// The client that requested the reload.
     public var by: String
-    /// The first 100 errors, if the reload was rejected.
+    /// The first 100 errors if the reload was rejected; otherwise empty.
     public var findings: [ReloadReport.Finding]
     /// The settings, routes and rules that changed.
     public var changed: [ReloadReport.Change]
-    /// The settings that need a restart to change: `from` is in effect, `to` is in the file.
+    /// The changed settings that take effect only after a restart: `from` is in effect, `to` is in
+    /// the file.
     public var kept: [ReloadReport.Change]
 
-    /// The most findings in a result.
+    /// The maximum number of errors in a result.
     static let findingLimit = 100
 
     /// Creates the result from a report.

@@ -1,4 +1,4 @@
-/// Decides how a gateway shuts down from the signals it receives.
+/// Decides how a gateway shuts down when it receives signals.
 ///
 /// After the first `SIGTERM`, the gateway keeps serving for a delay but reports that it is not
 /// ready, so that load balancers notice before its listeners close. Ctrl-C (`SIGINT`) skips the
@@ -21,19 +21,20 @@ package struct EndSequence: Sendable {
         case terminate
     }
 
-    /// The gateway's response to a signal.
+    /// The gateway's reaction to a signal.
     package enum Action: Sendable, Hashable {
         /// Reload the configuration.
         case reload
-        /// Keep serving for this time, but report not ready. Then ``finishDelay()`` decides.
+        /// Keep serving for this time, but report that the gateway is not ready. Then call
+        /// ``finishDelay()``.
         case delay(Duration)
-        /// Close the listeners, and exit when the exchanges in progress are done.
+        /// Close the listeners, and exit when the exchanges in flight are complete.
         case drain
-        /// End the delay early, and drain.
+        /// End the delay early, and drain as in ``drain``.
         case endDelay
         /// Exit immediately.
         case exit
-        /// Do nothing. A gateway that is shutting down does not reload.
+        /// Ignore the signal. A gateway that is shutting down does not reload.
         case ignore
     }
 
@@ -47,7 +48,9 @@ package struct EndSequence: Sendable {
 
     package init() {}
 
-    /// - Parameter delay: the delay in effect now. Only the first signal uses it.
+    /// Returns the gateway's reaction to a signal.
+    ///
+    /// - Parameter delay: the configured delay. Only the first `SIGTERM` uses it.
     package mutating func receive(_ signal: Signal, delay: Duration) -> Action {
         switch (signal, state) {
         case (.reload, .serving): return .reload
@@ -67,7 +70,7 @@ package struct EndSequence: Sendable {
 
     /// Ends the delay when its time has passed.
     ///
-    /// - Returns: whether the gateway drains now. `false` if a signal already ended the delay.
+    /// - Returns: whether the gateway must drain now; `false` if a signal already ended the delay.
     package mutating func finishDelay() -> Bool {
         switch state {
         case .serving, .draining: return false

@@ -18,23 +18,25 @@ struct HealthReport: Sendable, Hashable, Encodable {
         status = [.failing, .ending, .degraded].first(where: all.contains) ?? .ok
     }
 
-    /// 200, or 503 if the gateway must not receive requests.
+    /// The HTTP status: 200, or 503 if the gateway must not receive requests.
     var httpStatus: Int { status.httpStatus }
 }
 
 extension HealthReport {
-    /// Whether every event loop responds. The disk and the origins are not checked.
+    /// Returns a report on whether every event loop responds. It does not check the disk or the
+    /// origins.
     static func liveness(stuckLoops: [Int]) -> HealthReport {
         HealthReport(["loops": loops(stuckLoops)])
     }
 
-    /// Whether the gateway can serve: it is listening and its store can be read.
+    /// Returns a report on whether the gateway can serve: it is listening, and its store can be
+    /// read.
     ///
-    /// An unreachable origin, a mode, or a store that accepts no writes only degrades it. A load
-    /// balancer must not remove the one program that still responds.
+    /// An unreachable origin, `offline` mode, or a store that accepts no writes only degrades the
+    /// gateway. A load balancer must not remove the only program that can still respond.
     ///
-    /// - Parameter fleet: the state of sharing with other nodes, if there is any. It also only
-    ///   degrades the gateway, because the node's own store is the authority.
+    /// - Parameter fleet: the state of the fleet; `nil` without a fleet. A fleet problem also only
+    ///   degrades the gateway, because the node serves from its own store.
     static func readiness(
         _ phase: ServingPhase,
         _ store: StoreCondition,
@@ -54,7 +56,7 @@ extension HealthReport {
         return HealthReport(checks)
     }
 
-    /// Combines all checks of both reports.
+    /// Returns a report with the checks of both reports.
     func adding(_ other: HealthReport) -> HealthReport {
         HealthReport(checks.merging(other.checks) { $1 })
     }
@@ -102,12 +104,12 @@ extension HealthReport.Check {
     }
 }
 
-/// A gateway's phase between start and exit.
+/// A phase in a gateway's life.
 public enum ServingPhase: String, Sendable, Hashable {
-    /// Not listening yet.
+    /// The gateway is not listening yet.
     case starting
-    /// Accepting connections.
+    /// The gateway accepts connections.
     case serving
-    /// Shutting down.
+    /// The gateway is shutting down.
     case ending
 }

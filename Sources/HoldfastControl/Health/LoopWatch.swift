@@ -1,16 +1,18 @@
 package import NIOCore
 import Synchronization
 
-/// Checks that event loops respond. A stuck loop has at most one check pending.
+/// Checks whether event loops respond. Each loop has at most one pending check.
 package final class LoopWatch: Sendable {
     private let loops: [any EventLoop]
-    /// When each loop was asked; `nil` once it has responded.
+    /// The time of each loop's pending check; `nil` if the loop has responded.
     private let asked: Mutex<[NIODeadline?]>
     private let limit: Duration
     private let now: @Sendable () -> NIODeadline
 
+    /// Creates a watch for event loops.
+    ///
     /// - Parameters:
-    ///   - limit: how long a loop may take to respond.
+    ///   - limit: the time limit for a loop's response.
     ///   - now: the monotonic clock.
     package init(
         _ loops: [any EventLoop],
@@ -35,13 +37,13 @@ package final class LoopWatch: Sendable {
             let stuck = waiting.filter { $0.1 >= TimeAmount(limit) }.map(\.0)
             if stuck.count == waiting.count { return stuck }
             try? await Task.sleep(for: pause)
-            // The caller was cancelled and no longer waits.
+            // The caller was canceled, and no longer needs a result.
             if Task.isCancelled { return stuck }
             pause = min(pause * 2, .milliseconds(50))
         }
     }
 
-    /// The indexes of the loops that were asked and have not responded yet.
+    /// The indexes of the loops that have a pending check.
     package var waitingLoops: [Int] { asked.withLock { asked in asked.indices.filter { asked[$0] != nil } } }
 
     private func ask(_ index: Int, _ loop: any EventLoop) {

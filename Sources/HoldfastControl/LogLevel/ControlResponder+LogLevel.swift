@@ -13,7 +13,7 @@ extension ControlResponder {
         Operation(path: "/v1/log-level", method: .put, scope: .operate) { try await $0.setLogLevel($1, $2) },
     ]
 
-    /// `PUT /v1/log-level`
+    /// Handles `PUT /v1/log-level`.
     private func setLogLevel(_ request: Request, _ context: ControlContext) async throws -> Response {
         let levels = operations.logLevels
         let asked = try LogLevelRequest(json: try await Self.content(of: request))
@@ -30,11 +30,11 @@ extension ControlResponder {
     }
 }
 
-/// A gateway's log level, as clients of the control plane receive it.
+/// A gateway's log level, as returned by the control plane.
 struct LogLevelReport: Encodable {
     /// The level in effect.
     var level: Logger.Level
-    /// The gateway's own level, which is in effect again after ``until``.
+    /// The gateway's own level, which takes effect again at ``until``.
     var own: Logger.Level
     var until: String?
     var since: String?
@@ -52,12 +52,14 @@ struct LogLevelReport: Encodable {
     }
 }
 
-/// A change of the log level: to another level for a time, or back to the gateway's own.
+/// A change of the log level: temporarily to another level, or back to the gateway's own.
 struct LogLevelRequest {
     var level: Logger.Level
     var end: RequestedEnd
     var reason: String?
 
+    /// Reads a change from JSON. Unknown members are rejected.
+    ///
     /// - Throws: ``ControlProblem``
     init(json: [UInt8]) throws(ControlProblem) {
         var members = try JSONMembers(json: json, example: #"{"level": "debug", "for": "15m"}"#)
@@ -79,14 +81,15 @@ struct LogLevelRequest {
         try members.end(known: ["for", "level", "reason", "until"])
     }
 
-    /// The requested temporary level; `nil` if the request asks for the gateway's own.
+    /// Checks the values. Returns the requested temporary level, or `nil` if the client requests
+    /// the gateway's own level.
     ///
     /// - Throws: ``ControlProblem``
     func temporary(own: Logger.Level, at now: Timestamp, by client: String) throws(ControlProblem)
         -> LogLevels.Temporary?
     {
         guard let until = try end.instant(at: now) else {
-            // A forgotten log level fills a disk.
+            // If operators forgot a verbose log level, it could fill a disk.
             guard level == own else {
                 throw ControlProblem(
                     .invalidRequest,

@@ -9,7 +9,7 @@ extension ControlResponder {
         Operation(path: "/metrics", method: .get, scope: .read) { try await $0.metrics($1, $2) }
     ]
 
-    /// `GET /metrics`
+    /// Handles `GET /metrics`.
     private func metrics(_ request: Request, _: ControlContext) async throws -> Response {
         let format = ExpositionFormat(accept: request.headers[values: .accept].joined(separator: ","))
         let text = format.text(await registry.families())

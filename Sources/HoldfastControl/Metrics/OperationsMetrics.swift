@@ -9,7 +9,8 @@ final class OperationsMetrics: MetricsCollector {
     private let program: ProgramBuild
     private let store: StoreWatch
 
-    /// The most routes whose modes are reported: the number of routes that other metrics name.
+    /// The maximum number of routes whose modes are reported. Other metrics use the same limit for
+    /// route names.
     static let routeLimit = 64
 
     init(
@@ -24,7 +25,7 @@ final class OperationsMetrics: MetricsCollector {
         self.clock = clock
     }
 
-    /// Reading the store's numbers may require a count.
+    /// `false`, because reading the store's statistics may require a count.
     var isQuick: Bool { false }
 
     func families() async -> [MetricFamily] {
@@ -42,7 +43,7 @@ final class OperationsMetrics: MetricsCollector {
         MetricFamily(MetricDescription(name, kind, help), [MetricSeries(value)])
     }
 
-    /// A family with one label.
+    /// Returns a family with one label.
     private func labelled(
         _ name: String,
         _ help: String,
@@ -75,8 +76,8 @@ final class OperationsMetrics: MetricsCollector {
 
     private var mode: MetricFamily {
         let present = operations.modeState.value
-        // A duplicate name, including the name for the whole gateway, would produce the same series
-        // twice.
+        // Skip duplicate names, and routes with the gateway's own name, because they would produce
+        // the same series twice.
         var seen: Set<String> = ["all"]
         let own = operations.routeModes.filter { seen.insert($0.route).inserted }.prefix(Self.routeLimit)
         let modes =
@@ -113,7 +114,7 @@ final class OperationsMetrics: MetricsCollector {
         }
         return [
             gauge("holdfast_origin_up", "0 while an origin counts as unreachable, otherwise 1.") { $0.isUp ? 1 : 0 },
-            gauge("holdfast_origin_in_flight", "Requests to an origin in flight.") { $0.inFlight },
+            gauge("holdfast_origin_in_flight", "Requests in flight to an origin.") { $0.inFlight },
             gauge("holdfast_origin_waiting", "Requests waiting for a permit at an origin.") { $0.waiting },
             MetricFamily(
                 MetricDescription(
@@ -169,7 +170,7 @@ final class OperationsMetrics: MetricsCollector {
             pending,
             labelled(
                 "holdfast_store_bytes",
-                "Bytes of entries, of the database and its log, and of free space in the database.",
+                "Bytes of entries, of the database and its write-ahead log, and of free space in the database.",
                 by: "kind",
                 [
                     ("entries", summary.storedBytes), ("database", measures.databaseBytes),
@@ -209,13 +210,13 @@ final class OperationsMetrics: MetricsCollector {
             ),
             labelled(
                 "holdfast_quota_bytes",
-                "Bytes of responses that count towards a quota.",
+                "Bytes of responses that count toward a quota.",
                 by: "quota",
                 measures.quotas.map { ($0.quota, $0.bytes) }
             ),
             labelled(
                 "holdfast_quota_limit_bytes",
-                "Maximum bytes of responses that count towards a quota.",
+                "Maximum bytes of responses that count toward a quota.",
                 by: "quota",
                 measures.quotas.map { ($0.quota, $0.limit) }
             ),

@@ -1,21 +1,21 @@
-/// The versions of a program and its parts: the labels of `holdfast_build_info`.
+/// The versions of a program and its parts, which become the labels of `holdfast_build_info`.
 public struct ProgramBuild: Sendable, Hashable {
     /// The program's version.
     public var version: String
-    /// The commit; `unknown` if the build does not set it.
+    /// The commit from which the program was built; `unknown` if the build does not set it.
     public var revision: String
     /// The version of the system's SQLite library; `nil` without a store on disk.
     public var sqlite: String?
 
-    /// - Parameter version: the program's version.
+    /// Creates a description of a program's build.
     public init(version: String, revision: String = "unknown", sqlite: String? = nil) {
         self.version = version
         self.revision = revision
         self.sqlite = sqlite
     }
 
-    /// The compiler's version. Swift only tells a program whether the compiler has at least some
-    /// version.
+    /// The compiler's version. It is approximate, because Swift code can only check whether the
+    /// compiler has at least a given version.
     public static let swift: String = {
         #if compiler(>=6.4)
             "6.4 or later"

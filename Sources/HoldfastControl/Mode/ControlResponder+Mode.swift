@@ -18,10 +18,10 @@ extension ControlResponder {
         },
     ]
 
-    /// `GET /v1/mode`
+    /// Handles `GET /v1/mode`.
     private func mode() throws -> Response { try Self.response(.ok, ModeReport(operations.modeState)) }
 
-    /// `PUT /v1/mode`
+    /// Handles `PUT /v1/mode`.
     private func setMode(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request)
         let asked = try ModeRequest(json: content)
@@ -37,9 +37,10 @@ extension ControlResponder {
         return try mode()
     }
 
-    /// Changes a setting that operators set for a limited time.
+    /// Changes a setting that operators can set for a limited time.
     ///
-    /// - Throws: ``ControlProblem`` if the store cannot save the change. Then nothing changes.
+    /// - Throws: ``ControlProblem`` if the store cannot save the change. The setting is then
+    ///   unchanged.
     func change<Value>(
         _ state: @autoclosure () -> TemporaryState<Value>,
         by change: () async throws -> Void

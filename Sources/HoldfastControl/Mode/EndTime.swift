@@ -1,21 +1,22 @@
 public import Foundation
 public import HTTPCacheSemantics
 
-/// Parses the end of a temporary setting, and formats instants.
+/// Parses the end of a temporary setting, and formats times.
 public enum EndTime {
-    /// The longest time for a temporary setting: 30 days. A setting that must last longer belongs
+    /// The maximum length of a temporary setting: 30 days. A setting that must last longer belongs
     /// in the configuration.
     public static let longest = Duration.seconds(30 * 86_400)
 
-    /// Parses an RFC 3339 instant: `2026-11-25T14:00:00Z`, `2026-11-25T15:00:00+01:00`.
+    /// Parses an RFC 3339 time, such as `2026-11-25T14:00:00Z` or `2026-11-25T15:00:00+01:00`.
+    /// Returns `nil` if the text is not valid.
     public static func instant(_ text: String) -> Timestamp? {
         let styles = [false, true].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
         guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
         return timestamp(date)
     }
 
-    /// Parses a number and a unit, with or without a space: `90s`, `30 m`, `2h`, `7d`. Zero is
-    /// rejected.
+    /// Parses a number and a unit, with or without a space between them: `90s`, `30 m`, `2h`, `7d`.
+    /// Returns `nil` if the text is not valid, or if the number is zero.
     public static func duration(_ text: String) -> Duration? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units: [String: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
@@ -26,9 +27,10 @@ public enum EndTime {
         return overflow ? nil : .seconds(seconds)
     }
 
-    /// The next instant at which a wall clock shows a time of day: `14:00`, `14:00:30`.
+    /// Returns the next time at which a wall clock shows a time of day: `14:00`, `14:00:30`.
+    /// Returns `nil` if the text is not valid.
     ///
-    /// If the zone skips that time on a day, the result is the first moment after the gap.
+    /// If the clock skips that time of day, the result is the first moment after the gap.
     public static func timeOfDay(_ text: String, after now: Timestamp, in zone: TimeZone = .current) -> Timestamp? {
         guard let match = text.wholeMatch(of: /([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?/),
             let hour = Int(match.1), let minute = Int(match.2), hour < 24, minute < 60
@@ -45,9 +47,9 @@ public enum EndTime {
         return next.flatMap(timestamp)
     }
 
-    /// Formats an instant as RFC 3339 in UTC, with milliseconds only if they are not zero.
+    /// Formats a time as RFC 3339 text in UTC, with milliseconds only if they are not zero.
     public static func text(_ instant: Timestamp) -> String {
-        // The format cannot express years outside this range.
+        // Clamp to the range of years that the format can express.
         let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799)
         let style = Date.ISO8601FormatStyle(
             includingFractionalSeconds: instant.milliseconds % 1000 != 0,
@@ -56,8 +58,8 @@ public enum EndTime {
         return Date(timeIntervalSince1970: seconds).formatted(style)
     }
 
-    /// Formats a duration as ``duration(_:)`` reads it, in the largest unit that leaves no
-    /// remainder: `2d`, `36h`.
+    /// Formats a duration in a form that ``duration(_:)`` can parse, in the largest unit that
+    /// leaves no remainder: `2d`, `36h`.
     static func text(seconds: Int64) -> String {
         for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)]
         where seconds > 0 && seconds % length == 0 {
@@ -66,7 +68,7 @@ public enum EndTime {
         return "\(seconds)s"
     }
 
-    /// `nil` for a date that does not fit in a timestamp.
+    /// Converts a date to a timestamp. Returns `nil` if the date does not fit.
     private static func timestamp(_ date: Date) -> Timestamp? {
         Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { Timestamp(milliseconds: $0) }
     }

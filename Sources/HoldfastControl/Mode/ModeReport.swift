@@ -1,22 +1,23 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// A gateway's mode, as clients of the control plane receive it.
+/// A gateway's mode, as returned by the control plane.
 public struct ModeReport: Sendable, Hashable, Codable {
     /// The mode in effect.
     public var mode: OfflineMode
-    /// The configured mode, which is in effect again after ``until``.
+    /// The configured mode, which takes effect again at ``until``.
     public var configured: OfflineMode
-    /// When the mode ends, as RFC 3339; `nil` if it is the configured mode.
+    /// The time when the temporary mode ends, as RFC 3339 text; `nil` if the configured mode is in
+    /// effect.
     public var until: String?
-    /// When it was set.
+    /// The time when the temporary mode was set.
     public var since: String?
-    /// Why it was set.
+    /// The reason that the client stated.
     public var reason: String?
-    /// The client that set it.
+    /// The client that set the temporary mode.
     public var by: String?
 
-    /// Creates the report of a state.
+    /// Creates the report for a state.
     public init(_ state: ModeState) {
         mode = state.value
         configured = state.configured

@@ -2,18 +2,18 @@ import Foundation
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// A switch of the mode: to another mode for a time, or back to the configured mode.
+/// A switch of the mode: temporarily to another mode, or back to the configured mode.
 public struct ModeRequest: Sendable, Hashable, Encodable {
-    /// The mode.
+    /// The mode to switch to.
     public var mode: OfflineMode
-    /// When it ends, as RFC 3339.
+    /// The time when the mode ends, as RFC 3339 text.
     public var until: String?
-    /// How long it lasts: `2h`.
+    /// The length of time that the mode lasts, such as `2h`.
     public var `for`: String?
     /// A note for the log and for other operators.
     public var reason: String?
 
-    /// Creates a switch. Its values are checked when it is performed.
+    /// Creates a switch. The values are checked when the switch is performed.
     public init(_ mode: OfflineMode, until: String? = nil, for length: String? = nil, reason: String? = nil) {
         self.mode = mode
         self.until = until
@@ -47,12 +47,13 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
         try members.end(known: Self.members)
     }
 
-    /// The requested temporary mode; `nil` if the request asks for the configured mode.
+    /// Checks the values. Returns the requested temporary mode, or `nil` if the client requests the
+    /// configured mode.
     ///
     /// - Throws: ``ControlProblem``
     func temporaryMode(configured: OfflineMode, at now: Timestamp, by client: String) throws -> TemporaryMode? {
         guard let end = try RequestedEnd(until: until, for: self.for).instant(at: now) else {
-            // A forgotten end keeps a gateway offline after an outage.
+            // If operators forgot to switch back, the gateway could stay offline after an outage.
             guard mode == configured else {
                 throw ControlProblem(
                     .invalidRequest,

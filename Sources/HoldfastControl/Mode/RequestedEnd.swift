@@ -1,13 +1,13 @@
 import HTTPCacheSemantics
 
-/// When a client wants a temporary setting to end: at an instant, after a time, or not stated.
+/// The requested end of a temporary setting: a time, a length of time, or neither.
 struct RequestedEnd: Sendable, Hashable {
-    /// An RFC 3339 instant.
+    /// The end, as RFC 3339 text.
     var until: String?
-    /// `2h`
+    /// The length of time until the end, such as `2h`.
     var `for`: String?
 
-    /// The end; `nil` if none is stated.
+    /// Returns the time of the end, or `nil` if the client stated none.
     ///
     /// - Throws: ``ControlProblem``
     func instant(at now: Timestamp) throws(ControlProblem) -> Timestamp? {

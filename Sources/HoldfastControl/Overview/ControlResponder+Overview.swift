@@ -6,7 +6,7 @@ import Hummingbird
 import NIOCore
 
 extension ControlResponder {
-    /// The operations that show the current state and the past.
+    /// The operations that show the current state and the history.
     static let overview: [Operation] = [
         Operation(path: "/v1/overview", method: .get, scope: .read) { responder, request, _ in
             try QueryMembers.none(in: request)
@@ -20,7 +20,7 @@ extension ControlResponder {
         Operation(path: "/v1/events", method: .get, scope: .read) { try $0.events($1, $2) },
     ]
 
-    /// The state at a glance.
+    /// Returns the gateway's state at a glance.
     func overview() async -> OverviewReport {
         let condition = await operations.storeCondition()
         let measures = await store.readingForPage()
@@ -40,7 +40,7 @@ extension ControlResponder {
         return OverviewReport(status, operations.origins, condition, measures, past, page.control)
     }
 
-    /// `GET /v1/history`
+    /// Handles `GET /v1/history`.
     private func history(_ request: Request, _: ControlContext) throws -> Response {
         var members = try QueryMembers(request)
         let text = members.text("window") ?? TrafficHistory.Window.hour.rawValue
@@ -56,7 +56,7 @@ extension ControlResponder {
         return try Self.response(.ok, recorder.curves(window))
     }
 
-    /// `GET /v1/events`
+    /// Handles `GET /v1/events`.
     private func events(_ request: Request, _ context: ControlContext) throws -> Response {
         try QueryMembers.none(in: request)
         let permit = try streams.take(for: context.client.name)

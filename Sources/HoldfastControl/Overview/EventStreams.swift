@@ -4,13 +4,12 @@ import HoldfastMetrics
 import NIOCore
 import Synchronization
 
-/// The event streams that pages read. Each stream gets the overview every second.
+/// The event streams that status pages read. Each stream sends the overview every second.
 ///
-/// Their number is limited, and clients share the permits (``ClientShare``). Each stream ends on
-/// its own, and all streams share the events. So pages cost nothing while none is open, and little
-/// otherwise.
+/// The number of streams is limited, and clients share the permits (``ClientShare``). Each stream
+/// ends after ``life``. All streams share the same events, so open pages cost little.
 final class EventStreams: Sendable {
-    /// A permit for one stream. Releasing this object returns the permit.
+    /// A permit for one stream. The permit is returned when this object is deallocated.
     final class Permit: Sendable {
         private let streams: EventStreams
         private let client: String
@@ -26,16 +25,16 @@ final class EventStreams: Sendable {
     private struct State {
         var permits = ClientPermits<String>()
         var total: Int64 = 0
-        /// The last event.
+        /// The last event, as text, and its time.
         var line: (text: String, at: ContinuousClock.Instant)?
     }
 
-    /// The most concurrent streams.
+    /// The maximum number of concurrent streams.
     static let limit = 16
-    /// How long a stream lasts. Then the page reconnects.
+    /// The maximum duration of a stream. The page reconnects when a stream ends.
     static let life = Duration.seconds(900)
     fileprivate static let period = Duration.seconds(1)
-    /// The greatest age of an event that streams share.
+    /// The maximum age of an event that streams share.
     private static let sharingTime = Duration.milliseconds(900)
 
     private let state = Mutex(State())
@@ -43,7 +42,7 @@ final class EventStreams: Sendable {
     /// Takes a permit.
     ///
     /// - Parameter client: the name of the page's token or user.
-    /// - Throws: ``Full`` if that client cannot have another permit.
+    /// - Throws: ``Full`` if all permits are taken, or if the client has used its share.
     func take(for client: String) throws -> Permit {
         let isFree = state.withLock { state in
             guard state.permits.take(client, of: Self.limit) else { return false }
@@ -56,7 +55,7 @@ final class EventStreams: Sendable {
 
     private func release(_ client: String) { state.withLock { $0.permits.leave(client) } }
 
-    /// All permits are taken, or the client has used its share of them.
+    /// Thrown if all permits are taken, or if the client has used its share.
     struct Full: Error {
         let seconds = 5
 
@@ -69,7 +68,7 @@ final class EventStreams: Sendable {
         }
     }
 
-    /// Why a stream ends.
+    /// The reason why a stream ends.
     fileprivate enum End: String {
         case lifetime, ending, session
     }
@@ -81,11 +80,11 @@ final class EventStreams: Sendable {
         case sessionOver
     }
 
-    /// A stream that uses a permit.
+    /// Returns the events of a stream that uses a permit.
     ///
     /// - Parameters:
-    ///   - admission: called before each event.
-    ///   - overview: makes the content of an event.
+    ///   - admission: returns whether the stream may continue. It is called before each event.
+    ///   - overview: returns the content of an event.
     func events(
         in permit: Permit,
         while admission: @escaping @Sendable () -> Admission,
@@ -94,8 +93,8 @@ final class EventStreams: Sendable {
         Events(streams: self, permit: permit, admission: admission, overview: overview)
     }
 
-    /// The events of one stream. The last event says why the stream ends. Releasing this value
-    /// returns the permit, however the stream ended.
+    /// The events of one stream. The last event contains the reason why the stream ends. The permit
+    /// is returned when this value is released.
     struct Events: AsyncSequence, Sendable {
         fileprivate let streams: EventStreams
         fileprivate let permit: Permit
@@ -135,7 +134,7 @@ final class EventStreams: Sendable {
 
     fileprivate static func last(_ end: End) -> String { "event: end\ndata: {\"reason\":\"\(end.rawValue)\"}\n\n" }
 
-    /// The current event. An encoder's JSON contains no line break.
+    /// Returns the current event as text. The encoder's JSON contains no line break.
     fileprivate func line(_ overview: () async throws -> Data, at now: ContinuousClock.Instant) async throws -> String {
         if let known = state.withLock({ $0.line }), now - known.at < Self.sharingTime { return known.text }
         let text = "event: overview\ndata: \(String(decoding: try await overview(), as: UTF8.self))\n\n"

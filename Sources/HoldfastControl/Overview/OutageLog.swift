@@ -1,23 +1,24 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The origin outages since the process started: current ones, and the last ones that ended.
+/// The outages of origins since the process started: the current outages, and the last outages that
+/// ended.
 struct OutageLog: Sendable {
-    /// A period in which an origin was unreachable. The numbers are those of the whole gateway in
-    /// that period.
+    /// A period in which an origin was unreachable. The numbers cover the whole gateway in that
+    /// period.
     struct Outage: Sendable, Hashable {
         var origin: String
         var since: Timestamp
-        /// `nil` while it lasts.
+        /// The time when the outage ended; `nil` while it lasts.
         var until: Timestamp?
-        /// The totals when it began.
+        /// The totals when the outage began.
         fileprivate var start: OutageTotals
-        /// The stale responses served from the store in that period because an origin was
+        /// The number of stale responses served from the store in that period because an origin was
         /// unreachable.
         fileprivate(set) var served: Int64 = 0
-        /// The requests that could not be answered.
+        /// The number of requests that could not be answered.
         fileprivate(set) var refused: Int64 = 0
-        /// The greatest age in seconds of a stale response that was served.
+        /// The age of the oldest stale response that was served, in seconds.
         fileprivate(set) var oldestServed: Int64 = 0
     }
 
@@ -27,36 +28,37 @@ struct OutageLog: Sendable {
         var since: Timestamp
     }
 
-    /// The most outages that are kept. Beyond it, the oldest ended outage is dropped.
+    /// The maximum number of outages that are kept. To make room, the oldest outage that has ended
+    /// is dropped.
     static let limit = 100
 
     private(set) var outages: [Outage] = []
-    /// The totals of the last seconds, oldest first. Empty before the first sample.
+    /// The totals of the last seconds, oldest first. They begin with totals of zero.
     private var recent = [(at: Timestamp(milliseconds: 0), totals: OutageTotals())]
     /// The number of the last recorded outage that ended.
     private var lastEnded = 0
 
-    /// How long totals are kept, in milliseconds. An outage begins with the first request that
-    /// fails, before it is noticed.
+    /// The time that totals are kept, in milliseconds. They are needed because an outage begins
+    /// with the first failed request, some time before the outage is noticed.
     private static let memory: Int64 = 16_000
 
     /// The current outages.
     var present: [Outage] { outages.filter { $0.until == nil } }
 
-    /// Records which origins are unreachable now. Call it every second. An outage counts from the
-    /// totals of the second in which it began.
+    /// Records which origins are unreachable now. Call this function every second. The numbers of
+    /// an outage count from the second in which it began.
     ///
-    /// - Parameter ended: the last outages that ended, read after `away`. One of them may have
-    ///   begun and ended since the last sample.
+    /// - Parameter ended: the last outages that ended, read after `away`. An outage may have begun
+    ///   and ended since the last sample.
     mutating func note(_ away: [Away], ended: [OriginOutage] = [], _ totals: OutageTotals, at now: Timestamp) {
         let new = ended.filter { $0.number > lastEnded }
         lastEnded = new.last?.number ?? lastEnded
-        // The clock was set back, so these times are in the future.
+        // If the clock was set back, the recorded times are in the future.
         if let last = recent.last, last.at > now {
             let totals = OutageTotals(served: last.totals.served, refused: last.totals.refused, oldest: 0)
             recent = [(now, totals)]
         }
-        // The last totals stay, even if the process was suspended for a long time.
+        // Keep the last totals, even if the process was suspended for a long time.
         while recent.count > 1, now.milliseconds(since: recent[0].at) > Self.memory { recent.removeFirst() }
         recent.append((now, totals))
         for outage in away + new.map(Away.init) where !present.contains(where: { Away($0) == outage }) {
@@ -77,7 +79,8 @@ struct OutageLog: Sendable {
         }
     }
 
-    /// The newest totals that are at least as old as the outage, or the oldest that are kept.
+    /// Returns the newest totals that are at least as old as the outage, or the oldest totals if
+    /// none are.
     private func start(_ since: Timestamp) -> OutageTotals {
         (recent.last { $0.at <= since } ?? recent[0]).totals
     }
@@ -89,23 +92,24 @@ extension OutageLog.Away {
     fileprivate init(_ outage: OriginOutage) { self.init(origin: outage.origin, since: outage.since) }
 }
 
-/// The origin outages as clients of the control plane receive them, newest first.
+/// The outages of origins, newest first, as returned by the control plane.
 struct OutagesReport: Sendable, Hashable, Codable {
     struct Outage: Sendable, Hashable, Codable {
         var origin: String
         var since: String
-        /// `nil` while it lasts.
+        /// The time when the outage ended; `nil` while it lasts.
         var until: String?
         var seconds: Int64
-        /// Stale responses from the store because the origin was unreachable.
+        /// The number of stale responses that came from the store because an origin was
+        /// unreachable.
         var fromStore: Int64
-        /// Requests that could not be answered.
+        /// The number of requests that could not be answered.
         var refused: Int64
-        /// The greatest age in seconds of a response that was served.
+        /// The age of the oldest stale response that was served, in seconds.
         var oldestSeconds: Int64
     }
 
-    /// When the process began to record outages.
+    /// The time when the process began to record outages.
     var since: String
     var outages: [Outage]
 

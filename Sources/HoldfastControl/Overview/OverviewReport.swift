@@ -1,27 +1,27 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// A gateway's state at a glance, as the top of the page shows it. Instants are RFC 3339 text,
-/// durations are in seconds, and shares are from 0 to 1.
+/// A gateway's state at a glance, as the page's overview shows it. Times are RFC 3339 text,
+/// durations are in seconds, and ratios and shares are from 0 to 1.
 struct OverviewReport: Sendable, Hashable, Codable {
-    /// Where responses come from.
+    /// The source of responses.
     enum ResponsesFrom: String, Sendable, Hashable, Codable {
-        /// Every origin is reachable.
+        /// No origin is unreachable.
         case origin
-        /// Some origins are reachable, or stored responses are preferred, or stored responses
-        /// replace errors from origins.
+        /// Only some origins are unreachable, stored responses are preferred, or stored responses
+        /// replaced errors from origins.
         case mixed
-        /// No origin is reachable, or the mode uses none.
+        /// Every origin is unreachable, or the mode is `offline`.
         case store
         case starting, ending
     }
 
-    /// The traffic of a period that ends now.
+    /// The traffic of a period that ends at the time of the report.
     struct Traffic: Sendable, Hashable, Codable {
         var seconds: Double
         var requests: Int64
         var requestsPerSecond: Double
-        /// The share of requests to the cache that were hits; `nil` if there were no requests.
+        /// The ratio of hits to requests that used the cache; `nil` if there were no such requests.
         var hitRatio: Double?
         var p50Seconds: Double?
         var p99Seconds: Double?
@@ -42,23 +42,23 @@ struct OverviewReport: Sendable, Hashable, Codable {
         }
     }
 
-    /// The share of the last hour's requests that could be answered if all origins were down.
+    /// The share of the last hour's requests that could be answered if origins were unreachable.
     struct Answerable: Sendable, Hashable, Codable {
-        /// Why requests could not be answered.
+        /// A reason why requests could not be answered, and their share of all requests.
         struct Missing: Sendable, Hashable, Codable {
             var reason: String
             var share: Double
         }
 
         var seconds: Double
-        /// The number of requests that were considered.
+        /// The number of requests that have a forecast.
         var requests: Int64
-        /// If the outage began now.
+        /// The share if the outage began now.
         var now: Double?
-        /// If the outage had lasted an hour, or a day.
+        /// The share after an outage of an hour, and after an outage of a day.
         var hour: Double?
         var day: Double?
-        /// The reasons, the most frequent first.
+        /// The reasons, most frequent first.
         var missing: [Missing]
 
         init?(_ stretch: TrafficRecorder.Stretch) {
@@ -79,13 +79,14 @@ struct OverviewReport: Sendable, Hashable, Codable {
 
     /// The current outages combined.
     struct Outage: Sendable, Hashable, Codable {
-        /// When the first of them began.
+        /// The time when the first of them began.
         var since: String
-        /// Stale responses from the store because an origin was unreachable.
+        /// The number of stale responses that came from the store because an origin was
+        /// unreachable.
         var fromStore: Int64
-        /// Requests that could not be answered.
+        /// The number of requests that could not be answered.
         var refused: Int64
-        /// The greatest age of a response that was served.
+        /// The age of the oldest stale response that was served, in seconds.
         var oldestSeconds: Int64
 
         init?(_ outages: [OutageLog.Outage]) {
@@ -98,16 +99,16 @@ struct OverviewReport: Sendable, Hashable, Codable {
     }
 
     struct Store: Sendable, Hashable, Codable {
-        /// `usable`, `readOnly`, `notWritable` or `unreadable`.
+        /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
         var condition: String
         var bytes: Int64?
         var budget: Int64?
         var responses: Int?
         var pinned: Int?
         var damaged: Int?
-        /// Entries that may only be served while their origin is unreachable.
+        /// The number of entries that may be served only while their origin is unreachable.
         var stale: Int?
-        /// Entries evicted since the process started.
+        /// The number of entries evicted since the process started.
         var evicted: Int?
         var countedAt: String?
 
@@ -125,20 +126,20 @@ struct OverviewReport: Sendable, Hashable, Codable {
     struct Memory: Sendable, Hashable, Codable {
         var bytes: Int64?
         var budget: Int64?
-        /// The process's memory in bytes; `nil` if the system does not report it.
+        /// The process's memory in bytes; `nil` if the operating system does not report it.
         var processBytes: Int64?
     }
 
-    /// The control plane's addresses, for commands.
+    /// The control plane's addresses, for the commands that the page shows.
     struct Control: Sendable, Hashable, Codable {
         /// The path of the Unix socket.
         var socket: String?
-        /// Host and port; `nil` if there is no port.
+        /// The host and port; `nil` if the control plane has no port.
         var listen: String?
     }
 
     var at: String
-    /// A summary for people.
+    /// A summary for people, in sentences.
     var summary: String
     var responsesFrom: ResponsesFrom
     var phase: String
@@ -149,7 +150,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     var control: Control
     var mode: ModeReport
     var staleness: StalenessReport
-    /// The first origins, unreachable ones first.
+    /// The first origins. Origins that are not reachable come first.
     var origins: [OriginsReport.Origin]
     var originCount: Int
     var unreachableCount: Int
@@ -171,9 +172,11 @@ struct OverviewReport: Sendable, Hashable, Codable {
         responses == 1 ? "1 response" : "\(StatusReport.number(responses)) responses"
     }
 
+    /// Creates a report.
+    ///
     /// - Parameters:
     ///   - status: the same state in more detail.
-    ///   - measures: the store's numbers; `nil` if they cannot be read.
+    ///   - measures: the store's statistics; `nil` if they cannot be read.
     init(
         _ status: StatusReport,
         _ conditions: [OriginCondition],

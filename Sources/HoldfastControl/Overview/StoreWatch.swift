@@ -2,13 +2,13 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// The store's numbers. Counting reads all rows, so it runs only occasionally.
+/// The store's statistics. Counting reads all rows, so recent results are reused.
 final class StoreWatch: Sendable {
-    /// The numbers, and when they were counted.
+    /// The statistics, and the time when they were counted.
     struct Reading: Sendable {
         var measures: StoreMeasures
         var at: Timestamp
-        /// How long the count took.
+        /// The duration of the count.
         var cost: Duration
     }
 
@@ -16,11 +16,12 @@ final class StoreWatch: Sendable {
     private let clock: any WallClock
     private let latest = Mutex<Reading?>(nil)
 
-    /// The greatest age of the numbers, in milliseconds.
+    /// The maximum age of statistics, in milliseconds.
     static let longestAge: Int64 = 30_000
-    /// The greatest age for an open page if counting is almost free, in milliseconds.
+    /// The maximum age for an open page if counting takes almost no time, in milliseconds.
     private static let shortestAge: Int64 = 1000
-    /// An open page waits at least this many times the duration of a count before the next count.
+    /// While a page is open, the time between counts is at least the duration of a count times this
+    /// factor, up to ``longestAge``.
     private static let share: Int64 = 200
 
     init(_ operations: any CacheOperations, clock: any WallClock) {
@@ -28,15 +29,16 @@ final class StoreWatch: Sendable {
         self.clock = clock
     }
 
-    /// The last numbers, whatever their age.
+    /// The last statistics, whatever their age.
     var known: Reading? { latest.withLock { $0 } }
 
-    /// Numbers that are at most ``longestAge`` old; `nil` if they cannot be read.
+    /// Returns statistics that are at most ``longestAge`` old, or `nil` if they cannot be read.
     ///
     /// Two concurrent callers may both count, because the lock is not held during a count.
     func reading() async -> Reading? { await reading(noOlderThan: Self.longestAge) }
 
-    /// Numbers for an open page. The faster a count is, the sooner it is repeated.
+    /// Returns statistics for an open page. The faster the last count was, the sooner the store is
+    /// counted again.
     func readingForPage() async -> Reading? {
         let cost = known.map { Int64($0.cost / .milliseconds(1)) } ?? 0
         return await reading(noOlderThan: min(Self.longestAge, max(Self.shortestAge, cost * Self.share)))

@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 
-/// The totals of the last hour and the last day, in fixed memory of about 260 KB.
+/// The totals of the last hour and the last day. They use a fixed amount of memory, about 260 KB.
 struct TrafficHistory: Sendable {
-    /// A period, kept in steps.
+    /// A period of the history, divided into steps.
     enum Window: String, CaseIterable, Sendable {
         case hour, day
 
@@ -11,7 +11,7 @@ struct TrafficHistory: Sendable {
         var count: Int { self == .hour ? 360 : 288 }
     }
 
-    /// The totals at an instant.
+    /// The totals at a point in time.
     struct Point: Sendable, Hashable {
         var at: Timestamp
         var totals: TrafficTotals
@@ -19,7 +19,7 @@ struct TrafficHistory: Sendable {
         var storeBytes: Int64?
     }
 
-    /// The approximate size of all points in bytes.
+    /// The approximate size of all points, in bytes.
     static let bytes = Window.allCases.reduce(0) {
         $0 + ($1.count + 1) * (MemoryLayout<Point>.stride + TrafficTotals.bytes)
     }
@@ -29,11 +29,11 @@ struct TrafficHistory: Sendable {
     /// The oldest point that is kept.
     var first: Point? { points[.hour]?.first }
 
-    /// Adds a point. Call it about once per step of the hour.
+    /// Adds a point. Call this function about once per step of the hour window.
     mutating func record(_ point: Point) {
         for window in Window.allCases {
             guard var kept = points.removeValue(forKey: window) else { continue }
-            // The clock was set back, so these times are in the future.
+            // If the clock was set back, the recorded times are in the future.
             kept.removeAll { $0.at > point.at }
             let isDue = kept.last.map { point.at.milliseconds(since: $0.at) >= window.step - 500 } ?? true
             if isDue {
@@ -44,18 +44,18 @@ struct TrafficHistory: Sendable {
         }
     }
 
-    /// The oldest point within a time before now.
+    /// Returns the oldest point within the given time before now.
     func point(within milliseconds: Int64, of now: Timestamp) -> Point? {
         points[.hour]?.first { now.milliseconds(since: $0.at) <= milliseconds }
     }
 
-    /// The curves of a window.
+    /// Returns the curves of a window.
     func curves(_ window: Window) -> Curves {
         var curves = Curves(window: window.rawValue, stepSeconds: window.step / 1000)
         let kept = points[window] ?? []
         for (earlier, later) in zip(kept, kept.dropFirst()) {
             let elapsed = later.at.milliseconds(since: earlier.at)
-            // The process may have been suspended.
+            // If the process was suspended, several steps may have passed.
             let steps = min(max(1, (elapsed + window.step / 2) / window.step), Int64(window.count))
             for _ in 1..<steps { curves.series.appendNothing() }
             let seconds = Double(elapsed > 0 ? elapsed : window.step) / 1000
@@ -71,8 +71,8 @@ struct TrafficHistory: Sendable {
     }
 }
 
-/// The curves of a window, as clients of the control plane receive them. Values are in order of
-/// time, one per step; `nil` where nothing is known.
+/// The curves of a window, as returned by the control plane. Each series has one value per step, in
+/// order of time; a step without data has the value `nil`.
 struct Curves: Sendable, Hashable, Codable {
     struct Series: Sendable, Hashable, Codable {
         var requestsPerSecond: [Double?] = []
@@ -88,7 +88,7 @@ struct Curves: Sendable, Hashable, Codable {
 
     var window: String
     var stepSeconds: Int64
-    /// `nil` before the first step.
+    /// The start of the first step; `nil` if there is no step yet.
     var start: String?
     var end: String?
     var series = Series()
@@ -128,8 +128,8 @@ extension Curves.Series {
 }
 
 extension Double {
-    /// The number rounded to four significant digits, so that it is short as text. All digits of
-    /// the integer part stay.
+    /// The number rounded to about four significant digits, so that its text is short. All digits
+    /// of the integer part are kept.
     var toDigits: Double {
         guard isFinite, self != 0 else { return isFinite ? 0 : self }
         var scale = 1.0

@@ -4,37 +4,37 @@ import HoldfastMetrics
 import ServiceLifecycle
 import Synchronization
 
-/// Records the history that the page shows: curves of an hour and a day, and outages. So the page
-/// is useful even if nothing scrapes the metrics.
+/// Records the history that the page shows: curves of the last hour and day, and outages. The page
+/// is therefore useful even if no monitoring system scrapes the metrics.
 ///
-/// Every second it checks whether origins are reachable and reads the outage numbers, because an
-/// outage counts from the second in which it began. Every ten seconds it reads the process's
-/// metrics. The engine reports outages that began and ended between two checks.
+/// Every second, the recorder checks whether origins are reachable and reads the outage totals,
+/// because the numbers of an outage count from the second in which it began. Every ten seconds, it
+/// reads the process's metrics. The engine reports outages that began and ended between two checks.
 final class TrafficRecorder: Service {
     private struct State {
         var history = TrafficHistory()
         var outages = OutageLog()
-        /// The last reading, shared by all pages.
+        /// The last reading, which all pages share.
         var latest: Reading?
         var sampledAt: Timestamp?
         var measuredAt: Timestamp?
     }
 
-    /// The numbers of one moment.
+    /// The metrics at one point in time.
     struct Reading: Sendable {
         var at: Timestamp
         var totals: TrafficTotals
         var gauges: TrafficGauges
     }
 
-    /// The history that the page shows, at one moment.
+    /// The history that the page shows, at one point in time.
     struct Past: Sendable {
         var reading: Reading
-        /// The last minute and the last hour, if they were recorded.
+        /// The traffic of the last minute and the last hour, as far as they were recorded.
         var recent: Stretch?
         var hour: Stretch?
         var outages: [OutageLog.Outage]
-        /// When recording began.
+        /// The time when recording began.
         var since: Timestamp
     }
 
@@ -45,9 +45,9 @@ final class TrafficRecorder: Service {
     }
 
     private static let period = Duration.seconds(1)
-    /// How often the store is counted while no page is open, in milliseconds.
+    /// The time between counts of the store while no page is open, in milliseconds.
     private static let measuringStep = TrafficHistory.Window.day.step
-    /// The greatest age of a reading that pages share, in milliseconds.
+    /// The maximum age of a reading that pages share, in milliseconds.
     private static let sharingTime: Int64 = 900
 
     private let operations: any CacheOperations
@@ -63,7 +63,7 @@ final class TrafficRecorder: Service {
         self.store = store
         self.clock = clock
         start = clock.now()
-        // Opening a page counts again, and so does a scrape.
+        // Do not count the store yet. An open page or a scrape counts it earlier if necessary.
         state.withLock { $0.measuredAt = start }
     }
 
@@ -76,7 +76,7 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// Checks the origins, and samples the metrics if a sample is due.
+    /// Checks the origins, and reads the metrics if a sample is due.
     func tick() async {
         let now = clock.now()
         let away = operations.origins.compactMap { condition -> OutageLog.Away? in
@@ -102,7 +102,8 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// A sample may be half a second early, because the next tick may be late.
+    /// Returns whether a sample is due. It may be half a second early, because the next tick may be
+    /// late.
     private static func isDue(_ last: Timestamp?, _ step: Int64, at now: Timestamp) -> Bool {
         guard let last, now >= last else { return true }
         return now.milliseconds(since: last) >= step - 500
@@ -117,7 +118,7 @@ final class TrafficRecorder: Service {
 
     // MARK: Reports
 
-    /// The history, as of now or a moment ago.
+    /// Returns the history up to now. The reading may be up to ``sharingTime`` old.
     func past() async -> Past {
         let now = clock.now()
         let known = state.withLock { $0.latest }
@@ -141,10 +142,10 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// The curves of a window.
+    /// Returns the curves of a window.
     func curves(_ window: TrafficHistory.Window) -> Curves { state.withLock { $0.history }.curves(window) }
 
-    /// The outages since the process started.
+    /// Returns the outages since the process started.
     func outages() -> OutagesReport {
         OutagesReport(state.withLock { $0.outages }, since: start, at: clock.now())
     }

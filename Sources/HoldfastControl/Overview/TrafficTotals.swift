@@ -2,45 +2,46 @@ import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMetrics
 
-/// The counters since the gateway started that the page shows. They only grow, so the difference
-/// between two readings is what happened between them.
+/// The counters that the page shows, since the gateway started. Counters only grow, so the
+/// difference between two readings covers the time between them.
 struct TrafficTotals: Sendable, Hashable {
     /// A counter.
     enum Counter: Int, CaseIterable, Sendable {
-        /// Completed client requests.
+        /// The completed client requests.
         case requests
-        /// Completed requests that asked the cache.
+        /// The completed requests that used the cache.
         case exchanges
         case hits
         case staleServed
-        /// Stale responses served because their origin responded with an error.
+        /// The stale responses that were served because their origin responded with an error.
         case errorServed
-        /// Requests that could not be answered without their origin.
+        /// The requests that could not be answered without their origin.
         case refused
         case originRequests
-        /// Requests with an offline forecast. Sampled requests count with their weight.
+        /// The requests with an offline forecast. Sampled requests count with their weight.
         case forecast
-        /// Forecast requests that could be answered if the origin became unreachable now.
+        /// The forecast requests that could be answered if the origin became unreachable now.
         case answerable
-        /// Forecast requests that could still be answered after an hour, and after a day.
+        /// The forecast requests that could still be answered after an outage of an hour, and of a
+        /// day.
         case answerableAfterHour, answerableAfterDay
     }
 
-    /// The reasons why requests could not be answered in an outage, and one for all that are not
-    /// known.
+    /// The reasons why requests could not be answered in an outage. `other` represents all unknown
+    /// reasons.
     static let reasons = ["not-stored"] + StaleProhibition.allCases.map(\.rawValue) + ["limit", "other"]
     private static let bounds = MetricDescription.durationBounds
     private static let firstReason = Counter.allCases.count
     private static let firstBucket = firstReason + reasons.count
     private static let count = firstBucket + bounds.count + 1
 
-    /// The approximate size of one value in bytes: an array of fixed length.
+    /// The approximate size of these totals, in bytes.
     static let bytes = 32 + count * MemoryLayout<Int64>.stride
 
-    /// Ordered by counter, reason and duration bucket.
+    /// The values of the counters, then of the reasons, then of the duration buckets.
     private var values = [Int64](repeating: 0, count: count)
 
-    /// Creates totals of zero.
+    /// Creates totals that are all zero.
     init() {}
 
     subscript(_ counter: Counter) -> Int64 {
@@ -48,21 +49,23 @@ struct TrafficTotals: Sendable, Hashable {
         set { values[counter.rawValue] = newValue }
     }
 
-    /// How many requests could not be answered in an outage for this reason.
+    /// The number of requests that could not be answered in an outage for a reason.
     subscript(reason index: Int) -> Int64 { values[Self.firstReason + index] }
 
-    /// The growth since an earlier reading.
+    /// Returns the growth since an earlier reading.
     static func - (later: TrafficTotals, earlier: TrafficTotals) -> TrafficTotals {
         var difference = TrafficTotals()
         for index in later.values.indices {
-            // Collectors are read one after the other, so a sum may lag behind its parts.
+            // Collectors are read one after the other, so a sum may lag behind its parts. No growth
+            // is negative.
             difference.values[index] = max(0, later.values[index] - earlier.values[index])
         }
         return difference
     }
 
-    /// The share of the exchanges that were hits; `nil` if there were none. A stale response that
-    /// replaces an origin's error is not a hit, because the request was forwarded. RFC 9211 §2.1
+    /// The share of exchanges that were hits; `nil` if there were no exchanges. A stale response
+    /// that replaces an origin's error is not a hit, because the request was forwarded. RFC 9211
+    /// §2.1
     var hitRatio: Double? { share(of: self[.hits] - self[.errorServed], in: .exchanges) }
 
     func share(of part: Counter, in whole: Counter) -> Double? { share(of: self[part], in: whole) }
@@ -71,8 +74,9 @@ struct TrafficTotals: Sendable, Hashable {
         self[whole] > 0 ? min(1, Double(max(0, part)) / Double(self[whole])) : nil
     }
 
-    /// The duration in seconds within which a share of the requests ended, interpolated within its
-    /// bucket; `nil` if there were none. Above the last bound, it is the last bound.
+    /// Returns the duration, in seconds, within which a share of the requests ended. The value is
+    /// interpolated within a bucket, and is never above the last bucket's bound. Returns `nil` if
+    /// there were no requests.
     func quantile(_ share: Double) -> Double? {
         let counts = values[Self.firstBucket...]
         let all = counts.reduce(0, +)
@@ -129,11 +133,11 @@ extension TrafficTotals {
     }
 }
 
-/// Numbers at one moment that can also fall.
+/// Metrics that can also fall, at one point in time.
 struct TrafficGauges: Sendable, Hashable {
     var connections: Int64 = 0
     var activeRequests: Int64 = 0
-    /// The process's memory in bytes; `nil` if the system does not report it.
+    /// The process's memory in bytes; `nil` if the operating system does not report it.
     var processBytes: Int64?
 
     init(_ families: [MetricFamily]) {
@@ -151,10 +155,10 @@ struct TrafficGauges: Sendable, Hashable {
 }
 
 extension MetricSeries {
-    /// The value of a label; empty if there is none.
+    /// The value of a label; empty if the series does not have the label.
     fileprivate subscript(_ name: String) -> String { labels.all.first { $0.name == name }?.value ?? "" }
 
-    /// The value as an integer. For a histogram, the number of its values.
+    /// The value as an integer. For a histogram, the number of observations.
     fileprivate var count: Int64 {
         switch value {
         case .integer(let number): number

@@ -8,20 +8,20 @@ import ServiceLifecycle
 
 /// Sends requests to a control plane.
 public protocol ControlForwarding: Sendable {
-    /// Sends a request, and returns when the response head has arrived.
+    /// Sends a request, and returns when the response's head has arrived.
     ///
     /// - Parameters:
-    ///   - target: path and query.
-    ///   - content: JSON; `nil` if the request has none.
+    ///   - target: the path and query.
+    ///   - content: JSON content; `nil` if the request has no content.
     func forward(_ method: HTTPRequest.Method, _ target: String, _ content: ByteBuffer?) async throws
         -> ForwardedResponse
 }
 
 /// A control plane's response.
 public struct ForwardedResponse: Sendable {
-    /// The status.
+    /// The HTTP status.
     public var status: Int
-    /// The fields.
+    /// The header fields.
     public var fields: HTTPFields
     /// The parts of the content, as they arrive.
     public var content: any AsyncSequence<ByteBuffer, any Error> & Sendable
@@ -34,11 +34,11 @@ public struct ForwardedResponse: Sendable {
     }
 }
 
-/// Serves the page of a gateway that only has a Unix socket: a port on this machine that relays to
-/// the socket while it runs.
+/// Serves the status page of a gateway whose control plane has only a Unix socket. While it runs,
+/// the relay listens on a port on this machine and forwards requests to the socket.
 ///
-/// File permissions decide who may use the socket, but every user of the machine can reach the
-/// port. So the port requires a session, as a gateway's port does. The relay has its own sessions.
+/// File permissions protect the socket, but every user of the machine can reach the port. The port
+/// therefore requires a session, as a gateway's port does. The relay has its own sessions.
 public struct ControlRelay: Sendable {
     private let host: String
     private let port: Int
@@ -46,10 +46,12 @@ public struct ControlRelay: Sendable {
     private let forwarding: any ControlForwarding
     private let logger: Logger
 
+    /// Creates a relay. ``run(_:)`` starts it.
+    ///
     /// - Parameters:
     ///   - host: a loopback address.
-    ///   - port: 0 for any free one.
-    ///   - client: the name of the user, for the session.
+    ///   - port: the port; 0 means any free port.
+    ///   - client: the user's name, for the session.
     public init(
         host: String = "127.0.0.1",
         port: Int = 0,
@@ -64,9 +66,9 @@ public struct ControlRelay: Sendable {
         self.logger = logger
     }
 
-    /// Relays until the task is cancelled.
+    /// Relays until the task is canceled.
     ///
-    /// - Parameter whenListening: receives the page's URL, which contains a code.
+    /// - Parameter whenListening: called with the page's URL, which contains a code.
     public func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (PageSessions(), client)
@@ -76,7 +78,7 @@ public struct ControlRelay: Sendable {
         let address = BindAddress.hostname(host, port: port)
         let application = ControlServer.application(responder, entryPoint, on: address, group, logger) { channel in
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
-            // There is always room for the first code.
+            // This does not fail, because it is the first code.
             guard let code = try? sessions.makeCode(for: client) else { return }
             if let url = InspectionReport(place, code).url { whenListening(url) }
         }
@@ -158,7 +160,8 @@ struct RelayResponder: HTTPResponder {
         }
     }
 
-    /// Fields of one connection. RFC 9110 §7.6.1
+    /// The fields that are not forwarded, because they apply to one connection or one server. RFC
+    /// 9110 §7.6.1
     private static let connectionFields: Set<String> = [
         "connection", "content-length", "keep-alive", "transfer-encoding", "upgrade", "trailer", "te", "server", "date",
     ]

@@ -3,8 +3,9 @@ import HTTPTypes
 import Hummingbird
 
 extension ControlResponder {
-    /// The page for people and its files. They need no token: a browser has none when it opens the
-    /// page, and the files are the same for everyone. The data that they show requires a token.
+    /// The operations that serve the status page's files. They need no token, because a browser has
+    /// none when it opens the page, and the files are the same for everyone. The data that the page
+    /// shows requires a token.
     static let page: [Operation] = [
         Operation(path: "/", method: .get, scope: .read, isOpen: true) { responder, _, _ in
             try responder.asset(PageAssets.index)
@@ -12,7 +13,7 @@ extension ControlResponder {
         Operation(path: "/page/{id}", method: .get, scope: .read, isOpen: true) { responder, request, _ in
             try responder.asset(String(request.uri.path.split(separator: "/").last ?? ""))
         },
-        // Browsers request it on their own.
+        // Browsers request this path on their own.
         Operation(path: "/favicon.ico", method: .get, scope: .read, isOpen: true) { _, _, _ in
             Response(status: .noContent, headers: PageFields.all)
         },
@@ -33,8 +34,9 @@ extension ControlResponder {
     }
 }
 
-/// The response fields of the page's files. A cache is full of other people's scripts: none may run
-/// on the page, and the page may connect only to its own gateway.
+/// The response fields of the page's files. The page shows text from stored responses, which may
+/// contain scripts. No such script may run on the page, and the page may connect only to its own
+/// gateway.
 enum PageFields {
     static let all: HTTPFields = {
         var fields = HTTPFields()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The files of the page for people, embedded in the binary.
+/// The files of the status page, embedded in the binary.
 ///
-/// They contain no secrets and no cache data. The page reads the data with its token.
+/// The files contain no secrets and no data. The page requests its data with a token.
 struct PageAssets: Sendable {
     /// One file.
     struct Asset: Sendable, Hashable {
@@ -10,14 +10,14 @@ struct PageAssets: Sendable {
         let bytes: [UInt8]
     }
 
-    /// A folder whose files are read on each request instead of those in the binary; `nil` except
-    /// while developing the page.
+    /// A folder whose files are read on each request instead of those in the binary. It is `nil`
+    /// except while the page is being developed.
     var folder: String?
 
     /// The page's main file.
     static let index = "index.html"
 
-    /// A file; `nil` if no file has this name.
+    /// Returns the file with a name, or `nil` if there is none.
     func asset(_ name: String) -> Asset? {
         guard let type = Self.type(of: name) else { return nil }
         if let folder {
@@ -27,9 +27,9 @@ struct PageAssets: Sendable {
         return Self.embedded[name].map { Asset(type: type, bytes: $0) }
     }
 
-    /// The media type of a file; `nil` if the name is not allowed. A name consists of lowercase
-    /// letters, digits and hyphens, and an extension that the page uses. So no name leads out of
-    /// the folder.
+    /// Returns the media type of a file, or `nil` if its name is not allowed. A name consists of
+    /// lowercase letters, digits and hyphens, followed by an extension that the page uses. No such
+    /// name leads out of the folder.
     static func type(of name: String) -> String? {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let ending = types[String(parts[1])], !parts[0].isEmpty,
@@ -43,7 +43,7 @@ struct PageAssets: Sendable {
         "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
     ]
 
-    /// The files of the folder 'Assets' by name. A test reports a file that is missing here.
+    /// The files in the folder 'Assets', by name. A test reports files that are missing here.
     static let embedded: [String: [UInt8]] = [
         "api.js": PackageResources.api_js,
         "app.js": PackageResources.app_js,

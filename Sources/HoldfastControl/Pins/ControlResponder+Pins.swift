@@ -9,7 +9,7 @@ extension ControlResponder {
         Operation(path: "/v1/pins", method: .post, scope: .operate) { try await $0.setPins($1, $2) },
     ]
 
-    /// `GET /v1/pins`
+    /// Handles `GET /v1/pins`.
     private func pins(_ request: Request, _ context: ControlContext) async throws -> Response {
         var members = try QueryMembers(request)
         var query = try Self.query(&members, by: context.client)
@@ -22,7 +22,7 @@ extension ControlResponder {
         return try Self.response(.ok, report)
     }
 
-    /// `POST /v1/pins`
+    /// Handles `POST /v1/pins`.
     private func setPins(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request, upTo: PurgeRequest.maximumBytes)
         let change = try PinRequest(json: content)
@@ -52,7 +52,7 @@ extension ControlResponder {
     }
 }
 
-/// A page of pinned responses, with the space that all pins use.
+/// A page of pinned responses, and the space that all pinned responses use.
 struct PinsReport: Encodable {
     var pins: PinUse
     var responses: [ResponseReport]

@@ -1,17 +1,17 @@
 public import HTTPCache
 
-/// A change of pins: selects stored responses to pin or unpin.
+/// A request to pin or unpin stored responses.
 public struct PinRequest: Sendable, Hashable, Encodable {
-    /// The selected responses, selected as in a purge.
+    /// The responses to pin or unpin, selected as in a purge.
     public var select: PurgeRequest.Selection
     /// Whether to pin the responses; `false` unpins them.
     public var pinned: Bool
-    /// Whether to only count the responses.
+    /// Whether to only count the responses, without changing them.
     public var dryRun: Bool
     /// A note for the log.
     public var reason: String?
 
-    /// Creates a change. Its values are checked when it is performed.
+    /// Creates a change. The values are checked when the change is performed.
     public init(_ select: PurgeRequest.Selection, pinned: Bool, dryRun: Bool = false, reason: String? = nil) {
         self.select = select
         self.pinned = pinned
@@ -45,23 +45,24 @@ public struct PinRequest: Sendable, Hashable, Encodable {
         try members.end(known: ["dryRun", "pinned", "reason", "select"])
     }
 
-    /// The scopes of the selectors, without duplicates.
+    /// Returns the scopes of the selectors, without duplicates.
     ///
     /// - Throws: ``ControlProblem``, as for a purge.
     public func scopes() throws -> [InvalidationScope] { try PurgeRequest(select, reason: reason).scopes() }
 }
 
-/// The result of a change of pins, or of its dry run.
+/// The result of pinning or unpinning responses, or of a dry run.
 public struct PinResult: Sendable, Hashable, Codable {
-    /// The selected responses before the change. Each counts once.
+    /// The numbers of selected responses before the change. A response counts once, even if several
+    /// selectors match it.
     public struct Matched: Sendable, Hashable, Codable {
         /// The number of responses.
         public var responses: Int
-        /// The bytes they use in the store.
+        /// The number of bytes that the responses use in the store.
         public var bytes: Int64
-        /// How many were pinned.
+        /// The number of responses that were pinned.
         public var pinned: Int
-        /// Whether the numbers were counted; `false` if they are estimates.
+        /// Whether the numbers are exact; `false` if they are estimates.
         public var exact: Bool
 
         init(_ count: ScopeCount) {
@@ -72,24 +73,24 @@ public struct PinResult: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether the responses are pinned now.
+    /// Whether the change pins the responses; `false` if it unpins them.
     public var pinned: Bool
     /// Whether this was a dry run.
     public var dryRun: Bool
     /// The selected responses.
     public var matched: Matched
-    /// How many responses were not already in the requested state.
+    /// The number of responses that were not already in the requested state.
     public var changed: Int
-    /// The space that all pins use now.
+    /// The space that all pinned responses now use.
     public var pins: PinUse
 }
 
 extension StoreOperations {
-    /// Counts the responses that a change of pins affects, and performs the change unless it is a
-    /// dry run. The change is durable when this returns.
+    /// Counts the selected responses, and pins or unpins them unless it is a dry run. When this
+    /// function returns, the change is durable.
     ///
-    /// - Throws: ``ControlProblem`` if a selector is invalid, or if pins would use too much space;
-    ///   the store's errors.
+    /// - Throws: ``ControlProblem`` if a selector is invalid, or if pinned responses would use too
+    ///   much space; the store's errors.
     public func perform(_ change: PinRequest) async throws -> PinResult {
         let scopes = try change.scopes()
         let limit = change.dryRun ? Self.dryRunExamination : Self.purgeExamination

@@ -1,19 +1,19 @@
 import Foundation
 import HTTPCache
 
-/// A control plane's response to a purge.
+/// The control plane's response to a purge.
 public struct PurgeReply: Sendable, Hashable {
-    /// The status.
+    /// The HTTP status.
     public var status: Int
-    /// The result, or a problem (RFC 9457) if the status is an error.
+    /// The purge's result, or a problem (RFC 9457) if the status is an error.
     public var json: [UInt8]
     /// The number of seconds to wait before retrying.
     public var retryAfter: Int?
 }
 
 extension ControlServer {
-    /// Performs a purge that did not come through the control plane. It counts toward the same rate
-    /// limit, and appears in the same log and history.
+    /// Performs a purge that did not arrive through the control plane. It counts toward the same
+    /// rate limit, and appears in the same log and history, as other purges.
     ///
     /// - Parameter client: the client's name, for the log and the history.
     public func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
@@ -29,8 +29,8 @@ extension ControlServer {
         } catch let problem as ControlProblem {
             return PurgeReply(status: problem.status, json: Self.line(problem))
         } catch {
-            // The purge was cancelled while it waited. The coordinator converts every other error
-            // to a problem.
+            // The purge was canceled while it was waiting. The coordinator converts every other
+            // error to a problem.
             return PurgeReply(status: ControlProblem.ended.status, json: Self.line(ControlProblem.ended))
         }
     }

@@ -1,14 +1,16 @@
 import Crypto
 
-/// The key of a request that may be repeated, and a digest that distinguishes a repetition from a
-/// different request.
+/// The idempotency key of a request, and a digest of its content. The digest distinguishes a
+/// repeated request from a different request with the same key.
 struct IdempotencyKey: Sendable, Hashable {
     let text: String
     let digest: [UInt8]
 
-    /// The longest key, in bytes.
+    /// The maximum length of a key, in bytes.
     static let maximumLength = 255
 
+    /// Reads the idempotency key of a request.
+    ///
     /// - Parameters:
     ///   - fields: the values of the request's `Idempotency-Key` fields.
     ///   - content: the request's content.
@@ -37,7 +39,7 @@ struct IdempotencyKey: Sendable, Hashable {
         digest = Array(SHA256.hash(data: content))
     }
 
-    /// A request with this key is still running.
+    /// The problem for a request whose key belongs to a running request.
     var isUnderWay: ControlProblem {
         ControlProblem(
             .keyInUse,
@@ -47,7 +49,7 @@ struct IdempotencyKey: Sendable, Hashable {
         )
     }
 
-    /// The key was used for a different request.
+    /// The problem for a request whose key was used for a different request.
     var isAnothers: ControlProblem {
         ControlProblem(
             .keyReused,

@@ -1,13 +1,13 @@
 import HTTPCacheSemantics
 
 /// The results of requests with an idempotency key, so that a repeated request is not performed
-/// again. A pure value: it acts only on the events it receives.
+/// again. A pure value: it changes only through the events that it receives.
 struct IdempotencyTable<Result: Sendable>: Sendable {
     /// The action for a request.
     enum Action {
         /// The request is new. Perform it, then call ``finish(_:with:)``.
         case perform
-        /// The request was performed. Respond with this result.
+        /// The request was already performed. Respond with this result.
         case replay(Result)
         /// A request with this key is still running.
         case isUnderWay
@@ -21,9 +21,10 @@ struct IdempotencyTable<Result: Sendable>: Sendable {
         var result: Result?
     }
 
-    /// How long a result is kept, in milliseconds.
+    /// The time that a key and its result are kept, in milliseconds.
     static var lifetime: Int64 { 3_600_000 }
-    /// The most keys that are kept. Beyond it, the oldest result is dropped.
+    /// The maximum number of keys. To make room for a new key, the oldest key with a result is
+    /// dropped.
     static var limit: Int { 1000 }
 
     private var entries: [String: Entry] = [:]

@@ -1,23 +1,24 @@
 import HTTPCache
 import ServiceLifecycle
 
-/// A purge that is in effect on this node, and how far it has reached other nodes.
+/// A purge that is in effect on this node, and the level that it has reached in the fleet.
 struct PurgeAcknowledgement: Sendable {
     var result: PurgeResult
-    /// Whether the purge has reached the level that its client asked for. `true` if the client
-    /// asked for none: the response then has the same status as that of a gateway without a fleet.
+    /// Whether the purge has reached the level that its client requested. `true` if the client
+    /// requested no level, so that the response has the same status as without a fleet.
     var isReached = true
 
-    /// Waits until a purge has reached its level. It holds no permit and no key while it waits.
+    /// Waits until a purge has reached its level, or until the time limit. During the wait, the
+    /// purge holds neither a permit nor an idempotency key.
     ///
     /// - Parameter result: the result of a purge that is in effect and durable on this node.
     init(_ result: PurgeResult, of purge: PurgeRequest, _ sharing: (any SharingOperations)?) async {
         self.result = result
         guard let sharing, !result.dryRun else { return }
         let level = purge.wait ?? sharing.acknowledgedLevel
-        // The text was checked before the purge.
+        // `within` was checked before the purge.
         let limit = purge.within.flatMap { try? PurgeWait.limit($0) } ?? PurgeWait.limit(for: level)
-        // Clients get their responses before the gateway ends.
+        // A shutdown ends the wait, so that clients still get their responses.
         let reach = await cancelWhenGracefulShutdown { await sharing.reach(level, within: limit) }
         self.result.reached = reach.level
         self.result.position = reach.position

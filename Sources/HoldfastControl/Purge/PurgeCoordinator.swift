@@ -2,15 +2,14 @@ import HTTPCache
 import HTTPCacheSemantics
 import Logging
 
-/// Performs purges one at a time. It limits their rate, returns the stored result of a repeated
-/// purge, and keeps the history.
+/// Performs purges one at a time, limits their rate, replays the result of a repeated purge, and
+/// keeps the history.
 ///
-/// Purges run in order of arrival. So clients read the history in the order of the store's
-/// sequence, and several clients together do not exceed the number of purges that the store can
-/// compare at once.
+/// Purges run in order of arrival. The history is therefore in the order of the store's sequence,
+/// and concurrent clients do not exceed the number of purges that the store can compare at once.
 actor PurgeCoordinator {
     let operations: any StoreOperations
-    /// `nil` if purged responses cannot be fetched again.
+    /// Fetches purged responses again; `nil` if that is not possible.
     let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
@@ -19,7 +18,7 @@ actor PurgeCoordinator {
     private var rate = PurgeRate()
     private var repeated = IdempotencyTable<PurgeResult>()
     private var history: PurgeHistory
-    /// Counts for metrics.
+    /// The number of purges, for metrics.
     private(set) var tally = PurgeTally()
     /// The running purge.
     private var underWay: UnderWay?
@@ -32,12 +31,14 @@ actor PurgeCoordinator {
         var continuation: CheckedContinuation<PurgeResult, any Error>
     }
 
-    /// The most waiting purges, and the most waiting dry runs: the control plane's connections on
-    /// the socket and on the port combined. Purges from the gateway's clients also count toward
-    /// this limit.
+    /// The maximum number of waiting purges, and of waiting dry runs. It equals the number of
+    /// control plane connections on the socket and on the port together. Purges from the gateway's
+    /// clients also count toward it.
     static let waitingLimit = 128
 
-    /// - Parameter sequence: the number of the last invalidation so far.
+    /// Creates a coordinator with an empty history.
+    ///
+    /// - Parameter sequence: the sequence number of the last invalidation so far.
     init(
         _ operations: any StoreOperations,
         refreshes: (any RefreshOperations)? = nil,
@@ -52,23 +53,23 @@ actor PurgeCoordinator {
         history = PurgeHistory(since: sequence)
     }
 
-    /// The number of waiting purges and of waiting dry runs.
+    /// The numbers of waiting purges and waiting dry runs.
     nonisolated var waiting: (purges: Int, counts: Int) { (purges.waiting, counts.waiting) }
 
-    /// The purges with numbers greater than `sequence`.
+    /// Returns the purges with sequence numbers greater than `sequence`.
     func purges(after sequence: Int64, atMost count: Int) -> PurgeHistory.Page {
         history.page(after: sequence, atMost: count)
     }
 
-    /// The last purges.
+    /// Returns the last purges.
     func purges(last count: Int) -> PurgeHistory.Page { history.page(last: count) }
 
     /// Performs a purge.
     ///
-    /// A purge continues if its task is cancelled; a dry run stops.
+    /// If the task is canceled, a running purge continues, but a dry run stops.
     ///
     /// - Parameters:
-    ///   - key: the request's idempotency key.
+    ///   - key: the request's idempotency key; `nil` if it has none.
     ///   - client: the client's name, for the log and the history.
     /// - Throws: ``ControlProblem``; ``Wait`` if there were too many purges; `CancellationError`.
     @concurrent
@@ -77,8 +78,8 @@ actor PurgeCoordinator {
         key: IdempotencyKey? = nil,
         by client: String
     ) async throws -> PurgeResult {
-        // An invalid purge takes no permit. It may have 1,000 selectors, so it is checked outside
-        // the actor.
+        // Reject an invalid purge before it takes a permit. A purge may have 1,000 selectors, so
+        // check it outside the actor.
         do {
             _ = try purge.scopes()
         } catch {
@@ -118,7 +119,7 @@ actor PurgeCoordinator {
             try await queue.enter()
         } catch Limiter.Refusal.isFull {
             reject(purge)
-            // Retrying clients must not use up the rate of others.
+            // Clients that retry must not use up other clients' share of the rate.
             rate.giveBack()
             throw Wait.busy(purge)
         } catch Limiter.Refusal.hasEnded {
@@ -151,17 +152,17 @@ actor PurgeCoordinator {
 
     // MARK: The running purge
 
-    /// Performs a purge that has its permit.
+    /// Performs a purge that has a permit.
     func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
-        // It may have received its permit just before the shutdown.
+        // The purge may have received its permit just before the shutdown.
         if isEnding {
             reject(purge)
             throw Self.endingBefore
         }
         return try await withCheckedThrowingContinuation { continuation in
             underWay = UnderWay(purge: purge, client: client, continuation: continuation)
-            // Not a child of the client's task: a purge must not stop halfway because its client
-            // disconnected.
+            // This is not a child of the client's task, because a purge must not stop halfway when
+            // its client disconnects.
             Task {
                 let result: Result<PurgeResult, any Error>
                 do {
@@ -177,14 +178,14 @@ actor PurgeCoordinator {
     private func finish(_ result: Result<PurgeResult, any Error>) async {
         switch result {
         case .success(let result):
-            // The purge may have been abandoned.
+            // If the purge was abandoned, its client already has a response.
             guard let purged = underWay.take() else { return }
             tally.add(purged.purge, .ok)
             record(purged.purge, result, by: purged.client)
             purged.continuation.resume(returning: result)
         case .failure(let error):
-            // The store may be slow to report its condition. Record nothing until then: the purge
-            // may be abandoned in the meantime, and abandoning records it too.
+            // The store may be slow to report its condition. Record the failure only afterward: the
+            // purge may be abandoned in the meantime, which also records it.
             let problem = await problem(of: error)
             guard let purged = underWay.take() else { return }
             record(purged.purge, problem, error, by: purged.client)
@@ -214,7 +215,7 @@ actor PurgeCoordinator {
         )
     }
 
-    /// The problem for the client.
+    /// Returns the problem that the client receives for an error.
     private func problem(of error: any Error) async -> ControlProblem {
         if let known = error as? ControlProblem { return known }
         if await operations.storeCondition() == .readOnly {
@@ -250,8 +251,9 @@ actor PurgeCoordinator {
 
     // MARK: The end
 
-    /// Shuts the coordinator down. Waiting purges are rejected, and the running purge gets a
-    /// limited time. After that, its client is told that the purge is not acknowledged.
+    /// Shuts the coordinator down. Rejects waiting purges, and waits a limited time for the running
+    /// purge. If the purge takes longer, its client gets an error that says that part of it may be
+    /// in force.
     ///
     /// - Parameter limit: how long to wait for the running purge.
     func end(within limit: Duration, _ clock: any Clock<Duration> = ContinuousClock()) async {
@@ -259,7 +261,7 @@ actor PurgeCoordinator {
         purges.end()
         counts.end()
         guard underWay != nil else { return }
-        // Not a child of this task, because it must end a wait that cannot be cancelled.
+        // This is not a child task, because it must end a wait that cannot be canceled.
         let timer = Task {
             try? await clock.sleep(for: limit)
             if !Task.isCancelled { abandon() }
@@ -289,7 +291,7 @@ actor PurgeCoordinator {
         whenIdle = nil
     }
 
-    /// There were too many purges.
+    /// Thrown if there are too many purges.
     struct Wait: Error {
         /// The seconds to wait before retrying.
         let seconds: Int
@@ -309,7 +311,7 @@ actor PurgeCoordinator {
             let kind = purge.dryRun ? "dry runs" : "purges"
             let problem = ControlProblem(
                 .busy,
-                "\(waitingLimit) \(kind) are waiting, the limit. Nothing was changed. "
+                "\(waitingLimit) \(kind) are waiting, which is the limit. Nothing was changed. "
                     + "Try again in a moment, or combine several selectors in one purge.",
                 limit: waitingLimit
             )

@@ -1,22 +1,23 @@
 import HTTPCacheSemantics
 
-/// The last purges of this process, oldest first. It is in memory, so a restart begins a new
-/// history.
+/// The last purges of this process, oldest first. The history is kept only in memory, so a restart
+/// begins a new one.
 struct PurgeHistory: Sendable {
-    /// A purge, or a failed purge.
+    /// A purge that succeeded or failed.
     struct Record: Sendable, Hashable, Encodable {
-        /// The purge's sequence number. For a failed purge, the last number when it failed.
+        /// The purge's sequence number. For a failed purge, the last sequence number at that time.
         var sequence: Int64
-        /// Milliseconds since 1970, UTC.
+        /// The time of the purge, in milliseconds since 1970 (UTC).
         var at: Int64
-        /// The client that requested it.
+        /// The client that requested the purge.
         var by: String
         var action: PurgeRequest.Action
         /// The selectors, with the values of secret parameters replaced.
         var select: PurgeRequest.Selection
         var reason: String?
         var matched: PurgeResult.Matched?
-        /// The problem's code if the purge failed. Part of the purge may be in effect.
+        /// The problem's code if the purge failed; part of the purge may then be in effect. `nil`
+        /// if it succeeded.
         var problem: String?
 
         enum Outcome: Sendable, Hashable {
@@ -38,19 +39,19 @@ struct PurgeHistory: Sendable {
         }
     }
 
-    /// Part of the history, as a client receives it.
+    /// A page of the history, as clients receive it.
     struct Page: Sendable, Hashable, Encodable {
-        /// The history contains every purge of this process with a greater number. It does not
-        /// contain purges by other programs or by unsafe methods.
+        /// The history contains every purge of this process with a greater sequence number. It does
+        /// not contain purges by other programs, or invalidations by unsafe methods.
         var since: Int64
         var purges: [Record]
-        /// Whether more purges follow the last one.
+        /// Whether more purges follow the last purge on this page.
         var more: Bool
-        /// The last purges that failed since the requested number, not limited by the requested
-        /// count.
+        /// The failed purges that are kept and whose sequence numbers are in the requested range.
+        /// The requested count does not limit them.
         var failed: [Record]
 
-        /// The same page for clients that may not see the queries of URLs.
+        /// The same page for clients that must not see the queries of URLs.
         var withoutQueries: Page {
             var page = self
             for index in page.purges.indices { page.purges[index].select = page.purges[index].select.withoutQueries }
@@ -60,24 +61,26 @@ struct PurgeHistory: Sendable {
     }
 
     static let limit = 10_000
-    /// The most bytes of selectors that are kept, approximately.
+    /// The approximate maximum size of all selectors, in bytes.
     static let byteLimit = 16 << 20
-    /// The most failed purges that are kept. They are kept separately: they have no number from
-    /// which a client could continue, and many of them must not push out purges that other clients
-    /// still have to read.
+    /// The maximum number of failed purges. Failed purges are kept separately, because they have no
+    /// sequence number of their own from which a client could continue. Many failed purges must not
+    /// displace purges that other clients have not read yet.
     static let failedLimit = 100
     static let failedByteLimit = 1 << 20
-    /// The most records on a page.
+    /// The maximum number of records on a page.
     static let pageLimit = 1000
 
     private var purges = RecentRecords(limit: limit, byteLimit: byteLimit)
     private var failed = RecentRecords(limit: failedLimit, byteLimit: failedByteLimit)
     private var since: Int64
 
+    /// Creates an empty history.
+    ///
     /// - Parameter since: the number of the last invalidation so far.
     init(since: Int64) { self.since = since }
 
-    /// Adds a record. Purges arrive in the order of their numbers.
+    /// Adds a record. Records must arrive in the order of their sequence numbers.
     mutating func append(_ record: Record) {
         if record.problem == nil {
             for forgotten in purges.append(record) { since = max(since, forgotten.sequence) }
@@ -86,7 +89,7 @@ struct PurgeHistory: Sendable {
         }
     }
 
-    /// The last purges, in order.
+    /// Returns a page with the last purges, in order.
     func page(last count: Int) -> Page {
         let first = purges.records.dropLast(count).last?.sequence
         return Page(
@@ -97,7 +100,7 @@ struct PurgeHistory: Sendable {
         )
     }
 
-    /// The purges with greater numbers, in order.
+    /// Returns a page of purges with greater sequence numbers, in order.
     func page(after sequence: Int64, atMost count: Int = pageLimit) -> Page {
         let later = purges.records.drop { $0.sequence <= sequence }
         return Page(
@@ -109,7 +112,7 @@ struct PurgeHistory: Sendable {
     }
 }
 
-/// The last records, oldest first.
+/// The last records, oldest first, limited in number and size.
 private struct RecentRecords: Sendable {
     let limit: Int
     let byteLimit: Int
@@ -121,6 +124,8 @@ private struct RecentRecords: Sendable {
         self.byteLimit = byteLimit
     }
 
+    /// Adds a record, and drops the oldest records if a limit is exceeded.
+    ///
     /// - Returns: the records that were dropped.
     mutating func append(_ record: PurgeHistory.Record) -> [PurgeHistory.Record] {
         records.append(record)

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Limits the rate of purges: 50 per second, with bursts of 500 after a pause.
+/// Limits the rate of purges to 50 per second, with bursts of up to 500 after a pause.
 struct PurgeRate: Sendable {
     static let perSecond = 50.0
     static let burst = 500.0
@@ -8,9 +8,9 @@ struct PurgeRate: Sendable {
     private var left = burst
     private var refilled: Timestamp?
 
-    /// Takes one purge from the rate.
+    /// Counts a purge toward the limit.
     ///
-    /// - Returns: `nil` if the purge may run now, else the seconds to wait.
+    /// - Returns: `nil` if the purge may run now; otherwise the seconds to wait.
     mutating func take(at now: Timestamp) -> Int? {
         let elapsed = refilled.map { max(0, now.milliseconds - $0.milliseconds) } ?? 0
         left = min(Self.burst, left + Double(elapsed) / 1000 * Self.perSecond)
@@ -20,6 +20,6 @@ struct PurgeRate: Sendable {
         return nil
     }
 
-    /// Returns one purge that did nothing to the rate.
+    /// Stops counting a purge that was not performed.
     mutating func giveBack() { left = min(Self.burst, left + 1) }
 }

@@ -5,14 +5,14 @@ import HTTPCacheSemantics
 public struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The action on the selected responses.
     public enum Action: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Validate the responses before their next use. They stay available while their origin is
-        /// unreachable.
+        /// Expire the responses: they are validated before their next use, but stay available while
+        /// their origin is unreachable.
         case expire
         /// Remove the responses, including offline copies.
         case remove
     }
 
-    /// The selected responses: those that match any selector.
+    /// The responses to select: all responses that match any of the selectors.
     public struct Selection: Sendable, Hashable, Codable {
         /// Target URIs, each with all variants in all partitions.
         public var urls: [String] = []
@@ -22,7 +22,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         public var tags: [String] = []
         /// Hosts of target URIs, on every port.
         public var hosts: [String] = []
-        /// Every response. It cannot be combined with other selectors.
+        /// Whether to select every response. `true` cannot be combined with other selectors.
         public var all = false
 
         /// Creates an empty selection.
@@ -32,27 +32,29 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         public var count: Int { urls.count + prefixes.count + tags.count + hosts.count + (all ? 1 : 0) }
     }
 
-    /// The selected responses.
+    /// The responses to purge.
     public var select: Selection
-    /// The action on them.
+    /// The action on the selected responses.
     public var action: Action
-    /// Whether to only count the responses.
+    /// Whether to only count the responses, without purging them.
     public var dryRun: Bool
     /// A note for the log and the history.
     public var reason: String?
-    /// How fast to fetch the expired responses again; `nil` leaves that to clients' requests.
+    /// The pace at which to fetch the expired responses again; `nil` leaves this to clients'
+    /// requests.
     public var refresh: RefreshPace?
-    /// How far the purge must reach before it is acknowledged; `nil` uses the gateway's
+    /// The level that the purge must reach before it is acknowledged; `nil` uses the gateway's
     /// configuration.
     public var wait: PurgeLevel?
-    /// How long that may take, as `5s` or `500ms`; `nil` uses ``PurgeWait/limit(for:)``.
+    /// The time limit for reaching the level, such as `5s` or `500ms`; `nil` uses
+    /// ``PurgeWait/limit(for:)``.
     public var within: String?
 
-    /// The most selectors in a purge.
+    /// The maximum number of selectors in a purge.
     public static let maximumSelectors = 1000
-    /// The most bytes of a purge as JSON.
+    /// The maximum length of a purge as JSON, in bytes.
     public static let maximumBytes = 1 << 20
-    /// Creates a purge. Its values are checked when it is performed.
+    /// Creates a purge. The values are checked when the purge is performed.
     public init(
         _ select: Selection,
         action: Action = .expire,
@@ -105,10 +107,10 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         try members.end(known: ["action", "dryRun", "reason", "refresh", "select", "wait", "within"])
     }
 
-    /// The scopes of the selectors, without duplicates.
+    /// Returns the scopes of the selectors, without duplicates.
     ///
-    /// - Throws: ``ControlProblem`` if there is no selector, if there are too many, or if one is
-    ///   invalid.
+    /// - Throws: ``ControlProblem`` if there is no selector, if there are too many, or if a value
+    ///   is invalid.
     public func scopes() throws -> [InvalidationScope] {
         try checkNumber()
         if let reason { try ReasonText.check(reason) }
@@ -144,7 +146,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         if select.all, select.count > 1 {
             throw ControlProblem(
                 .invalidRequest,
-                "'select.all' already covers every response, but there are \(select.count - 1) other selectors. Use it alone.",
+                "'select.all' already covers every response, but there are \(select.count - 1) other selectors. Remove them.",
                 field: "select.all",
                 value: "true"
             )
@@ -152,7 +154,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         guard select.count > 0 else {
             throw ControlProblem(
                 .invalidRequest,
-                "'select' selects nothing. Set 'urls', 'prefixes', 'tags', 'hosts', or 'all': true in it.",
+                "'select' has no selectors. Set 'urls', 'prefixes', 'tags', 'hosts', or 'all': true in it.",
                 field: "select"
             )
         }
@@ -222,7 +224,7 @@ extension PurgeRequest.Selection {
         return redacted
     }
 
-    /// The selection for clients that may not see queries.
+    /// The selection for clients that must not see queries.
     var withoutQueries: Self {
         var hidden = self
         hidden.urls = urls.map(Redaction.withoutQuery)
@@ -230,7 +232,7 @@ extension PurgeRequest.Selection {
         return hidden
     }
 
-    /// Its approximate size in bytes.
+    /// The selection's approximate size, in bytes.
     var bytes: Int {
         (urls + prefixes + tags + hosts).reduce(0) { $0 + $1.utf8.count + 32 }
     }

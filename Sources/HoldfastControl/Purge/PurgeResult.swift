@@ -2,19 +2,20 @@ public import HTTPCache
 
 /// The result of a purge, or of its dry run.
 public struct PurgeResult: Sendable, Hashable, Codable {
-    /// The responses that the purge affected. Each counts once.
+    /// The numbers of responses that a purge affects. A response counts once, even if several
+    /// selectors match it.
     public struct Matched: Sendable, Hashable, Codable {
         /// The number of responses.
         public var responses: Int
-        /// The bytes they use in the store.
+        /// The number of bytes that the responses use in the store.
         public var bytes: Int64
-        /// How many were already stale or invalidated, and would only have been served while their
-        /// origin was unreachable.
+        /// The number of responses that were already stale or invalidated, so that they would be
+        /// served only while their origin is unreachable.
         public var onlyOfflineCopies: Int
-        /// How many were fresh and may not be served stale. Once expired, they cannot be served
-        /// without their origin. `nil` if the responses are removed.
+        /// The number of responses that were fresh but must not be served stale. Once expired, they
+        /// cannot be served without their origin. `nil` if the responses are removed.
         public var onlyWhileFresh: Int?
-        /// Whether the numbers were counted; `false` if they are estimates.
+        /// Whether the numbers are exact; `false` if they are estimates.
         public var exact: Bool
 
         /// Creates the numbers from a count.
@@ -27,7 +28,7 @@ public struct PurgeResult: Sendable, Hashable, Codable {
         }
     }
 
-    /// The purge's number in the store's sequence of invalidations; `nil` for a dry run.
+    /// The purge's sequence number among the store's invalidations; `nil` for a dry run.
     public var sequence: Int64?
     /// The action on the responses.
     public var action: PurgeRequest.Action
@@ -35,31 +36,35 @@ public struct PurgeResult: Sendable, Hashable, Codable {
     public var dryRun: Bool
     /// The responses that the purge affected.
     public var matched: Matched
-    /// Set if too many prefixes were being purged at once, so everything was expired instead.
+    /// `true` if everything was expired, because there were too many prefix purges at once;
+    /// otherwise `nil`.
     public var coversEverything: Bool?
-    /// The most responses that will be fetched again in the background; `nil` if none are.
+    /// The maximum number of responses that will be fetched again in the background; `nil` if no
+    /// refresh was requested.
     public var refreshing: Int?
-    /// How far the purge has reached other nodes; `nil` if the gateway shares nothing.
+    /// The level that the purge has reached in the fleet; `nil` if the gateway does not share
+    /// purges.
     public var reached: PurgeLevel?
-    /// The position in the fleet log that includes all purges of this node; `nil` while they wait.
+    /// The position in the fleet log up to which it contains all purges of this node; `nil` while
+    /// purges are waiting to be written.
     public var position: String?
-    /// The number of replicas that confirmed it; `nil` if none were asked.
+    /// The number of replicas that confirmed the purge; `nil` if none had to confirm it.
     public var replicas: Int?
-    /// The nodes that have it; `nil` if this was not checked.
+    /// The nodes that have applied the purge; `nil` if this was not checked.
     public var nodes: PurgeReach.Nodes?
-    /// An explanation for people.
+    /// A note for people about the level that the purge has reached; `nil` if there is none.
     public var note: String?
 }
 
 extension StoreOperations {
-    /// The most stored responses that a purge examines for its count, so that it is acknowledged
-    /// within milliseconds.
+    /// The maximum number of stored responses that a purge examines to count the affected ones. The
+    /// limit lets the gateway acknowledge the purge within milliseconds.
     package static var purgeExamination: Int { 10_000 }
-    /// The most stored responses that a dry run examines for its count.
+    /// The maximum number of stored responses that a dry run examines to count the affected ones.
     package static var dryRunExamination: Int { 100_000 }
 
-    /// Counts the responses that a purge affects, and purges them unless it is a dry run. The purge
-    /// is in effect and durable when this returns.
+    /// Counts the responses that a purge affects, and purges them unless it is a dry run. When this
+    /// function returns, the purge is in effect and durable.
     ///
     /// - Throws: ``ControlProblem`` if a selector is invalid; the store's errors.
     public func perform(_ purge: PurgeRequest) async throws -> PurgeResult {

@@ -1,18 +1,18 @@
 import HTTPCache
 import HoldfastMetrics
 
-/// Counts purges by selector kind, action and result. Dry runs do not count.
+/// Counts purges by kind of selector, action and result. Dry runs are not counted.
 struct PurgeTally: Sendable {
-    /// How a purge ended.
+    /// The result of a purge.
     enum Result: String, CaseIterable {
         case ok
-        /// The purge was performed in part, or not at all.
+        /// The purge failed. Part of it may be in effect.
         case failed
-        /// The purge is invalid, or there were too many.
+        /// The purge was invalid, there were too many purges, or the gateway was shutting down.
         case rejected
     }
 
-    /// The selectors of a purge: of one kind, or of several.
+    /// The kind of a purge's selectors. `several` means more than one kind.
     private enum Selector: String, CaseIterable {
         case url, prefix, tag, host, all, several
 
@@ -40,7 +40,8 @@ struct PurgeTally: Sendable {
         counts[labels, default: 0] += 1
     }
 
-    /// Includes every series from the start, so that the first purge shows up as an increase.
+    /// The metric. It contains every series from the start, so that the first purge shows as an
+    /// increase.
     var family: MetricFamily {
         var series: [MetricSeries] = []
         for selector in Selector.allCases {
@@ -60,7 +61,7 @@ struct PurgeTally: Sendable {
     }
 }
 
-/// Reports the purges of a coordinator.
+/// Reports the number of a coordinator's purges.
 struct PurgeMetrics: MetricsCollector {
     let coordinator: PurgeCoordinator
 

@@ -1,16 +1,17 @@
 public import HTTPCache
 
-/// How long a client waits for a purge to reach other nodes.
+/// The time that a client waits for a purge to reach other nodes.
 public enum PurgeWait {
-    /// The longest wait.
+    /// The maximum wait.
     public static let longest = Duration.seconds(60)
 
-    /// The wait of a purge that states none. Nodes report their progress once a second.
+    /// Returns the time limit for a purge without its own limit. `everywhere` takes longer, because
+    /// nodes report their progress only once a second.
     public static func limit(for level: PurgeLevel) -> Duration {
         level == .everywhere ? .seconds(5) : .seconds(1)
     }
 
-    /// A level by its name.
+    /// Returns the level with a name.
     ///
     /// - Throws: ``ControlProblem``
     static func level(_ text: String) throws(ControlProblem) -> PurgeLevel {

@@ -2,7 +2,7 @@ import HTTPCache
 import Hummingbird
 
 extension ControlResponder {
-    /// The operation on refreshes.
+    /// The operation that shows refreshes.
     static let refreshes: [Operation] = [
         Operation(path: "/v1/refreshes", method: .get, scope: .read) { responder, request, _ in
             try QueryMembers.none(in: request)
@@ -11,7 +11,7 @@ extension ControlResponder {
     ]
 }
 
-/// The running refreshes, then the ones that ended, last ended first.
+/// The running refreshes, followed by the completed refreshes, most recent first.
 struct RefreshesReport: Codable {
     var refreshes: [RefreshReport]
 }

@@ -1,7 +1,8 @@
 import HTTPCache
 
 extension PurgeCoordinator {
-    /// Performs a purge, and starts to fetch the purged responses again if the purge asks for it.
+    /// Performs a purge. If the purge requests a refresh, also starts to fetch the purged responses
+    /// again.
     ///
     /// - Throws: ``ControlProblem``; the store's errors.
     func performRefreshing(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {

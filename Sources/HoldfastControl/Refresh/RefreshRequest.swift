@@ -20,13 +20,13 @@ extension RefreshPace {
 }
 
 extension ControlProblem {
-    /// Nothing was purged, because purged responses could not be fetched again.
+    /// Creates the problem for a refused refresh. Nothing was purged.
     init(_ refusal: RefreshRefusal) {
         switch refusal {
         case .tooMany(let limit):
             self.init(
                 .tooManyRefreshes,
-                "\(limit) refreshes are running, the limit. Nothing was purged. Wait until one has finished "
+                "\(limit) refreshes are running, which is the limit. Nothing was purged. Wait until one has finished "
                     + "('GET /v1/refreshes'), or purge without 'refresh'.",
                 field: "refresh",
                 limit: limit
@@ -42,7 +42,7 @@ extension ControlProblem {
         }
     }
 
-    /// A refresh was requested for a store that no gateway has open.
+    /// The problem for a refresh of a store that no gateway has open.
     static let refreshNeedsGateway = ControlProblem(
         .invalidRequest,
         "'refresh' needs a running gateway. Purge without it, or start the gateway.",

@@ -15,7 +15,7 @@ extension ControlResponder {
     private static let defaultPage: Int64 = 100
     private static let largestPage: Int64 = 1000
 
-    /// `GET /v1/responses`
+    /// Handles `GET /v1/responses`.
     private func responses(_ request: Request, _ context: ControlContext) async throws -> Response {
         var members = try QueryMembers(request)
         var query = try Self.query(&members, by: context.client)
@@ -31,7 +31,7 @@ extension ControlResponder {
     /// Parses a host with an optional port.
     private static func host(_ text: String) throws -> (TargetHost, UInt16?) {
         do {
-            // The colon after an IPv6 address, not one inside it.
+            // A colon inside the brackets of an IPv6 address does not begin a port.
             guard let colon = text.lastIndex(of: ":"), !text.hasSuffix(":"),
                 !text[colon...].contains("]")
             else {
@@ -73,7 +73,7 @@ extension ControlResponder {
         )
     }
 
-    /// The parameters of every listing: `limit`, `after`, `prefix` and `tag`.
+    /// Reads the parameters of every listing: `limit`, `after`, `prefix` and `tag`.
     ///
     /// - Throws: ``ControlProblem``
     static func query(_ members: inout QueryMembers, by client: ControlClient) throws -> ResponseQuery {
@@ -86,7 +86,7 @@ extension ControlResponder {
         return query
     }
 
-    /// `GET /v1/responses/{id}`
+    /// Handles `GET /v1/responses/{id}`.
     private func response(_ request: Request, _ context: ControlContext) async throws -> Response {
         let id = try Self.id(request)
         let found = try await reading {
@@ -96,7 +96,7 @@ extension ControlResponder {
         return try Self.response(.ok, VariantsReport(found))
     }
 
-    /// `POST /v1/responses/{id}/comparison`. It sends a request to the origin.
+    /// Handles `POST /v1/responses/{id}/comparison`, which sends a request to the origin.
     private func compare(_ request: Request, _ context: ControlContext) async throws -> Response {
         let id = try Self.id(request)
         var members = try JSONMembers(json: try await Self.content(of: request), example: #"{"entry": 17}"#)
@@ -125,7 +125,7 @@ extension ControlResponder {
         case .unknown: unknown(id)
         case .ofPrincipal:
             ControlProblem(.notComparable, "The response belongs to one principal, whose credentials are not stored.")
-        case .otherMethod: ControlProblem(.notComparable, "The response is to a method other than GET.")
+        case .otherMethod: ControlProblem(.notComparable, "Only responses to GET requests can be compared.")
         }
     }
 
@@ -147,7 +147,7 @@ extension ControlResponder {
         return id
     }
 
-    /// Reads from the store.
+    /// Reads from the store, and converts errors to problems.
     ///
     /// - Throws: ``ControlProblem``
     func reading<Result>(_ read: () async throws -> Result) async throws -> Result {

@@ -1,22 +1,22 @@
 public import HTTPCache
 import HTTPTypes
 
-/// A page of stored responses, as clients of the control plane receive it.
+/// A page of stored responses, as returned by the control plane.
 public struct ResponsesReport: Sendable, Hashable, Encodable {
-    /// The responses, in the order in which they were stored.
+    /// The responses, in the order of the listing.
     public var responses: [ResponseReport]
-    /// The value of `after` for the next page; `nil` on the last page. A page may have fewer
+    /// The value of `after` for the next page; `nil` on the last page. A page may contain fewer
     /// responses than its limit, or none, even if more pages follow.
     public var next: Cursor?
     /// The number of entries that were examined for the page.
     public var examined: Int
 
-    /// A cursor, which clients return unchanged: a number for listings in storage order, otherwise
-    /// a string.
+    /// The position after a page, which clients send back unchanged: a number if the cursor has one
+    /// value, otherwise a string.
     public struct Cursor: Sendable, Hashable, Encodable {
         let cursor: ResponseCursor
 
-        /// Writes the number or the string.
+        /// Encodes the number or the string.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if cursor.values.count == 1 {
@@ -34,9 +34,8 @@ public struct ResponsesReport: Sendable, Hashable, Encodable {
     }
 }
 
-/// One stored response, as clients of the control plane receive it, with the keys of `cache-dump
-/// list`. The query of its URL is replaced if the client may not see it. Instants are RFC 3339
-/// text.
+/// A stored response, as returned by the control plane, with the same keys as `cache-dump list`. A
+/// placeholder replaces the URL's query if the client must not see it. Times are RFC 3339 text.
 public struct ResponseReport: Sendable, Hashable, Encodable {
     /// The response.
     public var summary: ResponseSummary
@@ -48,7 +47,7 @@ public struct ResponseReport: Sendable, Hashable, Encodable {
         case storedAt, expiresAt, lastUsedAt, usableStale, pinned, vary
     }
 
-    /// Writes all keys, with `null` for a missing value.
+    /// Encodes all keys, with `null` for each missing value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(summary.id, forKey: .id)
@@ -69,7 +68,7 @@ public struct ResponseReport: Sendable, Hashable, Encodable {
     }
 }
 
-/// The stored variants of a key with their fields, as clients of the control plane receive them.
+/// The stored variants of a key with their fields, as returned by the control plane.
 public struct VariantsReport: Sendable, Hashable, Encodable {
     /// One variant.
     public struct Variant: Sendable, Hashable, Encodable {
@@ -80,7 +79,7 @@ public struct VariantsReport: Sendable, Hashable, Encodable {
             case tags, fields, selectingFields
         }
 
-        /// Writes the keys of the response and of the details.
+        /// Encodes the keys of ``ResponseReport``, and then those of the details.
         public func encode(to encoder: any Encoder) throws {
             try ResponseReport(details.summary).encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)

@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// Replaces `Host` with the host of a request target in absolute form. RFC 9112 §3.2.2
 ///
-/// It runs before the types that serve requests. Those combine the target's path with the host of
-/// `Host`, so no later code could tell the difference.
+/// This handler runs before the types that serve requests. Those types combine the target's path
+/// with `Host`, so later code could not tell whether the two hosts differed.
 final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -13,19 +13,19 @@ final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data), let authority = Self.authority(head.uri) else {
             return context.fireChannelRead(data)
         }
-        // Several `Host` fields are an error, which a later check reports.
+        // Leave several `Host` fields as they are. A later check rejects them.
         if head.headers["host"].count < 2 { head.headers.replaceOrAdd(name: "Host", value: authority) }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    /// The authority of a target in absolute form; `nil` for a path.
+    /// Returns the authority of a target in absolute form, or `nil` for a path.
     static func authority(_ target: String) -> String? {
         guard !target.hasPrefix("/"), let start = target.firstRange(of: "://")?.upperBound else { return nil }
         return String(target[start...].prefix { !"/?#".contains($0) })
     }
 
-    /// Inserts handlers after the connection's decoder. The server's own API only inserts handlers
-    /// after its own.
+    /// Inserts handlers directly after the connection's decoder. The server's API can only insert
+    /// handlers after its own handlers.
     final class Placement: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = NIOAny
 
@@ -39,7 +39,7 @@ final class AbsoluteTarget: ChannelInboundHandler, RemovableChannelHandler {
                 let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
                 try pipeline.addHandlers(makeHandlers(), position: .after(decoder))
             } catch {
-                // Without the handlers, no rule would be enforced.
+                // Without the handlers, no limit would be enforced.
                 context.close(promise: nil)
             }
         }

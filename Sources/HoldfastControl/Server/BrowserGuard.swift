@@ -1,23 +1,27 @@
 import HTTPTypes
 
-/// Rejects requests that a browser could send for another site. A page on the operator's machine
-/// must not read or change anything, whatever proxy leads it to the socket.
+/// Rejects requests that a browser could send on behalf of another site. A web page that an
+/// operator visits must not read or change anything, even if a proxy forwards its requests to the
+/// socket.
 struct BrowserGuard: Sendable {
     let hosts: AllowedHosts
-    /// Whether a page of the control plane itself may use it.
+    /// Whether the control plane's own page may send requests.
     let permitsOwnOrigin: Bool
-    /// The hosts whose page may have been loaded over `https`, through a proxy that terminates TLS.
+    /// The hosts at which a proxy may serve the page over `https`.
     var proxiedHosts = AllowedHosts(only: [])
 
+    /// Checks the host, target and origin of a request.
+    ///
     /// - Throws: ``ControlProblem``
     func check(_ head: HTTPRequest) throws(ControlProblem) {
-        // A rebound name is another site's host. A second 'Host' stays among the fields.
+        // After DNS rebinding, 'Host' contains another site's name. A second 'Host' remains among
+        // the fields.
         guard let host = head.authority, hosts.contains(host), head.values(of: "host").isEmpty else {
             let host = head.authority ?? ""
             throw ControlProblem(
                 .wrongHost,
                 "'Host' must occur once and be one of \(hosts.shown), not '\(ControlProblem.shown(host))'. "
-                    + "Add hosts of a control plane on TCP with 'control.hosts'.",
+                    + "To allow another host over TCP, add it to 'control.hosts'.",
                 field: "Host",
                 value: host
             )
@@ -44,17 +48,17 @@ struct BrowserGuard: Sendable {
         }
     }
 
-    /// Whether a page came from this control plane. Its host must be an allowed one.
+    /// Returns whether an origin is this control plane's own page. The caller has checked the host.
     ///
-    /// A page with the other scheme gains nothing: the token is in the storage of its own origin,
-    /// and there is no cookie.
+    /// A page with the other scheme has no access: the token is in the session storage of its own
+    /// origin, and there is no cookie.
     private func isOwn(_ origin: String, _ host: String) -> Bool {
         let (origin, host) = (origin.lowercased(), host.lowercased())
         return origin == "http://\(host)" || (origin == "https://\(host)" && proxiedHosts.contains(host))
     }
 
-    /// Checks the content type of a request that changes something. Pages of any site can send the
-    /// types of forms without a preflight.
+    /// Checks the content type of a request that changes something. A page of any site can send the
+    /// content types of HTML forms without a preflight request.
     ///
     /// - Throws: ``ControlProblem``
     static func checkContent(_ head: HTTPRequest) throws(ControlProblem) {
@@ -74,9 +78,9 @@ struct BrowserGuard: Sendable {
 }
 
 extension HTTPRequest {
-    /// The values of fields for whose name the library has no constant.
+    /// Returns the values of a field for which the library has no constant.
     ///
-    /// - Parameter name: lowercase.
+    /// - Parameter name: the field's name in lower case.
     func values(of name: String) -> [String] {
         headerFields.lazy.filter { $0.name.canonicalName == name }.map(\.value)
     }

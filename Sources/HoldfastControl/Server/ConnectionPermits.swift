@@ -2,31 +2,33 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// The connections of a listener, and which of them is closed to make room for a new one.
+/// The connections of a listener. Decides which connection is closed to make room for a new one.
 ///
 /// A connection is *opened* while it has a request that is authorized by a token or by the
-/// permissions of the Unix socket. An opened connection keeps its permit, and no connection is
-/// accepted while ``limit`` of them are opened. Every other connection is a *stranger*: it has sent
-/// no head yet, is between two requests, or requests something that needs no token (a login, a file
-/// of the page, a rejection).
+/// permissions of the Unix socket. An opened connection keeps its permit. While ``limit``
+/// connections are opened, no connection is accepted.
 ///
-/// Strangers have separate permits. Beyond ``strangerLimit``, a new stranger replaces another: of
-/// the client with the most strangers, the one that has been a stranger for the longest time. So a
-/// client that keeps opening connections without a token takes permits from itself first, and
-/// cannot lock an operator out.
+/// Every other connection is a *stranger*: it has sent no request head yet, is between two
+/// requests, or has a request without authorization (a login, a file of the page, a request that
+/// will be rejected).
+///
+/// Strangers have separate permits. When there are more than ``strangerLimit`` strangers, one is
+/// closed: among the strangers of the client that has the most, the one that has been a stranger
+/// for the longest time. A client that keeps opening connections without a token therefore loses
+/// its own connections first, and cannot lock an operator out.
 struct ConnectionPermits: Sendable {
     private struct Stranger {
         var connection: ObjectIdentifier
         var client: ClientNetwork
     }
 
-    /// The most connections with an authorized request.
+    /// The maximum number of connections with an authorized request.
     let limit: Int
-    /// The most connections without one.
+    /// The maximum number of connections without an authorized request.
     let strangerLimit: Int
 
     private var opened: Set<ObjectIdentifier> = []
-    /// Ordered by how long they have been strangers, longest first.
+    /// The strangers, ordered by how long they have been strangers, longest first.
     private var strangers: [Stranger] = []
 
     init(limit: Int, strangerLimit: Int) {
@@ -34,12 +36,12 @@ struct ConnectionPermits: Sendable {
         self.strangerLimit = strangerLimit
     }
 
-    /// Whether another connection is accepted.
+    /// Whether the listener may accept another connection.
     var isAccepting: Bool { opened.count < limit }
 
     /// Records a connection that is new, or that no longer has a request in progress.
     ///
-    /// - Returns: the connection whose permit it takes, which must be closed.
+    /// - Returns: the connection that the caller must close to make room; `nil` if there is room.
     mutating func admit(_ connection: ObjectIdentifier, of client: ClientNetwork) -> ObjectIdentifier? {
         remove(connection)
         strangers.append(Stranger(connection: connection, client: client))
@@ -59,7 +61,7 @@ struct ConnectionPermits: Sendable {
         opened.remove(connection)
     }
 
-    /// The longest-lived stranger of the client that has the most strangers.
+    /// The index of the longest-lived stranger of the client that has the most strangers.
     private var longestOfTheMost: Int {
         var counts: [ClientNetwork: Int] = [:]
         for stranger in strangers { counts[stranger.client, default: 0] += 1 }
@@ -68,8 +70,8 @@ struct ConnectionPermits: Sendable {
     }
 }
 
-/// Accepts a listener's connections as ``ConnectionPermits`` decides, and closes those that make
-/// room for others.
+/// Accepts a listener's connections as ``ConnectionPermits`` decides, and closes connections to
+/// make room for others.
 ///
 /// The listener and its connections share one event loop.
 final class ConnectionAdmission: AvailableConnectionsDelegate {
@@ -77,10 +79,12 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         var permits: ConnectionPermits
         var listener: (any Channel)?
         var strangers: [ObjectIdentifier: any Channel] = [:]
-        /// Whether the listener waits for a permit.
+        /// Whether the listener is waiting for a permit.
         var isPaused = false
 
-        /// - Returns: the listener, if it was waiting for a permit and one is free now.
+        /// Ends the listener's pause if a permit is free.
+        ///
+        /// - Returns: the listener, if it was waiting for a permit and a permit is now free.
         mutating func resumes() -> (any Channel)? {
             guard isPaused, permits.isAccepting else { return nil }
             isPaused = false
@@ -94,7 +98,7 @@ final class ConnectionAdmission: AvailableConnectionsDelegate {
         state = Mutex(State(permits: ConnectionPermits(limit: limit, strangerLimit: strangerLimit)))
     }
 
-    /// Sets the listener, which accepts again when a permit is free.
+    /// Sets the listener that resumes accepting when a permit becomes free.
     func listens(on channel: any Channel) { state.withLock { $0.listener = channel } }
 
     // MARK: The listener

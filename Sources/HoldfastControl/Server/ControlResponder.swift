@@ -21,7 +21,7 @@ struct ControlResponder: HTTPResponder {
     let registry: MetricsRegistry
     let clock: any WallClock
     let logger: Logger
-    /// The store's numbers.
+    /// The store's statistics.
     let store: StoreWatch
     let recorder: TrafficRecorder
     let streams: EventStreams
@@ -31,9 +31,9 @@ struct ControlResponder: HTTPResponder {
     /// The operations that this entry point serves.
     var served = operations + Self.page
 
-    /// One operation: its path, its method, the smallest scope that allows it, and its action.
+    /// One operation: its path, its method, the least scope that allows it, and its action.
     struct Operation: Sendable {
-        /// `{id}` matches any path segment.
+        /// The operation's path. `{id}` matches any segment that is not empty.
         let path: String
         let method: HTTPRequest.Method
         let scope: ControlScope
@@ -41,7 +41,7 @@ struct ControlResponder: HTTPResponder {
         var isOpen = false
         let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
 
-        /// Whether the path of a request belongs to the operation.
+        /// Returns whether a request's path belongs to the operation.
         func covers(_ path: String) -> Bool {
             guard self.path.contains("{id}") else { return self.path == path }
             let own = self.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -49,7 +49,8 @@ struct ControlResponder: HTTPResponder {
             return own.count == parts.count && zip(own, parts).allSatisfy { $0 == "{id}" ? !$1.isEmpty : $0 == $1 }
         }
 
-        /// The methods that the operation accepts. A file that needs no token also accepts `HEAD`.
+        /// The methods that the operation accepts. A GET operation that needs no token also accepts
+        /// HEAD.
         var methods: [HTTPRequest.Method] { isOpen && method == .get ? [.get, .head] : [method] }
 
         /// Checks that a client's scope allows the operation.
@@ -84,7 +85,7 @@ struct ControlResponder: HTTPResponder {
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         var response = try await outcome(of: request, context)
-        // Unread content must not keep the connection open.
+        // A request whose content may be unread must not keep the connection open.
         if request.hasContent, response.status.code >= 400 || [.get, .delete].contains(request.method) {
             response.headers[.connection] = "close"
             SlowClients.close(context.channel)
@@ -123,10 +124,11 @@ struct ControlResponder: HTTPResponder {
 
     // MARK: Operations
 
-    /// The most bytes of a request's content, unless the operation states another limit.
+    /// The maximum length of a request's content, in bytes, unless the operation states another
+    /// limit.
     static let maximumContent = 64 << 10
 
-    /// The content of a request that changes something.
+    /// Reads the content of a request that changes something.
     ///
     /// - Throws: ``ControlProblem``
     static func content(
@@ -135,7 +137,7 @@ struct ControlResponder: HTTPResponder {
         within time: Duration = SlowClients.contentLimit
     ) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
-        // A client that puts `dryRun` in the query must not purge.
+        // Reject query parameters: a client that puts `dryRun` in the query must not purge.
         try QueryMembers.none(in: request)
         do {
             return try await SlowClients.content(of: request, upTo: limit, within: time)
@@ -155,8 +157,8 @@ struct ControlResponder: HTTPResponder {
             let acknowledgement = await PurgeAcknowledgement(result, of: purge, operations.sharing)
             return try Self.response(acknowledgement.isReached ? .ok : .accepted, acknowledgement.result)
         }
-        // A dry run changes nothing, so it stops if the client disconnects. A connection keeps a
-        // callback for each dry run, so it closes after one.
+        // A dry run changes nothing, so it is canceled if the client disconnects. Each dry run
+        // adds a callback to its connection, so the connection closes after the response.
         let result = try await ControlContext.perform(until: context.channel.closeFuture) {
             try await coordinator.purge(purge, key: key, by: client)
         }
@@ -167,7 +169,8 @@ struct ControlResponder: HTTPResponder {
         var query = try QueryMembers(request)
         let counts = 1...Int64(PurgeHistory.pageLimit)
         let last = try query.number("last", counts)
-        // With `last`, these are rejected as unknown.
+        // With `last`, the parameters `after` and `limit` are not read, and so are rejected as
+        // unknown.
         let after = last == nil ? try query.number("after", 0...Int64.max) : nil
         let limit = last == nil ? try query.number("limit", counts) : nil
         try query.end(known: last == nil ? ["after", "limit", "last"] : ["last"])
@@ -230,7 +233,9 @@ struct ControlResponder: HTTPResponder {
         response(status, "application/json", try encoder.encode(value), fields)
     }
 
-    /// - Parameter end: written after the content.
+    /// Returns a response with the given content, which caches must not store.
+    ///
+    /// - Parameter end: text to append to the content.
     static func response(
         _ status: HTTPResponse.Status,
         _ type: String,
@@ -254,12 +259,13 @@ struct ControlResponder: HTTPResponder {
 }
 
 extension Response {
-    /// The response for a request method. `HEAD` gets no content. RFC 9110 §9.3.2
+    /// Returns the response for a request method. A response to HEAD has no content. RFC 9110
+    /// §9.3.2
     func withContent(for method: HTTPRequest.Method) -> Response { method == .head ? createHeadResponse() : self }
 }
 
 extension Request {
-    /// Whether the head announces content.
+    /// Whether the request's head announces content.
     fileprivate var hasContent: Bool {
         headers[.transferEncoding] != nil || headers[.contentLength].map { $0 != "0" } ?? false
     }

@@ -8,8 +8,8 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// The control plane of a gateway: an HTTP server through which operators control the gateway and
-/// see its state. It listens on a Unix socket, and optionally on a port.
+/// The control plane of a gateway: an HTTP server for operators, who monitor and control the
+/// gateway through it. It listens on a Unix socket, and optionally on a port.
 ///
 /// ```swift
 /// let control = try ControlServer(
@@ -23,9 +23,10 @@ import Synchronization
 /// try await control.run()
 /// ```
 ///
-/// It has its own event loop, so the gateway's clients and operators do not wait for each other.
+/// The control plane has its own event loop, so operators and the gateway's clients do not delay
+/// each other.
 public final class ControlServer: Service {
-    /// Where it listens.
+    /// The socket on which the control plane listens.
     public let socket: ControlSocket
 
     private let claim: SocketClaim
@@ -58,30 +59,32 @@ public final class ControlServer: Service {
         }
     }
 
-    /// The most connections with an authorized request, for the socket and the port each. Further
-    /// ones wait. ``ConnectionPermits``
+    /// The maximum number of connections with an authorized request, for the socket and for the
+    /// port. More connections wait. See ``ConnectionPermits``.
     private static let maximumConnections = 64
-    /// The most other connections. A further one replaces another without a token.
+    /// The maximum number of other connections. For each one above it, another connection without
+    /// an authorized request is closed.
     private static let maximumStrangers = 64
-    /// How long a connection may be idle.
+    /// The maximum time that a connection may be idle.
     private static let idleLimit = TimeAmount.seconds(30)
-    /// How long running operations may take during shutdown.
+    /// The time limit for running operations during shutdown.
     private static let drainLimit = Duration.seconds(2)
-    /// How long a running purge may take during shutdown.
+    /// The time limit for a running purge during shutdown.
     fileprivate static let purgeLimit = Duration.seconds(1)
 
-    /// Claims the socket's path. ``run()`` listens on it.
+    /// Creates a control plane and claims the socket's path. ``run()`` listens on the socket.
     ///
     /// - Parameters:
-    ///   - store: the store's folder. If the socket is elsewhere, the folder gets a link to it, so
-    ///     that the command line finds it.
-    ///   - network: the port to listen on in addition to the socket; `nil` for none.
-    ///   - metricsAddress: an additional port that only serves metrics; `nil` for none.
+    ///   - store: the store's folder. If the socket is elsewhere, a link in this folder leads the
+    ///     command-line tools to the socket.
+    ///   - network: the port to listen on in addition to the socket; `nil` disables it.
+    ///   - metricsAddress: a separate port that serves only metrics; `nil` disables it.
     ///   - build: the program's versions, for `/v1/status` and `/metrics`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
-    ///   - pageFolder: a folder with the page's files that are used instead of those in the binary;
-    ///     for developing the page.
-    ///   - metrics: the metrics for `GET /metrics`. The state of the cache is added to them.
+    ///   - pageFolder: a folder with files of the page, to use instead of those in the binary while
+    ///     developing the page.
+    ///   - metrics: the metrics for `GET /metrics`. The control plane adds metrics about the state
+    ///     of the cache.
     ///   - whenListening: called for each address once clients can connect.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long or cannot be used, or if a
     ///   process already listens on it.
@@ -142,10 +145,10 @@ public final class ControlServer: Service {
     /// Sets the address that `/v1/status` shows for the gateway's clients.
     public func listens(at address: String) { self.phase.address = address }
 
-    /// Serves until its service group shuts down gracefully or its task is cancelled, then removes
+    /// Serves until its service group shuts down gracefully or its task is canceled, then removes
     /// the socket.
     ///
-    /// A control plane that cannot listen must not stop the gateway. It logs the error and returns
+    /// A control plane that cannot listen does not stop the gateway. It logs the error, and returns
     /// only at shutdown.
     public func run() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -184,7 +187,7 @@ public final class ControlServer: Service {
             do {
                 try claim.publish()
             } catch {
-                // Clients cannot find the socket. The gateway keeps serving.
+                // Clients cannot find the socket, but the gateway keeps serving.
                 logger.error("Control socket is not available", metadata: ["control.error": "\(error)"])
                 return
             }
@@ -198,7 +201,7 @@ public final class ControlServer: Service {
         }
     }
 
-    /// A separate server, so that network clients do not use up the socket's connections.
+    /// Returns a separate server, so that network clients do not use up the socket's connections.
     private func application(of network: ControlNetwork, on group: any EventLoopGroup) -> any Service {
         let (whenListening, phase) = (whenListening, phase)
         var responder = responder
@@ -233,7 +236,7 @@ public final class ControlServer: Service {
         Self.application(responder, responder.entryPoint, on: address, group, logger, whenRunning)
     }
 
-    /// A server with the control plane's limits.
+    /// Returns a server with the control plane's limits.
     ///
     /// - Parameter entryPoint: decides which requests are authorized.
     static func application<Responder: HTTPResponder>(
@@ -273,14 +276,14 @@ private struct PurgeEnd: Service {
     let coordinator: PurgeCoordinator
 
     func run() async throws {
-        // It throws if the control plane failed. The gateway's clients may still purge in that
-        // case.
+        // This throws if the control plane failed. The gateway's clients may then still purge, so
+        // do not shut down.
         guard (try? await gracefulShutdown()) != nil else { return }
         await coordinator.end(within: ControlServer.purgeLimit)
     }
 }
 
-/// The gateway's phase and address, set by one part and read by another.
+/// The gateway's phase and addresses, shared between the server and its responders.
 private final class PhaseBox: Sendable {
     private let phase = Mutex(ServingPhase.starting)
     private let listening = Mutex<String?>(nil)
@@ -291,7 +294,7 @@ private final class PhaseBox: Sendable {
         set { phase.withLock { $0 = newValue } }
     }
 
-    /// The URL of the page for people.
+    /// The URL of the status page.
     var pageURL: String? {
         get { page.withLock { $0 } }
         set { page.withLock { $0 = newValue } }

@@ -8,7 +8,7 @@ public import LocalSockets
     import Darwin
 #endif
 
-/// The Unix socket of a control plane: its path, and the file there.
+/// The Unix socket of a control plane, identified by its path.
 public struct ControlSocket: Sendable, Hashable {
     /// The absolute path of the socket.
     public let path: String
@@ -16,28 +16,29 @@ public struct ControlSocket: Sendable, Hashable {
     /// The name of the socket file in a folder.
     public static let name = "control.sock"
 
-    /// The most bytes in a path: the size of a socket address, including the terminator.
+    /// The maximum length of a path, in bytes: the size of a socket address, including the
+    /// terminator.
     public static let maximumPath = UnixAddress.maximumPath
 
-    /// A path cannot be used.
+    /// The reason why a path cannot be used.
     public typealias Refusal = SocketRefusal
 
     /// Creates a reference to the socket at a path.
     public init(path: String) { self.path = path }
 
-    /// The default socket of a gateway: in the runtime folder that the service manager created,
-    /// otherwise in the store's folder.
+    /// Creates a reference to a gateway's default socket: in the runtime folder that the service
+    /// manager created, otherwise in the store's folder.
     public init(store: String, environment: [String: String]) {
-        // The variable may name several folders, separated by colons.
+        // The variable may contain several folders, separated by colons.
         let runtime = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init)
         path = Self.path(in: runtime.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? store)
     }
 
-    /// The path of the file in a folder.
+    /// Returns the path of the socket file in a folder.
     static func path(in folder: String) -> String { folder + (folder.hasSuffix("/") ? "" : "/") + name }
 
-    /// The socket of a store's gateway, as another process finds it: the file in the store's
-    /// folder, or the target of the link there.
+    /// Returns the socket of the gateway that uses a store, for another process: the file in the
+    /// store's folder, or the target of the link there.
     public static func inStore(_ folder: String) -> ControlSocket {
         let path = path(in: folder)
         var target = [CChar](repeating: 0, count: 4096)
@@ -46,10 +47,10 @@ public struct ControlSocket: Sendable, Hashable {
         return ControlSocket(path: String(decoding: target[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
-    /// The result of trying to connect.
+    /// The result of an attempt to connect.
     public typealias Reach = SocketReach
 
-    /// Tries to connect.
+    /// The result of an attempt to connect now.
     public var reach: Reach { location.reach }
 
     /// The socket's location in the file system, with names for messages.

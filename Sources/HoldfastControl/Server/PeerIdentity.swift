@@ -6,16 +6,16 @@ import NIOCore
     import Musl
 #endif
 
-/// The user at the other end of a Unix socket, as the system reports it.
+/// Identifies the user at the other end of a Unix socket, as the kernel reports it.
 enum PeerIdentity {
-    /// `struct ucred`, which system headers declare only with `_GNU_SOURCE`. unix(7)
+    /// The layout of `struct ucred`, which system headers declare only with `_GNU_SOURCE`. unix(7)
     private struct Credentials: Sendable {
         var process: Int32 = 0
         var user: UInt32 = 0
         var group: UInt32 = 0
     }
 
-    /// `uid 1000`; `local` if the system does not report the user.
+    /// Returns the user as `uid 1000`, or `local` if the kernel does not report the user.
     static func name(of channel: any Channel) async -> String {
         #if canImport(Glibc) || canImport(Musl)
             guard let options = channel as? any SocketOptionProvider else { return "local" }

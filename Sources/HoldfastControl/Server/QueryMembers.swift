@@ -1,11 +1,14 @@
 import Hummingbird
 
-/// Reads a request's query parameters, and rejects unknown ones.
+/// Reads a request's query parameters, and rejects unknown parameters.
 struct QueryMembers {
     private var members: [String: String] = [:]
     private var lists: [String: [String]] = [:]
 
-    /// - Parameter repeatable: parameters that may appear several times, for ``texts(_:)``.
+    /// Reads the query parameters of a request.
+    ///
+    /// - Parameter repeatable: the parameters that may appear several times. ``texts(_:)`` returns
+    ///   their values.
     /// - Throws: ``ControlProblem`` if another parameter appears twice.
     init(_ request: Request, repeatable: Set<String> = []) throws(ControlProblem) {
         for (name, value) in request.uri.queryParameters {
@@ -19,17 +22,17 @@ struct QueryMembers {
         }
     }
 
-    /// Rejects every parameter.
+    /// Checks that a request has no query parameters.
     ///
     /// - Throws: ``ControlProblem``
     static func none(in request: Request) throws(ControlProblem) { try QueryMembers(request).end(known: []) }
 
-    /// A parameter; `nil` if it is missing or empty.
+    /// Reads a parameter. Returns `nil` if it is missing or empty.
     mutating func text(_ name: String) -> String? {
         members.removeValue(forKey: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The values of a repeatable parameter, in order.
+    /// Returns the values of a repeatable parameter, in order.
     func texts(_ name: String) -> [String] { lists[name] ?? [] }
 
     mutating func number(_ name: String, _ range: ClosedRange<Int64>) throws(ControlProblem) -> Int64? {

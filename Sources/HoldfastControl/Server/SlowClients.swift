@@ -2,23 +2,25 @@ import Hummingbird
 import NIOCore
 import NIOHTTP1
 
-/// Time limits for clients that send. The number of connections is small, so slow clients would
-/// keep others out.
+/// Time limits for clients that send requests. The number of connections is small, so slow clients
+/// would otherwise keep others out.
 enum SlowClients {
-    /// For the first request head of a connection.
+    /// The limit for the first request head of a connection.
     static let firstHeadLimit = TimeAmount.seconds(10)
-    /// For later request heads, counted from the last response.
+    /// The limit for later request heads, counted from the end of the last response.
     static let headLimit = TimeAmount.seconds(30)
-    /// For a request's content.
+    /// The limit for a request's content.
     static let contentLimit = Duration.seconds(30)
-    /// For the content of a request without a token: a code for a session.
+    /// The limit for the content of a request that needs no token, which exchanges a code for a
+    /// session.
     static let openContentLimit = Duration.seconds(5)
-    /// For the content of a request that was rejected before it was read.
+    /// The delay before a connection is closed because its request's content was not read.
     static let rejectedContentLimit = TimeAmount.seconds(5)
 
     /// Reads a request's content.
     ///
-    /// - Throws: ``ControlProblem`` if it takes too long; `NIOTooManyBytesError`.
+    /// - Throws: ``ControlProblem`` if the content does not arrive in time; `NIOTooManyBytesError`
+    ///   if it is too large.
     static func content(
         of request: Request,
         upTo limit: Int,
@@ -47,11 +49,11 @@ enum SlowClients {
     }
 }
 
-/// Closes a connection whose next request head does not arrive in time. It also reports whether the
-/// connection has an authorized request (``ConnectionPermits``).
+/// Closes a connection if its next request head does not arrive in time. Also reports to
+/// ``ConnectionPermits`` whether the connection has an authorized request.
 ///
-/// It sees complete message parts, so a head that arrives byte by byte does not count until it is
-/// complete.
+/// The handler receives complete message parts, so a head that arrives byte by byte counts only
+/// when it is complete.
 final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -60,12 +62,14 @@ final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private let admission: ConnectionAdmission?
     private let opens: (_ credentials: [String]) -> Bool
     private var timer: Scheduled<Void>?
-    /// The requests whose responses are not written yet.
+    /// The number of requests whose responses have not been written yet.
     private var underWay = 0
 
+    /// Creates a handler for one connection.
+    ///
     /// - Parameters:
-    ///   - admission: is told whether the connection has an authorized request.
-    ///   - opens: whether the values of a request's `Authorization` fields authorize it.
+    ///   - admission: records whether the connection has an authorized request.
+    ///   - opens: returns whether the values of a request's `Authorization` fields authorize it.
     init(_ admission: ConnectionAdmission?, opens: @escaping (_ credentials: [String]) -> Bool) {
         self.admission = admission
         self.opens = opens
@@ -99,9 +103,10 @@ final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         restart(context, SlowClients.headLimit)
         guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
-        // A malformed head also gets a response.
+        // A malformed head also gets a response, but was never counted as a request.
         underWay = max(0, underWay - 1)
-        // A client that is still reading its response is not between two requests.
+        // Wait for the write, because a client that is still reading its response is not between
+        // two requests.
         let written = promise ?? context.eventLoop.makePromise()
         let channel = context.channel
         written.futureResult.assumeIsolated().whenSuccess { [self] in

@@ -17,12 +17,14 @@ extension SocketClaim {
     /// The control socket.
     var socket: ControlSocket { ControlSocket(path: location.path) }
 
-    /// Creates a link from the store's folder to a socket that is elsewhere, for other processes.
+    /// Creates a link in the store's folder to a socket that is elsewhere, so that other processes
+    /// find it.
     ///
-    /// - Returns: whether the socket can be found through the folder now.
+    /// - Returns: whether other processes can now find the socket through the folder.
     func link(fromStore folder: String) -> Bool {
         let link = ControlSocket.path(in: folder)
-        // The folder may have several paths. The link must not replace the socket itself.
+        // The folder may have several paths, so the link's path may be that of the socket itself.
+        // Do not replace it.
         if let found = FileIdentity(of: link) {
             if found == published { return true }
             switch found.kind {
@@ -34,7 +36,7 @@ extension SocketClaim {
         return symlink(socket.path, link) == 0
     }
 
-    /// Removes the link from a store's folder, unless it leads to another socket.
+    /// Removes the link from a store's folder if it leads to this socket.
     func removeLink(fromStore folder: String) {
         let link = ControlSocket.path(in: folder)
         if FileIdentity(of: link)?.kind == S_IFLNK, ControlSocket.inStore(folder) == socket { unlink(link) }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// The service manager that started this process: systemd, for units of `Type=notify`. It receives
-/// the process's state through `sd_notify(3)`.
+/// The service manager that started this process, such as systemd for units with `Type=notify`. It
+/// receives the process's state through the protocol of `sd_notify(3)`.
 ///
-/// Nothing is sent unless `NOTIFY_SOCKET` names a socket. A notification that cannot be sent is
-/// dropped.
+/// Notifications are sent only if `NOTIFY_SOCKET` contains a socket's address. A notification that
+/// cannot be sent is dropped.
 package struct ServiceManager: Sendable {
     /// A state of the process.
     package enum Notice: Sendable, Hashable {
-        /// The gateway accepts connections with the configuration that was read last.
+        /// The gateway accepts connections, with the latest configuration.
         case ready
         case reloading
         case stopping
-        /// Every event loop responds. ``Watchdog`` sends it.
+        /// Every event loop responds. ``Watchdog`` sends this notice.
         case alive
-        /// A one-line status for people. ``ServiceStatus`` sends it.
+        /// A one-line status for people. ``ServiceStatus`` sends this notice.
         case status(String)
     }
 
@@ -27,17 +27,19 @@ package struct ServiceManager: Sendable {
     /// Whether there is a service manager.
     package var isPresent: Bool { path != nil }
 
-    /// - Returns: whether the notification was sent.
+    /// Sends a notice.
+    ///
+    /// - Returns: whether the notice was sent.
     @discardableResult
     package func notify(_ notice: Notice) -> Bool {
         switch notice {
         case .ready: return send("READY=1")
         case .reloading:
-            // systemd uses this clock to match the message with the READY=1 that follows.
+            // systemd uses this time to match the message with the READY=1 that follows.
             let instant = monotonicNanoseconds() / 1000
             return send("RELOADING=1\nMONOTONIC_USEC=\(instant)")
         case .stopping: return send("STOPPING=1")
-        // These messages repeat, so a manager that does not read must not block the process.
+        // These messages repeat, so do not block if the manager does not read them.
         case .alive: return send("WATCHDOG=1", CInt(MSG_DONTWAIT))
         case .status(let text): return send("STATUS=\(text)", CInt(MSG_DONTWAIT))
         }
@@ -71,7 +73,7 @@ package struct ServiceManager: Sendable {
     }
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
+/// Returns the time of `CLOCK_MONOTONIC`, in nanoseconds.
 private func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

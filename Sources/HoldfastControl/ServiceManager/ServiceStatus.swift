@@ -3,7 +3,7 @@ package import HTTPCache
 package import HTTPCacheSemantics
 import Synchronization
 
-/// Sends a service manager a one-line status of the gateway. `systemctl status` prints it.
+/// Sends a one-line status of the gateway to the service manager, for `systemctl status`.
 package final class ServiceStatus: Sendable {
     private struct State {
         var shown: String?
@@ -18,9 +18,9 @@ package final class ServiceStatus: Sendable {
 
     package init(_ manager: ServiceManager) { self.manager = manager }
 
-    /// Sends the status when it changes, until the task is cancelled.
+    /// Sends the status when it changes, until the task is canceled.
     ///
-    /// - Parameter sentence: reads the gateway's state and returns the status.
+    /// - Parameter sentence: returns the current status.
     package func follow(
         clock: any Clock<Duration> = ContinuousClock(),
         _ sentence: @Sendable () async -> String
@@ -44,23 +44,24 @@ package final class ServiceStatus: Sendable {
         }
     }
 
-    /// Sends the status while holding the lock, so that no older status follows the last one.
+    /// Sends the status if it has changed. The lock is held meanwhile, so that statuses arrive in
+    /// order.
     private func show(_ sentence: String) {
         state.withLock { state in
             guard !state.isEnding, state.shown != sentence else { return }
-            // A status that could not be sent is retried.
+            // Remember the status only if it was sent, so that a failure is retried.
             if manager.notify(.status(sentence)) { state.shown = sentence }
         }
     }
 }
 
 extension ServiceStatus {
-    /// The status of a serving gateway: `Serving; 1 of 3 origins unreachable for 12 min`.
+    /// Returns the status of a serving gateway: `Serving; 1 of 3 origins unreachable for 12 min`.
     ///
-    /// It names no origin, so its length is limited. While nothing happens, it changes at most once
-    /// a minute.
+    /// The status contains no origin names, so its length is bounded. Unless the state changes, the
+    /// text changes at most once a minute.
     ///
-    /// - Parameter zone: the time zone of the instants.
+    /// - Parameter zone: the time zone for times of day.
     package static func sentence(
         _ origins: [OriginCondition],
         _ mode: ModeState,
@@ -94,7 +95,7 @@ extension ServiceStatus {
         return milliseconds < 60_000 ? "less than a minute" : StatusReport.duration(milliseconds)
     }
 
-    /// The time of day, with the date if it is more than a day away.
+    /// Returns the time of day, with the date if the time is at least a day away.
     private static func clockText(_ instant: Timestamp, at now: Timestamp, in zone: TimeZone) -> String {
         let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
         var calendar = Calendar(identifier: .gregorian)

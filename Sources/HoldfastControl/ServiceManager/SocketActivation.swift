@@ -6,39 +6,39 @@
     import Darwin
 #endif
 
-/// The sockets that a service manager passes to this process: systemd's `sd_listen_fds(3)`.
+/// The sockets that a service manager passes to this process, as in systemd's `sd_listen_fds(3)`.
 ///
-/// The manager creates the sockets and keeps them open. So while one process ends and the next one
-/// starts, connections wait instead of being refused.
+/// The manager creates the sockets and keeps them open. During a restart, connections therefore
+/// wait instead of being refused.
 package struct SocketActivation: Sendable, Hashable {
     /// A descriptor, and the manager's name for it.
     package struct Socket: Sendable, Hashable {
         package let descriptor: CInt
-        /// `FileDescriptorName=` of a socket unit, or the unit's name; empty if the manager sets no
-        /// name.
+        /// The name: `FileDescriptorName=` of the socket unit, or the unit's name. It is empty if
+        /// the manager sets no name.
         package let name: String
     }
 
-    /// An environment variable is malformed, or a descriptor cannot be used.
+    /// The reason why an environment variable or a descriptor was rejected.
     package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Names the variable, its value, and the allowed values.
+        /// A message with the variable, its value, and the next step.
         package let description: String
     }
 
     /// The number of the first descriptor.
     package static let firstDescriptor: CInt = 3
-    /// The name of a socket for the control plane.
+    /// The name that a socket for the control plane would have.
     private static let controlName = "control"
     private static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
 
-    /// In the manager's order.
+    /// The sockets, in the manager's order.
     package let sockets: [Socket]
 
     /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. An empty variable counts as unset.
     ///
     /// - Parameters:
     ///   - process: the ID of this process. Sockets for another process are ignored.
-    ///   - limit: the most sockets.
+    ///   - limit: the maximum number of sockets.
     /// - Throws: ``Refusal``
     package init(environment: [String: String], process: Int32, limit: Int) throws(Refusal) {
         func number(_ name: String, _ expected: String, _ range: ClosedRange<Int>) throws(Refusal) -> Int? {
@@ -52,7 +52,7 @@ package struct SocketActivation: Sendable, Hashable {
             }
             return number
         }
-        // Without this variable, or with another process ID, the sockets belong to a parent
+        // If LISTEN_PID is not set, or is another process's ID, the sockets are not for this
         // process.
         let owner = try number("LISTEN_PID", "a process ID", 1...Int(Int32.max))
         let count = try number("LISTEN_FDS", "a number of sockets from 0 to \(limit)", 0...limit)
@@ -73,7 +73,7 @@ package struct SocketActivation: Sendable, Hashable {
         sockets = (0..<count).map { index in
             Socket(descriptor: Self.firstDescriptor + CInt(index), name: index < names.count ? names[index] : "")
         }
-        // The gateway's clients must not reach the operators' socket, or the other way around.
+        // Reject a socket for the control plane, because the gateway would serve clients on it.
         guard !sockets.contains(where: { $0.name == Self.controlName }) else {
             throw Refusal(
                 description: "A socket of the service manager has the name '\(Self.controlName)'. "
@@ -82,9 +82,10 @@ package struct SocketActivation: Sendable, Hashable {
         }
     }
 
-    /// Takes ownership of the sockets: child processes get neither the sockets nor the variables.
+    /// Takes ownership of the sockets: child processes inherit neither the sockets nor the
+    /// variables.
     ///
-    /// Call it before other threads read the environment.
+    /// Call this function before other threads read the environment.
     /// - Throws: ``Refusal`` if a descriptor is not open.
     package func take() throws(Refusal) {
         for variable in Self.variables { unsetenv(variable) }

@@ -1,13 +1,14 @@
 package import Logging
 
-/// Sends keep-alives to a service manager that restarts a silent service: systemd's `WatchdogSec=`.
+/// Sends keep-alive messages to a service manager that restarts a silent service, as with systemd's
+/// `WatchdogSec=`.
 ///
-/// Keep-alives are sent only while every event loop responds, so a gateway that hangs is restarted.
-/// The watchdog runs as a task, so a process whose tasks hang also goes silent.
+/// Keep-alive messages are sent only while every event loop responds, so a gateway that hangs is
+/// restarted. The watchdog runs as a task, so it also stops sending if the process's tasks hang.
 package struct Watchdog: Sendable {
-    /// An environment variable is malformed.
+    /// The reason why an environment variable was rejected.
     package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Names the variable, its value, and the allowed values.
+        /// A message with the variable, its value, and the next step.
         package let description: String
     }
 
@@ -17,7 +18,7 @@ package struct Watchdog: Sendable {
     /// Reads `WATCHDOG_USEC`, and `WATCHDOG_PID` if it is set. An empty variable counts as unset.
     ///
     /// - Parameter process: the ID of this process.
-    /// - Returns: `nil` if the manager watches no process, or another process.
+    /// - Returns: `nil` if the manager does not watch this process.
     /// - Throws: ``Refusal``
     package init?(environment: [String: String], process: Int32) throws(Refusal) {
         guard let text = environment["WATCHDOG_USEC"], !text.isEmpty else { return nil }
@@ -45,14 +46,14 @@ package struct Watchdog: Sendable {
         return (1...limit).contains(number) ? number : nil
     }
 
-    /// The time between keep-alives.
+    /// The time between keep-alive messages.
     var interval: Duration { max(limit / 2, .milliseconds(1)) }
 
-    /// The time until the loops are checked again after one did not respond. It is short, so that a
-    /// late response still saves the process.
+    /// The time until the next check after a loop did not respond, or after a message could not be
+    /// sent. It is short, so that a loop that recovers in time prevents the restart.
     var retryInterval: Duration { max(min(limit / 8, .seconds(1)), .milliseconds(1)) }
 
-    /// Sends keep-alives until the task is cancelled.
+    /// Sends keep-alive messages until the task is canceled.
     package func run(
         _ manager: ServiceManager,
         _ loops: LoopWatch,
@@ -62,7 +63,7 @@ package struct Watchdog: Sendable {
         var isSilent = false
         while true {
             let stuck = await loops.stuckLoops()
-            // A cancelled check has no result.
+            // The result of a canceled check is not valid.
             if Task.isCancelled { return }
             if !stuck.isEmpty, !isSilent {
                 logger.error(

@@ -2,7 +2,7 @@ import HTTPCache
 import Hummingbird
 
 extension ControlResponder {
-    /// The operations on how stale a response may be while its origin fails.
+    /// The operations that show and extend the staleness limit while origins fail.
     static let staleness: [Operation] = [
         Operation(path: "/v1/staleness", method: .get, scope: .read) { responder, request, _ in
             try QueryMembers.none(in: request)
@@ -18,12 +18,12 @@ extension ControlResponder {
         },
     ]
 
-    /// `GET /v1/staleness`
+    /// Handles `GET /v1/staleness`.
     private func staleness() throws -> Response {
         try Self.response(.ok, StalenessReport(operations.stalenessState))
     }
 
-    /// `PUT /v1/staleness`
+    /// Handles `PUT /v1/staleness`.
     private func setStaleness(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request)
         let asked = try StalenessRequest(json: content)

@@ -1,25 +1,25 @@
 public import HTTPCache
 
-/// How stale a response may be while its origin fails, as clients of the control plane receive it.
+/// The staleness limit while origins fail, as returned by the control plane.
 public struct StalenessReport: Sendable, Hashable, Codable {
-    /// The staleness that every response may have at least: `2d`. `configured` if only the limits
+    /// The minimum staleness limit of every response, such as `2d`; `configured` if only the limits
     /// of responses and rules apply.
     public var staleness: String
-    /// The same in seconds; `nil` for `configured`.
+    /// The same limit in seconds; `nil` for `configured`.
     public var seconds: Int64?
-    /// When the extension ends, as RFC 3339; `nil` if there is none.
+    /// The time when the extension ends, as RFC 3339 text; `nil` if there is no extension.
     public var until: String?
-    /// When it was set.
+    /// The time when the extension was set.
     public var since: String?
-    /// Why it was set.
+    /// The reason that the client stated.
     public var reason: String?
-    /// The client that set it.
+    /// The client that set the extension.
     public var by: String?
 
-    /// The value that means only the limits of responses and rules apply.
+    /// The value of ``staleness`` if only the limits of responses and rules apply.
     public static let configured = "configured"
 
-    /// Creates the report of a state.
+    /// Creates the report for a state.
     public init(_ state: StalenessState) {
         staleness = Self.configured
         guard let temporary = state.temporary else { return }

@@ -1,18 +1,18 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Extends for a time how stale responses may be while their origin fails.
+/// A temporary extension of the staleness limit while origins fail.
 public struct StalenessRequest: Sendable, Hashable, Encodable {
-    /// The staleness that every response may have at least: `2d`.
+    /// The minimum staleness limit of every response, such as `2d`.
     public var staleness: String
-    /// When the extension ends, as RFC 3339.
+    /// The time when the extension ends, as RFC 3339 text.
     public var until: String?
-    /// How long it lasts: `2h`.
+    /// The length of the extension, such as `2h`.
     public var `for`: String?
     /// A note for the log and for other operators.
     public var reason: String?
 
-    /// Creates an extension. Its values are checked when it is performed.
+    /// Creates an extension. The values are checked when the extension is performed.
     public init(_ staleness: String, until: String? = nil, for length: String? = nil, reason: String? = nil) {
         self.staleness = staleness
         self.until = until
@@ -39,7 +39,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
         try members.end(known: ["for", "reason", "staleness", "until"])
     }
 
-    /// The requested extension.
+    /// Checks the values, and returns the requested extension.
     ///
     /// - Throws: ``ControlProblem``
     func temporaryStaleness(at now: Timestamp, by client: String) throws(ControlProblem) -> TemporaryStaleness {
@@ -62,7 +62,7 @@ public struct StalenessRequest: Sendable, Hashable, Encodable {
             )
         }
         guard let end = try RequestedEnd(until: until, for: self.for).instant(at: now) else {
-            // A forgotten extension would outlast the outage that it was for.
+            // If operators forgot the extension, it would outlast the outage.
             throw ControlProblem(
                 .invalidRequest,
                 "A staleness extension needs an end. Set 'until' (2026-11-25T14:00:00Z) or 'for' (2h). "

@@ -8,7 +8,7 @@ extension ControlResponder {
         Operation(path: "/v1/origins", method: .get, scope: .read) { try await $0.origins($1, $2) },
     ]
 
-    /// `GET /v1/status`
+    /// Handles `GET /v1/status`.
     private func status(_ request: Request, _: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
         let condition = await operations.storeCondition()
@@ -28,7 +28,7 @@ extension ControlResponder {
         )
     }
 
-    /// `GET /v1/origins`
+    /// Handles `GET /v1/origins`.
     private func origins(_ request: Request, _: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
         return try Self.response(.ok, OriginsReport(operations.origins, operations.modeState.value))

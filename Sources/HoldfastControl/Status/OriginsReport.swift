@@ -1,46 +1,46 @@
 public import HTTPCache
 
-/// A gateway's origins, as clients of the control plane receive them. Instants are RFC 3339 text.
+/// A gateway's origins, as returned by the control plane. Times are RFC 3339 text.
 public struct OriginsReport: Sendable, Hashable, Codable {
     /// One origin.
     public struct Origin: Sendable, Hashable, Codable {
-        /// `https://a.example`
+        /// The origin, such as `https://a.example`.
         public var origin: String
-        /// `reachable`, `confirming` or `unreachable`.
+        /// The origin's state: `reachable`, `confirming` or `unreachable`.
         public var state: OriginCondition.Reachability
-        /// Since when it has been unreachable.
+        /// The time since which the origin has been unreachable.
         public var since: String?
-        /// The approximate time of the next probe. Only the mode `automatic` sends probes.
+        /// The approximate time of the next probe. Probes are sent only in `automatic` mode.
         public var nextProbe: String?
-        /// The failed probes since it became unreachable.
+        /// The number of failed probes since the origin became unreachable.
         public var failedProbes: Int
-        /// The requests in progress.
+        /// The number of requests in flight.
         public var inFlight: Int
-        /// The requests waiting for a permit.
+        /// The number of requests that are waiting for a permit.
         public var waiting: Int
-        /// Its servers in the order in which they are tried; `nil` if the configuration only has
-        /// its URL.
+        /// The origin's servers, in the order in which they are tried; `nil` if the configuration
+        /// contains only the origin's URL.
         public var servers: [Server]?
     }
 
-    /// A server with an origin's content: one of its addresses, or a mirror.
+    /// A server with an origin's content: one of the origin's addresses, or a mirror.
     public struct Server: Sendable, Hashable, Codable {
-        /// An address or a URL, as configured.
+        /// The address or URL of the server, as configured.
         public var server: String
-        /// Whether it failed, so others are tried first.
+        /// Whether the server failed, so that other servers are tried first.
         public var aside: Bool
-        /// Its responses, not counting 502, 503 and 504.
+        /// The number of the server's responses, not counting 502, 503 and 504.
         public var responses: Int
-        /// The requests that failed there.
+        /// The number of requests to the server that failed.
         public var failures: Int
     }
 
-    /// The origins: unreachable ones first, then in alphabetical order.
+    /// The origins. Origins that are not reachable come first. Each group is in alphabetical order.
     public var origins: [Origin]
-    /// Whether there are more than ``limit``.
+    /// Whether there are more than ``limit`` origins.
     public var more: Bool
 
-    /// The most origins in a report.
+    /// The maximum number of origins in a report.
     static let limit = 1000
 
     init(_ conditions: [OriginCondition], _ mode: OfflineMode) {

@@ -1,33 +1,34 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// A program with a control plane.
+/// The version and start time of a program with a control plane.
 struct ProgramReport: Sendable, Hashable {
     var version: String
     var startedAt: Timestamp
 }
 
-/// A gateway's state, as clients of the control plane receive it. Instants are RFC 3339 text.
+/// A gateway's state, as returned by the control plane. Times are RFC 3339 text.
 public struct StatusReport: Sendable, Hashable, Codable {
     /// An unreachable origin.
     public struct Unreachable: Sendable, Hashable, Codable {
-        /// `https://a.example`
+        /// The origin, such as `https://a.example`.
         public var origin: String
-        /// Since when.
+        /// The time since which the origin has been unreachable.
         public var since: String?
     }
 
-    /// The last reload, without the errors it found, because they may quote the file.
+    /// The last reload. The errors themselves are left out, because they may quote the file.
     public struct Reload: Sendable, Hashable, Codable {
-        /// `reloaded`, `rejected` or `no-file`.
+        /// The outcome: `reloaded`, `rejected` or `no-file`.
         public var outcome: ReloadReport.Outcome
-        /// When the reload ended, as RFC 3339.
+        /// The time when the reload ended, as RFC 3339 text.
         public var at: String
-        /// The client that requested it.
+        /// The client that requested the reload.
         public var by: String
         /// The number of errors.
         public var findings: Int
-        /// The settings that need a restart to change: `from` is in effect, `to` is in the file.
+        /// The changed settings that take effect only after a restart: `from` is in effect, `to` is
+        /// in the file.
         public var kept: [ReloadReport.Change]
 
         init(_ report: ReloadReport) {
@@ -41,9 +42,9 @@ public struct StatusReport: Sendable, Hashable, Codable {
 
     /// The source of the configuration.
     public struct Configuration: Sendable, Hashable, Codable {
-        /// The file; `nil` if there is none.
+        /// The path of the configuration file; `nil` if there is none.
         public var file: String?
-        /// When the configuration in effect was read.
+        /// The time when the configuration in effect was read.
         public var loadedAt: String
         /// The last reload; `nil` if there was none.
         public var lastReload: Reload?
@@ -55,29 +56,29 @@ public struct StatusReport: Sendable, Hashable, Codable {
     public var summary: String
     /// The program's version.
     public var version: String
-    /// When the program started.
+    /// The time when the program started.
     public var startedAt: String
     /// The seconds since the program started.
     public var uptimeSeconds: Int64
-    /// `starting`, `serving` or `ending`.
+    /// The gateway's phase: `starting`, `serving` or `ending`.
     public var phase: String
-    /// The host and port where clients connect; `nil` before it listens.
+    /// The host and port where clients connect; `nil` before the gateway listens.
     public var listening: String?
-    /// The mode, and when it ends.
+    /// The mode and the time when it ends.
     public var mode: ModeReport
-    /// How far stale use is extended while origins fail, and when the extension ends.
+    /// The extended staleness limit while origins fail, and the time when the extension ends.
     public var staleness: StalenessReport
     /// The number of known origins.
     public var origins: Int
     /// The first 100 unreachable origins.
     public var unreachable: [Unreachable]
-    /// `usable`, `readOnly`, `notWritable` or `unreadable`.
+    /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
     public var storeCondition: String
-    /// The store's numbers; `nil` if it cannot be read.
+    /// The store's statistics; `nil` if the store cannot be read.
     public var store: StoreSummary?
-    /// The number of the last invalidation.
+    /// The sequence number of the last invalidation.
     public var invalidationSequence: Int64
-    /// The nodes that share purges; `nil` if nothing is shared.
+    /// The state of the fleet; `nil` if the gateway does not share purges.
     public var fleet: FleetState?
     /// The source of the configuration.
     public var configuration: Configuration
@@ -174,34 +175,35 @@ public struct StatusReport: Sendable, Hashable, Codable {
         return sentences.joined(separator: " ")
     }
 
-    /// The effects of an outage so far.
+    /// Returns text about the effects of an outage so far.
     private static func sentence(_ outage: OverviewReport.Outage) -> String {
         let refused =
             outage.refused == 1 ? "1 request was rejected" : "\(number(outage.refused)) requests were rejected"
         let count = outage.fromStore
         let served =
             count == 1 ? "1 stale response came from the store" : "\(number(count)) stale responses came from the store"
-        let oldest = count > 0 ? "; the oldest was \(duration(outage.oldestSeconds * 1000)) old" : ""
+        let oldest = count > 0 ? "; the oldest response was \(duration(outage.oldestSeconds * 1000)) old" : ""
         return "\(served), \(refused)\(oldest)"
     }
 
-    /// The state of sharing with other nodes, unless all is well.
+    /// Returns text about problems with sharing between nodes; empty if there are none.
     private static func sentence(_ fleet: FleetState) -> String {
         let waiting = number(Int64(fleet.waiting))
         if fleet.state != "following" {
-            return " Purges of other nodes are not received (\(fleet.state)); \(waiting) of this node are unsent."
+            return " Purges from other nodes are not received (\(fleet.state)). Unsent purges of this node: \(waiting)."
         }
         return fleet.waiting > 0 ? " \(waiting) purges of this node are not shared yet." : ""
     }
 
-    /// A number with a comma between groups of three digits, as in the page's tables: `3,410`.
+    /// Returns a number with a comma between groups of three digits, as in the page's tables:
+    /// `3,410`.
     static func number(_ value: Int64) -> String {
         let digits = Array(String(value.magnitude))
         let groups = stride(from: digits.count, to: 0, by: -3).map { String(digits[max(0, $0 - 3)..<$0]) }
         return (value < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
     }
 
-    /// A duration in words: `12 min`.
+    /// Returns a duration as text: `12 min`.
     static func duration(_ milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds / 1000)
         return switch seconds {
@@ -214,7 +216,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
 }
 
 extension StoreCondition {
-    /// The condition in one word.
+    /// The condition as one word.
     var word: String {
         switch self {
         case .usable: "usable"

@@ -10,7 +10,7 @@ extension ControlResponder {
         Operation(path: "/v1/rules", method: .get, scope: .read) { try await $0.rules($1, $2) },
     ]
 
-    /// `GET /v1/not-stored`
+    /// Handles `GET /v1/not-stored`.
     private func notStored(_ request: Request, _ context: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
         let counts = LabelCounts(await registry.quickFamilies(), "holdfast_not_stored_total", by: "reason")
@@ -23,7 +23,7 @@ extension ControlResponder {
         return try Self.response(.ok, report)
     }
 
-    /// `GET /v1/rules`
+    /// Handles `GET /v1/rules`.
     private func rules(_ request: Request, _: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
         let counts = LabelCounts(await registry.quickFamilies(), "holdfast_exchanges_total", by: "route")
@@ -48,11 +48,11 @@ struct LabelCounts: Sendable, Hashable {
     }
 }
 
-/// Why responses were not stored, as clients of the control plane receive it.
+/// The reasons why responses were not stored, as returned by the control plane.
 struct NotStoredReport: Sendable, Hashable, Codable {
     struct Example: Sendable, Hashable, Codable {
-        /// Host and target. The query is replaced for clients that may not see queries. Secrets in
-        /// it are always replaced.
+        /// The host and the target. A placeholder replaces the query if the client must not see
+        /// queries. Secrets in the query are always replaced.
         var url: String
         var at: String
         var status: Int
@@ -61,16 +61,16 @@ struct NotStoredReport: Sendable, Hashable, Codable {
 
     struct Reason: Sendable, Hashable, Codable {
         var reason: String
-        /// An explanation.
+        /// An explanation of the reason.
         var words: String
         var count: Int64
-        /// The latest first.
+        /// The latest responses, newest first.
         var examples: [Example]
     }
 
-    /// When the process started.
+    /// The time when the process started.
     var since: String
-    /// The most frequent first.
+    /// The reasons, most frequent first.
     var reasons: [Reason]
 
     init(_ counts: LabelCounts, _ examples: [NotStoredExample], since start: Timestamp, showsQueries: Bool) {
@@ -93,36 +93,38 @@ struct NotStoredReport: Sendable, Hashable, Codable {
     private static func shown(_ target: String, _ showsQueries: Bool) -> String {
         guard let mark = target.firstIndex(of: "?") else { return target }
         if !showsQueries { return Redaction.withoutQuery(target) }
-        // Secrets are recognized by the names of their parameters, as in a URL.
+        // As in a URL, secrets are recognized by the names of their parameters.
         let url = Redaction.uriText("http://" + target, limit: 4096)
         return url.hasPrefix("http://")
             ? String(url.dropFirst("http://".count)) : target[...mark] + Redaction.placeholder
     }
 }
 
-/// The rules and how often they were applied, as clients of the control plane receive them.
+/// The rules and routes, and how often each was used, as returned by the control plane.
 struct RulesReport: Sendable, Hashable, Codable {
     struct Rule: Sendable, Hashable, Codable {
         var name: String
         var line: Int?
-        /// Its conditions, such as `match.url: /img/**`; empty if it always applies.
+        /// The rule's conditions, such as `match.url: /img/**`; empty if the rule always applies.
         var match: [String]
         var settings: [String]
-        /// The approximate number of requests for which it decided a setting; 0 if there were none.
+        /// The approximate number of requests for which the rule decided a setting; 0 if there were
+        /// none.
         var matched: Int64
     }
 
     struct Route: Sendable, Hashable, Codable {
         var name: String
-        /// The requests to the cache since the process started.
+        /// The number of requests that used the cache since the process started.
         var requests: Int64
     }
 
-    /// When the process started or last reloaded. Rules count from there.
+    /// The time when the process started, or last reloaded its configuration. Rules count requests
+    /// from then on.
     var since: String
-    /// In the order of the rules.
+    /// The rules, in the order of the file.
     var rules: [Rule]
-    /// The most used first.
+    /// The routes, most used first.
     var routes: [Route]
 
     init(_ uses: [RuleUse], _ routes: LabelCounts, _ status: ConfigurationStatus, since start: Timestamp) {

@@ -1,4 +1,5 @@
-// Requests to the control plane. The token is in memory, and in the tab's session storage for reloads.
+// Requests to the control plane. The token is kept in memory, and in the tab's session storage so that it
+// survives a reload.
 
 const key = "holdfast.token";
 let token = readToken();

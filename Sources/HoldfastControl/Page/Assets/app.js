@@ -62,7 +62,7 @@ function show(isMove) {
     const isCurrent = name === address.name || (name === "stored" && address.name === "response");
     if (isCurrent) {
       link.setAttribute("aria-current", "page");
-      // On a phone, the row of views scrolls. The page itself must not scroll sideways.
+      // On a phone, the row of views scrolls sideways. The page itself must not.
       navigation.scrollLeft = link.offsetLeft - navigation.clientWidth / 2 + link.offsetWidth / 2;
     } else link.removeAttribute("aria-current");
   }
@@ -126,7 +126,7 @@ function showLink(word, error) {
   setTitle();
 }
 
-/** Tells screen readers that the connection is lost, and that it is back after it lasted for a while. */
+/** Tells screen readers when the connection is lost, and when it has been back for a while. */
 let isLost = false;
 let settling;
 function announceLink(isOld, words) {
@@ -142,7 +142,7 @@ function announceLink(isOld, words) {
   }
 }
 
-/** Tells screen readers that the state changed. Changing numbers do not count. */
+/** Tells screen readers when the state changes. Changed numbers are not announced. */
 let announced;
 function announce(now) {
   const facts = [now.responsesFrom, now.mode?.mode, now.unreachableCount].join(" ");

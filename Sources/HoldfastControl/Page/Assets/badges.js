@@ -1,4 +1,4 @@
-// States in words. Each has its own shape, so that no state is shown by color alone.
+// Badges for states. Each state has a word and a shape, so that color is never the only sign.
 import { h } from "./dom.js";
 import { shown } from "./safe.js";
 
@@ -29,7 +29,7 @@ const notes = {
   offline: "May be served stale while its origin is unreachable, if rules allow it.",
 };
 
-/** A state with its shape. An unknown state is shown unchanged. */
+/** Returns the badge of a state. An unknown state is shown by its name. */
 export function badge(state, words) {
   const [shape, tone, name] = shapes[state] ?? ["○", "plain", state];
   return h("span", { class: `badge ${tone}`, title: notes[state] }, h("span", { class: "shape", "aria-hidden": "true" }, shape), h("span", {}, shown(words ?? name)));

@@ -1,4 +1,4 @@
-// Changes that operators make. Each asks for confirmation first, and shows its effects and losses.
+// Dialogs for changes. Each shows the effects of a change, and asks for confirmation.
 import { change, get } from "./api.js";
 import { copyCommand, option, quoted } from "./copy.js";
 import { ask } from "./dialog.js";
@@ -7,7 +7,7 @@ import { at, bytes, count, counted, share } from "./format.js";
 import { shown } from "./safe.js";
 import { state } from "./state.js";
 
-/** The arguments with which a command finds this gateway: its socket or its configuration file. */
+/** Returns the arguments with which a command finds this gateway: its socket or its configuration file. */
 export function controlArguments() {
   const control = state.overview?.control;
   const file = state.overview?.configuration?.file;
@@ -15,26 +15,26 @@ export function controlArguments() {
   return file ? `--config ${quoted(file)}` : "--socket control.sock";
 }
 
-/** A `curl` command for a path of the control plane, with its query. */
+/** Returns a `curl` command for a path of the control plane, with a query. */
 export function curl(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const data = given.map(([name, value]) => ` --data-urlencode ${quoted(`${name}=${value}`)}`).join("");
   return `curl -s${given.length ? "G" : ""} ${curlPlace(path)}${data}`;
 }
 
-/** The arguments of `curl` for a path: the socket, or this page's own address with a token. */
+/** Returns the arguments of `curl` for a path: the socket, or this page's own address and a token. */
 function curlPlace(path) {
   const socket = state.overview?.control?.socket;
   if (socket) return `--unix-socket ${quoted(socket)} ${quoted(`http://localhost${path}`)}`;
   return `-H "Authorization: Bearer $HOLDFAST_TOKEN" ${quoted(location.origin + path)}`;
 }
 
-/** A `curl` command for a path that takes JSON. */
+/** Returns a `curl` command that sends JSON to a path. */
 export function curlJSON(path, json) {
   return `curl -s --json ${quoted(JSON.stringify(json))} ${curlPlace(path)}`;
 }
 
-/** The selectors of a purge as arguments of `holdfast purge` and `holdfast pin`. */
+/** Returns the selectors of a purge as arguments of `holdfast purge` and `holdfast pin`. */
 function selectors(select) {
   if (select.all) return "--all";
   const options = { prefixes: "--prefix", tags: "--tag", hosts: "--host" };
@@ -43,7 +43,7 @@ function selectors(select) {
   return [...urls, ...rest].join(" ");
 }
 
-/** The selection in words. */
+/** Returns the selection in words. */
 function selectionWords(select) {
   if (select.all) return h("p", {}, "All stored responses.");
   const names = { urls: "URL", prefixes: "Prefix", tags: "Tag", hosts: "Host" };
@@ -61,7 +61,7 @@ function about({ responses, bytes: size, exact }) {
   return `${exact ? "" : "about "}${counted(responses, "response")}, ${bytes(size)}`;
 }
 
-/** Opens the dialog for a purge. `action` is `expire` or `remove`; `refresh` refetches expired responses. */
+/** Opens the dialog for a purge. `action` is `expire` or `remove`. `refresh` fetches expired responses again. */
 export function purgeDialog({ select, action = "expire", refresh, title, done }) {
   const reason = reasonField();
   const isRemoval = action === "remove";
@@ -167,7 +167,7 @@ const modeWords = {
   automatic: "Like online, but stored responses are served while an origin is unreachable.",
   online: "Stored responses are served as HTTP allows; origins get all other requests.",
   preferStored: "Stored responses are served, even stale ones. Origins get only misses, and requests whose responses must not be stale.",
-  offline: "No origin gets a request. Requests for anything not stored get 504.",
+  offline: "No requests are sent to origins. Requests for responses that are not stored get 504.",
 };
 
 /** Opens the dialog for a temporary mode. */
@@ -188,7 +188,7 @@ export function modeDialog(now) {
   return ask({
     title: "Change the mode",
     verb: "Change",
-    fields: [labelled(choice, "Mode"), words, labelled(span, "Ends by itself after"), labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(command) } }, "Copy as command"))],
+    fields: [labelled(choice, "Mode"), words, labelled(span, "Ends after"), labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(command) } }, "Copy as command"))],
     async preview() {
       const { offlineAnswerable: answerable } = await get("/v1/overview");
       const ready = answerable?.now === undefined ? "" : ` ${share(answerable.now)} of the last hour's requests could be served without origins.`;

@@ -1,12 +1,12 @@
-// Curves, drawn as SVG at their real size. They are read with the pointer or the arrow keys. Each has
-// its own dash pattern, so that no curve is distinguished by color alone.
+// Charts, drawn as SVG at their actual size. The pointer and the arrow keys select a step, whose values are
+// shown. Each curve has its own dash pattern, so that color is never the only difference.
 import { h, put, svg } from "./dom.js";
 import { moment } from "./format.js";
 
 const height = 132;
 const margin = { top: 8, right: 10, bottom: 20, left: 52 };
 
-/** Round numbers for the marks of an axis, from 0 to at least `top`. */
+/** Returns round numbers for the marks of an axis, from 0 to at least `top`. */
 function marks(top, base = 10) {
   if (!(top > 0)) return [0, 1];
   const raw = top / 3;
@@ -53,7 +53,7 @@ function path(values, x, y) {
   return text;
 }
 
-/** The area below a curve: one shape for each part without a gap. */
+/** Returns the area below a curve: one shape for each part without a gap. */
 function area(values, x, y) {
   const floor = y(0).toFixed(1);
   let text = "";
@@ -73,7 +73,7 @@ function area(values, x, y) {
 const minute = 60_000;
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 360].map((minutes) => minutes * minute);
 
-/** The times to mark on the time axis: round times, at most six. */
+/** Returns the times to mark on the time axis: at most six round times. */
 function timeMarks(start, end) {
   const step = timeSteps.find((each) => (end - start) / each <= 6) ?? timeSteps.at(-1);
   const zone = new Date(start).getTimezoneOffset() * minute;
@@ -82,14 +82,15 @@ function timeMarks(start, end) {
   return result;
 }
 
-/** The number of steps to draw. A gateway that just started has few, so only part of the window is drawn. */
+/** Returns the number of steps to draw. A gateway that just started has few, so only part of the window is drawn. */
 function drawnSteps(known, { window, stepSeconds }) {
   const whole = Math.round((window === "day" ? 86_400 : 3600) / stepSeconds);
   return [whole / 12, whole / 6, whole / 2].map(Math.floor).find((part) => known <= part) ?? Math.max(known, whole);
 }
 
 /**
- * A chart. `draw(history)` shows new values. A series has `name`, `key`, `line` (its class), optionally `area`.
+ * Creates a chart. `draw(history)` shows new values. A series has a `name`, a `key`, a `line` (its class), and
+ * optionally an `area`.
  */
 export function chart({ title, series, scale = "linear", base, format, tick = format, limit }) {
   const drawing = svg("svg", { class: "chart", height, role: "slider", tabindex: "0", "aria-label": title, "aria-orientation": "horizontal", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0, "aria-valuetext": "no data yet" });
@@ -194,7 +195,7 @@ export function chart({ title, series, scale = "linear", base, format, tick = fo
   return {
     element: figure,
     draw(value) {
-      // If there are few values, they are at the end, after a gap.
+      // If there are only a few values, they appear at the end, after a gap.
       const known = Math.max(0, ...Object.values(value.series).map((values) => values.length));
       const length = known ? drawnSteps(known, value) : 0;
       const padded = Object.entries(value.series).map(([key, values]) => [key, [...Array(length - values.length).fill(null), ...values]]);

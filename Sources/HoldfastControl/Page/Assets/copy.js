@@ -1,11 +1,11 @@
-// "Copy as command" and "as JSON": to the clipboard, or without one, to a window with the text.
+// "Copy as command" and "as JSON". The text is copied to the clipboard, or shown in a dialog if there is none.
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
 import { plain, replaceHidden } from "./safe.js";
 
 let timer;
 
-/** Shows in a corner, and tells screen readers, that something was done. */
+/** Shows a message in a corner, and announces it to screen readers. */
 function notify(text) {
   const place = document.getElementById("notice");
   place.textContent = text;
@@ -31,14 +31,14 @@ function showText(name, text) {
   area.select();
 }
 
-/** An argument for a POSIX shell, quoted unless it has only plain characters. */
+/** Returns an argument for a POSIX shell, quoted unless it consists only of plain characters. */
 export function quoted(argument) {
   const text = String(argument);
-  // `$(…)` would drop it, and the command would select something else.
+  // `$(…)` would drop the line break, so the command would select something else.
   if (text.endsWith("\n")) throw new Error("A value ends with a line break, which a command cannot contain.");
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
-  // A hidden character would affect the terminal where the command is pasted. So printf creates it in the
-  // shell from digits. In printf's format, bash would expand a '!', and a leading '-' would be an option.
+  // A hidden character could affect the terminal where the command is pasted, so printf creates it from
+  // digits in the shell. In printf's format, bash would expand a '!', and a leading '-' would be an option.
   if (plain(text) !== text) {
     const digits = (characters) => [...new TextEncoder().encode(characters)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
     const format = replaceHidden(text.replace(/[\\%]/g, "$&$&").replace(/!|^-/g, digits), digits);
@@ -47,12 +47,12 @@ export function quoted(argument) {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** An option with its value, which may begin with '-'. */
+/** Returns an option with its value, which may begin with '-'. */
 export function option(name, value) {
   return `${name}${String(value).startsWith("-") ? "=" : " "}${quoted(value)}`;
 }
 
-/** Copies the command that `make` returns, or shows why there is none. */
+/** Copies the command that `make` returns, or shows the error that it throws. */
 export async function copyCommand(make) {
   let command;
   try {
@@ -64,7 +64,7 @@ export async function copyCommand(make) {
   await copy(command, "the command");
 }
 
-/** The two buttons of a table. `command` and `value` are functions, called on a click. */
+/** Returns the two buttons of a table. The functions `command` and `value` are called on a click. */
 export function copyButtons(name, command, value) {
   return h(
     "span",

@@ -29,7 +29,7 @@ function focusHeading() {
   heading.focus({ preventScroll: true });
 }
 
-/** Remembers the control in `place` with the focus. Returns a function that focuses its replacement. */
+/** Remembers which control in `place` has the focus. Returns a function that focuses its replacement. */
 export function heldFocus(place) {
   const held = document.activeElement;
   if (!place.contains(held)) return () => {};
@@ -52,9 +52,9 @@ export function closeDialogs() {
 }
 
 /**
- * Asks before a change. `preview()` returns the effects to show, from a dry run. `act(values)` performs the
- * change. The preview's `mustAgree` is a sentence whose box must be checked. Its `counts` are counted again
- * when the change is confirmed. If one has grown, the question is asked again.
+ * Asks for confirmation of a change. `preview()` returns the effects to show, from a dry run. `act(values)`
+ * performs the change. The preview's `mustAgree` is a sentence with a box that must be checked. Its `counts`
+ * are counted again when the change is confirmed. If a count has grown, the question is asked again.
  */
 export function ask({ title, verb, preview, act, fields = [], isDangerous = false }) {
   const result = h("div", { class: "ask-result", role: "status" }, h("p", { class: "muted" }, "Counting …"));
@@ -83,7 +83,7 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
     }
   }
 
-  /** Whether a count has grown since the question. If so, asks again. */
+  /** Returns whether a count has grown since the question. If so, asks again. */
   async function hasGrown() {
     if (!asked) return false;
     const now = await preview();
@@ -110,7 +110,7 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
   return window;
 }
 
-/** An error in words, with the next step if it is known. */
+/** Returns an error in words, with the time of the next attempt if it is known. */
 export function problem(error) {
   const words = [h("strong", {}, error instanceof Problem ? shown(error.body.title ?? `Status ${error.status}`) : "Failed"), " ", shown(error.message)];
   if (error.retryAfter) words.push(` Try again in ${error.retryAfter} s.`);

@@ -1,8 +1,8 @@
-// Creates elements. Text only becomes text nodes: the page never parses anything as HTML.
+// Creates elements. Text becomes text nodes only, so the page never parses text as HTML.
 
 const svgNamespace = "http://www.w3.org/2000/svg";
 
-// Attributes that could run, load or style something. Links only lead to views of this page.
+// Attributes that could run a script, load a resource or set a style. Links may lead only to views of this page.
 const forbidden = /^(on.+|style|src|srcset|srcdoc|action|formaction|data|xlink:href)$/i;
 
 function fill(element, properties, children) {
@@ -28,12 +28,12 @@ function append(element, children) {
   }
 }
 
-/** An HTML element: `h("p", {class: "note", on: {click: act}}, "text", other)`. */
+/** Creates an HTML element: `h("p", {class: "note", on: {click: act}}, "text", other)`. */
 export function h(name, properties, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
-/** An SVG element. Its geometry is in attributes, because the policy forbids styles. */
+/** Creates an SVG element. Its geometry is in attributes, because the page's policy forbids inline styles. */
 export function svg(name, properties, ...children) {
   return fill(document.createElementNS(svgNamespace, name), properties, children);
 }
@@ -47,8 +47,8 @@ export function put(element, ...children) {
 }
 
 /**
- * Makes `old` look like `fresh` by changing only the differences. It keeps focus, selection and scroll
- * position, so a live view can be redrawn every second. Listeners of `fresh` are lost: use links there.
+ * Changes only the parts of `old` that differ from `fresh`. Focus, selection and scroll position are kept, so a
+ * live view can be redrawn every second. The listeners of `fresh` are lost, so use links there.
  */
 function morph(old, fresh) {
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) {
@@ -71,14 +71,14 @@ function morph(old, fresh) {
   before.slice(after.length).forEach((node) => node.remove());
 }
 
-/** Makes the content of `element` look like `children`. */
+/** Updates the content of `element` to `children`, by changing only the differences. */
 export function update(element, ...children) {
   const fresh = element.cloneNode(false);
   append(fresh, children);
   morph(element, fresh);
 }
 
-/** Words for screen readers only. */
+/** Returns text for screen readers only. */
 export function unseen(text) {
   return h("span", { class: "unseen" }, text);
 }

@@ -1,15 +1,15 @@
 // The stream of server-sent events. EventSource cannot send a token, so this code reads the stream itself.
-// It ends when the page is hidden, and starts again when the page is visible.
+// The stream ends when the page is hidden, and starts again when the page is visible.
 import { Problem, send } from "./api.js";
 
 const firstPause = 500;
 const longestPause = 30_000;
-// A stream that lasted this long was healthy. One that ends immediately is from a draining gateway.
+// A stream that lasted this long was healthy. A draining gateway ends a stream immediately.
 export const settledTime = 5000;
-// There is an event every second. After this time without one, the gateway or the network is down.
+// The gateway sends an event every second. After this time without an event, the connection counts as broken.
 const longestSilence = 5000;
 
-/** Splits a stream's text into events. `feed(chunk)` returns the complete ones. */
+/** Splits a stream's text into events. `feed(chunk)` returns the events that are complete. */
 class EventParser {
   #rest = "";
 
@@ -89,11 +89,11 @@ export class LiveStream {
     if (signal.aborted) return;
     this.#stop = undefined;
     if (performance.now() - began > settledTime) this.#pause = firstPause;
-    // The gateway ends each stream after a while. Then the next one starts.
+    // The gateway ends each stream after a while, which is not a failure.
     if (failure || !hadEvents || this.#pause > firstPause) this.#listener.state("broken", failure);
-    // A wrong token, or a gateway without the stream: retrying would not help.
+    // The token is wrong, or the gateway has no such stream. Retrying would not help.
     if (failure instanceof Problem && [401, 403, 404].includes(failure.status)) return;
-    // Random, so that all pages of a gateway do not reconnect at the same moment.
+    // The pause is random, so that a gateway's pages do not all reconnect at the same moment.
     const pause = Math.max(this.#pause, Math.min(Number(failure?.retryAfter) * 1000 || 0, longestPause));
     this.#timer = setTimeout(() => this.#begin(), pause * (0.75 + Math.random() / 2));
     this.#pause = Math.min(this.#pause * 2, longestPause);

@@ -16,7 +16,7 @@ export const clock = {
   },
 };
 
-/** Milliseconds since 1970, from RFC 3339 text, a number, or `{milliseconds}`. */
+/** Returns milliseconds since 1970, from RFC 3339 text, a number, or `{milliseconds}`. */
 export function millis(instant) {
   if (instant === undefined || instant === null) return undefined;
   if (typeof instant === "number") return instant;
@@ -32,12 +32,12 @@ export function count(value) {
   return Math.round(value).toLocaleString("en-GB");
 }
 
-/** `3410 responses`, `1 response`. */
+/** Returns a number with its noun: `3,410 responses`, `1 response`. */
 export function counted(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** A ratio as a percentage. It is 100 % only for exactly 1, and 0 % only for exactly 0. */
+/** Formats a ratio as a percentage: 100 % only for exactly 1, and 0 % only for exactly 0. */
 export function share(value) {
   if (value === undefined || value === null) return dash;
   const cent = value * 100;
@@ -52,7 +52,7 @@ export function bytes(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let size = value;
   let at = 0;
-  // 0.99 GiB instead of 1,014 MiB, because four digits look like a thousand units.
+  // Show 0.99 GiB instead of 1,014 MiB, which looks like a thousand units.
   while (size >= 1000 && at < units.length - 1) {
     size /= 1024;
     at += 1;
@@ -61,14 +61,14 @@ export function bytes(value) {
   return `${Number.isInteger(size) ? size : size.toFixed(digits)} ${units[at]}`;
 }
 
-/** A rate per second. */
+/** Formats a rate per second. */
 export function rate(value) {
   if (value === undefined || value === null) return dash;
   if (value > 0 && value < 0.1) return "< 0.1 /s";
   return `${value < 10 ? (Math.round(value * 10) / 10).toString() : count(value)} /s`;
 }
 
-/** A request's duration, given in seconds. */
+/** Formats a request's duration, given in seconds. */
 export function latency(seconds) {
   if (seconds === undefined || seconds === null) return dash;
   const time = seconds * 1000;
@@ -79,7 +79,7 @@ export function latency(seconds) {
   return `${(time / 1000).toFixed(1)} s`;
 }
 
-/** A duration in its largest unit (`12 min`), or in two units below a few days (`2 h 5 min`). */
+/** Formats a duration in milliseconds: in one unit (`12 min`), or in two from hours to days (`2 h 5 min`). */
 export function length(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return dash;
   const time = Math.max(0, milliseconds);
@@ -98,7 +98,7 @@ function pair(time, large, largeName, small, smallName) {
 
 const two = (value) => String(value).padStart(2, "0");
 
-/** A time of day in the viewer's time zone, with the date unless it is today. */
+/** Formats a time of day in the viewer's time zone, with the date unless it is today. */
 export function moment(instant, withSeconds = false) {
   const time = millis(instant);
   if (time === undefined) return dash;
@@ -109,13 +109,13 @@ export function moment(instant, withSeconds = false) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${text}`;
 }
 
-/** A complete date and time, for titles. */
+/** Formats a complete date and time in UTC, for tooltips. */
 export function full(instant) {
   const time = millis(instant);
   return time === undefined ? "" : new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** An element with a time: `13:04`, or `2026-11-24 13:04`. */
+/** Returns an element with a time: `13:04`, or `2026-11-24 13:04`. */
 export function at(instant, withSeconds = false) {
   if (millis(instant) === undefined) return dash;
   return h("time", { datetime: full(instant), title: full(instant) }, moment(instant, withSeconds));
@@ -129,7 +129,7 @@ function words(kind, time) {
   return time > now ? `in ${length(time - now)}` : `${length(now - time)} ago`;
 }
 
-/** An element that follows the clock: `for` 12 min, `in` 4 s, or `ago` (past or future). */
+/** Returns an element that follows the clock. `kind` is `for` (12 min), `in` (4 s) or `ago` (past or future). */
 export function relative(kind, instant) {
   const time = millis(instant);
   if (time === undefined) return dash;

@@ -1,5 +1,5 @@
-// Shows untrusted text: URLs, field values, tags. Characters that are invisible or change the direction
-// of others are written out, and each part of a URL keeps its position.
+// Shows untrusted text: URLs, field values, tags. Characters that are invisible or that change the text's
+// direction are replaced by their names, and each part of a URL keeps its position.
 import { h } from "./dom.js";
 
 // Controls (C0, C1), directional marks, zero-width and other invisible characters, line and
@@ -17,13 +17,13 @@ function nameOf(character) {
   return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The text with each hidden character replaced by `act(character)`. */
+/** Returns the text with each hidden character replaced by `act(character)`. */
 export const replaceHidden = (text, act) => String(text).replace(hidden, act);
 
-/** The text with hidden characters as visible names: for titles, labels and the clipboard. */
+/** Returns the text with each hidden character replaced by its name, for titles, labels and the clipboard. */
 export const plain = (text) => replaceHidden(text, (character) => `⟨${nameOf(character)}⟩`);
 
-/** Pieces of the text. Every hidden character becomes a visible mark with its name. */
+/** Splits the text into pieces. Every hidden character becomes a visible mark with its name. */
 function pieces(text) {
   const result = [];
   let from = 0;
@@ -36,12 +36,12 @@ function pieces(text) {
   return result;
 }
 
-/** Untrusted text, isolated from the direction of the text around it. */
+/** Returns an element with untrusted text, isolated from the direction of the surrounding text. */
 export function shown(text) {
   return h("bdi", { class: "foreign" }, pieces(String(text)));
 }
 
-/** Untrusted text. Long text is folded; a button unfolds it in a scrolling box. */
+/** Returns an element with untrusted text. Long text is folded, and a button unfolds it in a scrolling box. */
 export function folded(text) {
   const whole = String(text);
   if (whole.length <= foldAt) return shown(whole);
@@ -57,7 +57,7 @@ export function folded(text) {
   return box;
 }
 
-/** A URL for a table row. The middle of a long URL is left out. */
+/** Returns an element with a URL for a table row. The middle of a long URL is left out. */
 export function shortURL(text, longest = 110) {
   const whole = String(text);
   if (whole.length <= longest) return url(whole);
@@ -67,8 +67,8 @@ export function shortURL(text, longest = 110) {
 }
 
 /**
- * A URL. It is shown from left to right, and each part is isolated. So right-to-left letters cannot
- * change the positions of host, path and query.
+ * Returns an element with a URL. It is shown from left to right, and each part is isolated, so that
+ * right-to-left letters cannot change the positions of host, path and query.
  */
 export function url(text) {
   const parts = String(text).split(/([/?#&=.:@]+)/);

@@ -20,16 +20,16 @@ function keep(value) {
   try {
     sessionStorage.setItem(scopeKey, scope);
   } catch {
-    // The gateway enforces the scope anyway.
+    // Without session storage, a reload loses the scope. The gateway enforces it anyway.
   }
 }
 
-/** Whether the session's scope includes the scope `needed`. */
+/** Returns whether the session's scope includes the scope `needed`. */
 export function may(needed) {
   return scopes.indexOf(scope) >= scopes.indexOf(needed);
 }
 
-/** Removes the code from the address immediately, so that it is not in the browser's history. */
+/** Returns the code in the address, and removes it immediately so that the browser's history does not keep it. */
 export function takeCode() {
   const match = /^#code=([0-9a-f]{32})$/.exec(location.hash);
   if (location.hash.startsWith("#code=")) history.replaceState(null, "", "/");
@@ -42,7 +42,7 @@ export async function exchange(code) {
   keep(session.scope);
 }
 
-/** Tries a typed token. */
+/** Tries a token that was typed by hand. */
 async function tryToken(token) {
   setToken(token);
   try {
@@ -60,7 +60,7 @@ export async function endSession() {
   setToken(undefined);
 }
 
-/** The view without a session. */
+/** Returns the view that is shown without a session. */
 export function loginView(error, begin) {
   const message = h("div", {});
   if (error) put(message, problem(error));

@@ -1,4 +1,4 @@
-// The newest overview, and its listeners.
+// The latest overview, and its listeners.
 import { get } from "./api.js";
 import { clock, tick } from "./format.js";
 import { LiveStream } from "./events.js";
@@ -14,7 +14,7 @@ let isFollowed = false;
 
 export const state = { overview: undefined, link: "waiting" };
 
-/** Calls `act(overview)` for the newest overview and every later one. Returns a function that ends this. */
+/** Calls `act(overview)` for the latest overview and every later one. Returns a function that ends the calls. */
 export function follow(act) {
   listeners.add(act);
   if (state.overview) act(state.overview);
@@ -66,7 +66,7 @@ export function startLive() {
       if (error?.status === 503 && error.code === "too-many-streams") {
         poll();
       } else {
-        // The stream reports its own failures. Polling reports them if there are too many streams.
+        // If there are too many streams, polling reports failures instead of the stream.
         clearTimeout(timer);
         setLink(word, error);
       }

@@ -1,13 +1,13 @@
-// Tables: sorted by their headers, with words if empty, copied as a command or as JSON. On a phone, each
-// row is a card. Roles are explicit, because a changed layout would remove the implicit ones.
+// Tables, which can be sorted by their headers, and copied as a command or as JSON. On a phone, each row is
+// a card. Roles are explicit, because that layout would remove the implicit roles.
 import { h, put } from "./dom.js";
 import { copyButtons } from "./copy.js";
 import { heldFocus, problem } from "./dialog.js";
 import { plain, shown } from "./safe.js";
 
 /**
- * A table with its title. A column has `name` and `cell(row)`, optionally `kind` ("number", "wide"), and
- * `by(row)` for sorting here, or `href` with `sorted` for sorting by the gateway.
+ * Returns a table with a title. A column has `name` and `cell(row)`, and optionally `kind` ("number", "wide").
+ * `by(row)` enables sorting on the page; `href` with `sorted` enables sorting by the gateway.
  */
 export function table({ title, level = 2, note, columns, rows, empty, command, json, tools, foot }) {
   const order = { column: undefined, isDescending: false };
@@ -67,7 +67,7 @@ function compare(one, other) {
   return one < other ? -1 : 1;
 }
 
-/** Loads and draws a part of the page. It first shows that the part is loading, then the part or an error. */
+/** Loads and draws a part of the page. It first shows that the part is loading, and then the part or an error. */
 export function loaded(place, load, draw) {
   const stop = new AbortController();
   const run = async () => {
@@ -79,7 +79,7 @@ export function loaded(place, load, draw) {
       if (stop.signal.aborted) return;
       const giveBack = heldFocus(place);
       put(place, draw(value));
-      // If a dialog is open, it has the focus and restores it itself.
+      // An open dialog has the focus, and restores it when it closes.
       giveBack();
     } catch (error) {
       if (stop.signal.aborted) return;

@@ -1,5 +1,5 @@
-// Runs before the first paint, so that the page never flashes in the wrong theme, and detects modules that
-// fail to load. For both reasons it is not a module.
+// Sets the theme before the first paint, so that the page never flashes in the wrong theme. Also detects
+// modules that fail to load. For both reasons, this script is not a module.
 (() => {
   const key = "holdfast.theme";
   let chosen;
@@ -13,7 +13,7 @@
     else delete document.documentElement.dataset.theme;
   };
   apply(chosen);
-  // Without one of its modules, the page has no views.
+  // If one of its modules is missing, the page has no views.
   const failed = (event) => {
     if (event.target?.tagName !== "SCRIPT") return;
     const main = document.getElementById("main");

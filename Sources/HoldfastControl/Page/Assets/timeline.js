@@ -1,13 +1,13 @@
-// A stored response's life as a timeline: stored, fresh until, usable offline until. Its parts have equal
-// lengths for any duration. Otherwise a minute would be invisible next to a week.
+// A timeline of a stored response: when it was stored, how long it is fresh, and how long it is usable
+// offline. All parts have the same length. Otherwise, a minute would be invisible next to a week.
 import { h, svg } from "./dom.js";
 import { clock, full, length, millis, moment } from "./format.js";
 
 const height = 34;
 
 /**
- * When a stored response is fresh and usable, according to its explanation. The explanation is only for the
- * selected variant. For other variants, only the listing is known.
+ * Returns the times until which a stored response is fresh and usable. They are from its explanation, which is
+ * only for the selected variant. For other variants, only the listing is known.
  */
 export function lifeOf(variant, explanation) {
   const line = { storedAt: variant.storedAt, now: clock.now(), freshUntil: variant.expiresAt, usableOffline: variant.usableStale ? "unknown" : "never" };
@@ -29,7 +29,7 @@ export function lifeOf(variant, explanation) {
   return line;
 }
 
-/** The parts of the timeline. */
+/** Returns the parts of the timeline. */
 function stretches(line) {
   const stored = millis(line.storedAt);
   const fresh = millis(line.freshUntil);
@@ -51,12 +51,12 @@ function stretches(line) {
   return { stored, now, parts: result };
 }
 
-/** The position of a time on the line, from 0 to 1, proportional within its part. */
+/** Returns the position of a time on the line, from 0 to 1. The position is proportional within its part. */
 function place({ parts }, instant) {
   const each = 1 / parts.length;
   for (const [at, part] of parts.entries()) {
     if (part.to === undefined) {
-      // A part without an end: first near its beginning, and never at its end.
+      // In a part without an end, the position starts near the beginning and never reaches the end.
       const passed = Math.max(0, instant - part.from);
       return (at + 0.08 + 0.84 * (passed / (passed + 3600_000))) * each;
     }
@@ -65,7 +65,7 @@ function place({ parts }, instant) {
   return 1;
 }
 
-/** A sentence for people who cannot see the line. */
+/** Returns the timeline as a sentence, for screen readers. */
 function sentence(line, { now, parts }) {
   const words = parts.map((part) => (part.to === undefined ? part.name : `${part.name} until ${moment(part.to)}`));
   const current = parts.find((part) => part.to === undefined || now < part.to);

@@ -1,4 +1,4 @@
-// Configuration: each value in effect, with its line, and the last reload.
+// Configuration: the values in effect, with their lines in the file, and the last reload.
 import { Problem, change, get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments, curl } from "./changes.js";

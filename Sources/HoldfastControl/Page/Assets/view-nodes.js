@@ -1,4 +1,4 @@
-// Nodes that share purges and responses, and how current each one is.
+// The fleet's nodes, and how far each is behind.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments } from "./changes.js";

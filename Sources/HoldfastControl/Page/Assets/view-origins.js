@@ -1,4 +1,4 @@
-// Origins: their breakers, and when each is probed next.
+// Origins: their states, servers, and next probes.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments } from "./changes.js";
@@ -17,7 +17,7 @@ export function open() {
   let seen = 0;
   let last;
   const stop = follow(({ unreachableCount, originCount }) => {
-    // Reloads immediately after a change. Counts reload every few seconds, except while the view has the focus.
+    // Reload immediately after a change of state. Otherwise, reload every few seconds, unless the view has the focus.
     const facts = `${unreachableCount} ${originCount}`;
     const isChanged = last !== undefined && last !== facts;
     last = facts;

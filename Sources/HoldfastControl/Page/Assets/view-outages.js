@@ -1,4 +1,4 @@
-// Outages: when origins were unreachable, and how the store served clients meanwhile.
+// Outages: when origins were unreachable, and how many clients the store served in the meantime.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl } from "./changes.js";

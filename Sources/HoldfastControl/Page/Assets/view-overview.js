@@ -25,7 +25,7 @@ const missingWords = {
   limit: "exceeds its staleness limit",
 };
 
-/** A bar from 0 to 1. It repeats the number next to it. */
+/** Returns a bar for a value from 0 to 1. Screen readers skip it, because it repeats the number next to it. */
 function bar(value, tone = "") {
   const filled = `${Math.max(0, Math.min(1, value ?? 0)) * 100}%`;
   return svg("svg", { class: `bar ${tone}`, height: 6, "aria-hidden": "true" }, svg("rect", { class: "bar-all", width: "100%", height: 6, rx: 3 }), value > 0 && svg("rect", { class: "bar-part", width: filled, height: 6, rx: 3 }));
@@ -58,7 +58,7 @@ function tile(name, value, below, extra) {
 }
 
 function tiles(now) {
-  // In a gateway's first second, there is no past period.
+  // In a gateway's first second, no period has been recorded.
   const { recent = {}, hour = {} } = now;
   return [
     tile("Hit ratio", share(recent.hitRatio), ["last minute · ", h("b", {}, share(hour.hitRatio)), " ", past(hour)], bar(recent.hitRatio)),
@@ -172,14 +172,14 @@ const charts = () => [
   }),
 ];
 
-/** The curves of the last hour or day. They are reloaded after each step. */
+/** Returns the charts of the last hour or day. They are reloaded after each step. */
 function curves() {
   const drawn = charts();
   const message = h("div", {});
   let window = "hour";
   let history;
   let isLoading = false;
-  // When to reload next. After a failure: in 30 s, not every second.
+  // The time of the next reload. After a failure, it is in 30 s.
   let next = 0;
   const radio = (value, words) => {
     const field = h("input", { type: "radio", name: "window", value, id: `window-${value}`, checked: value === window, on: { change: () => load((window = value)) } });

@@ -13,7 +13,7 @@ const kinds = { urls: "URLs", prefixes: "URLs that begin with", tags: "Tags", ho
 function form(done) {
   const kind = h("select", { id: "kind" }, Object.entries(kinds).map(([value, words]) => h("option", { value }, words)));
   const values = h("textarea", { id: "values", rows: 2, spellcheck: "false", required: true, "aria-describedby": "values-note" });
-  const action = h("select", { id: "action" }, h("option", { value: "expire" }, "expire: keep offline copies"), h("option", { value: "refresh" }, "expire and fetch again"), h("option", { value: "remove" }, "remove: delete offline copies as well"));
+  const action = h("select", { id: "action" }, h("option", { value: "expire" }, "expire: keep offline copies"), h("option", { value: "refresh" }, "expire and fetch again"), h("option", { value: "remove" }, "remove: also delete offline copies"));
   kind.addEventListener("change", () => {
     values.disabled = kind.value === "all";
     values.required = !values.disabled;
@@ -112,6 +112,6 @@ export function open() {
   };
 }
 
-/** The history is in order, oldest first, so the view shows its end. */
+/** The query for the last 100 purges. */
 const newest = { last: 100 };
 const newestPurges = (signal) => get("/v1/purges", newest, signal);

@@ -1,4 +1,4 @@
-// One response: its life, the outcome of a request for it, its variants, tags and fields.
+// One response: its timeline, the outcome of a request for it, and its variants, tags and fields.
 import { change, get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl, curlJSON, pinDialog, purgeDialog } from "./changes.js";
@@ -88,7 +88,7 @@ function verdict(found) {
   return h("span", { class: "verdict" }, badge(state, words), h("span", {}, shown(found.summary)));
 }
 
-/** "What happens if …", for now and for each time at which that changes. */
+/** Returns the table "What happens if …", for now and for each time at which the outcome changes. */
 function explanation({ explanation: all, notes = [] }, variant) {
   const others = variant.selectingFields?.length ? ["for a request without the fields that select variants"] : [];
   const words = [...notes, ...others].join("; ");
@@ -111,7 +111,7 @@ function explanation({ explanation: all, notes = [] }, variant) {
   });
 }
 
-/** The response's life and the explanation. Without the scope `operate`, only its life. */
+/** Returns the response's timeline and, with the scope `operate`, its explanation. */
 function explained(variant) {
   const place = h("div", {}, life(variant));
   if (!may("operate") || !variant.url) return { element: place, end() {} };
@@ -120,7 +120,7 @@ function explained(variant) {
   return { element: place, end };
 }
 
-/** Compares the response with the origin's current one, and shows the difference. */
+/** Compares the stored response with the origin's current response, and shows the differences. */
 function comparison(variant) {
   const place = h("div", { class: "comparison", role: "status" });
   const run = async () => {
@@ -198,7 +198,7 @@ export function open({ rest: [id], query }) {
   };
 }
 
-/** The variants of a key; none if they were evicted or removed. */
+/** Returns the variants of a key; none if they were evicted or removed. */
 async function variantsOf(id, signal) {
   try {
     return await get(`/v1/responses/${encodeURIComponent(id ?? "")}`, {}, signal);

@@ -1,4 +1,4 @@
-// Rules: how often each matched, and which never did.
+// Rules and routes, and how often each matched.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl } from "./changes.js";

@@ -1,4 +1,4 @@
-// Stored responses. The store does the searching, sorting and paging.
+// Stored responses. The gateway's store does the searching, sorting and paging.
 import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { curl, pinDialog, purgeDialog } from "./changes.js";
@@ -22,7 +22,7 @@ const orders = {
 };
 const defaultOrder = "-stored";
 
-/** The address of a search. */
+/** Returns the address of a search. */
 export function address(query) {
   const given = Object.entries(query).filter(([, value]) => value);
   return `#/stored${given.length ? `?${given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")}` : ""}`;
@@ -61,7 +61,7 @@ function form(query) {
   );
 }
 
-/** The selection for a purge or pin of this search; `undefined` if it cannot be one, as with a state. */
+/** Returns a selection that matches this search, or `undefined` if none does, as in a search by state. */
 function selection(query) {
   const kinds = [query.prefix && { prefixes: [query.prefix] }, query.host && { hosts: [query.host] }, query.tag && { tags: [query.tag] }].filter(Boolean);
   if (kinds.length !== 1 || query.state || query.pinned) return undefined;
