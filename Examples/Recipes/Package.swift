@@ -5,6 +5,12 @@ import PackageDescription
 let package = Package(
     name: "recipes",
     platforms: [.macOS(.v15)],
+    traits: [
+        .trait(
+            name: "OpenAPI",
+            description: "The transport for clients of Swift OpenAPI Generator."
+        )
+    ],
     dependencies: [
         .package(name: "holdfast", path: "../..", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -17,8 +23,13 @@ let package = Package(
             dependencies: [
                 .product(name: "Holdfast", package: "holdfast"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime"),
+                .product(
+                    name: "OpenAPIRuntime",
+                    package: "swift-openapi-runtime",
+                    condition: .when(traits: ["OpenAPI"])
+                ),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: [
                 .swiftLanguageMode(.v6),

@@ -1,23 +1,28 @@
 import Foundation
 import Holdfast
-import OpenAPIRuntime
 import ServiceLifecycle
+import UnixSignals
 
-/// Does what a generated client does: it builds requests, and gives them to its transport.
+#if OpenAPI
+    import OpenAPIRuntime
+#endif
+
+/// Reads from an origin once. Stands for the services that use the client.
 struct Reader: Service {
-    let transport: any ClientTransport
+    let client: CachingClient
     let origin: URL
 
     func run() async throws {
-        let request = HTTPRequest(
-            method: .get,
-            scheme: nil,
-            authority: nil,
-            path: "/moments?userID=harbour&page=1"
-        )
-        let (response, body) = try await transport.send(request, body: nil, baseURL: origin, operationID: "moments")
-        let content = try await Data(collecting: body ?? HTTPBody(), upTo: 1 << 20)
-        print("\(response.status.code), \(content.count) bytes")
+        let moments = try await client.fetch(AdHocRequest<Data>("\(origin)/moments", query: ["userID": "harbour"]))
+        print(moments.source, moments.value.count, "bytes")
+        #if OpenAPI
+            // Generated code makes such calls.
+            let transport: any ClientTransport = CachingClientTransport(client: client)
+            let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/moments?userID=harbour")
+            let (response, body) = try await transport.send(request, body: nil, baseURL: origin, operationID: "moments")
+            let content = try await Data(collecting: body ?? HTTPBody(), upTo: 1 << 20)
+            print("OpenAPI", response.status.code, content.count, "bytes")
+        #endif
     }
 }
 
@@ -28,12 +33,14 @@ struct Reader: Service {
             exit(64)
         }
         let client = try await CachingClient.open(store: "recipes.store")
-        let reader = Reader(transport: CachingClientTransport(client: client), origin: origin)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
                     .init(service: CachingClientService(client: client)),
-                    .init(service: reader, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(
+                        service: Reader(client: client, origin: origin),
+                        successTerminationBehavior: .gracefullyShutdownGroup
+                    ),
                 ],
                 gracefulShutdownSignals: [.sigint, .sigterm],
                 logger: Logger(label: "recipes")
