@@ -29,8 +29,6 @@ let structuredFields: Target.Dependency = .product(
     package: "swift-http-structured-headers"
 )
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
@@ -71,7 +69,6 @@ let package = Package(
         .default(enabledTraits: ["Gateway"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -99,11 +96,8 @@ let package = Package(
             pkgConfig: "libnghttp2",
             providers: [.apt(["libnghttp2-dev"]), .yum(["libnghttp2-devel"]), .brew(["libnghttp2"])]
         ),
-        // Functions with a variable number of arguments, which GRDBSQLite does not declare.
-        .systemLibrary(
-            name: "CSQLiteConfiguration",
-            providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
-        ),
+        // SQLite of the system, for the store.
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
         // The modules. Each imports only modules above it, except two: Holdfast also imports
         // FleetTier and RedisTier, and HoldfastGateway also imports HoldfastMetrics. The layers
@@ -130,9 +124,8 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
-                httpTypes,
-                nioCore, logging, metrics,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", httpTypes, nioCore, logging,
+                metrics,
             ],
             swiftSettings: settings
         ),
@@ -278,7 +271,7 @@ let package = Package(
         .target(
             name: "FaultWorkload",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", grdbSQLite, httpTypes, nioCore, logging,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging,
             ],
             path: "Tests/FaultWorkload",
             swiftSettings: settings
@@ -329,9 +322,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", grdb, grdbSQLite, httpTypes, nioCore, logging,
-                metricsTestKit,
+                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
+                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

@@ -20,8 +20,6 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -31,7 +29,6 @@ let package = Package(
     name: "store-benchmark",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
@@ -42,7 +39,7 @@ let package = Package(
     ],
     targets: [
         // Links to the sources of the main package.
-        .systemLibrary(name: "CSQLiteConfiguration"),
+        .systemLibrary(name: "CSQLite"),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
@@ -58,9 +55,7 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
-                httpTypes,
-                nioCore, logging,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),

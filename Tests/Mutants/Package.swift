@@ -35,8 +35,6 @@ let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swi
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -46,7 +44,6 @@ let package = Package(
     name: "mutants",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
@@ -62,10 +59,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-        .systemLibrary(
-            name: "CSQLiteConfiguration",
-            providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
-        ),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
         .target(
             name: "HoldfastMigrations",
             path: "Migrations",
@@ -76,8 +70,8 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
-                httpTypes, nioCore, logging, metrics,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", httpTypes, nioCore, logging,
+                metrics,
             ],
             swiftSettings: settings
         ),
@@ -89,7 +83,7 @@ let package = Package(
         .target(
             name: "FaultWorkload",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", grdbSQLite, httpTypes, nioCore, logging,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging,
             ],
             path: "Tests/FaultWorkload",
             swiftSettings: settings
@@ -237,9 +231,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", grdb, grdbSQLite, httpTypes, nioCore, logging,
-                metricsTestKit,
+                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
+                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

@@ -1,5 +1,5 @@
+import CSQLite
 import FaultWorkload
-import GRDBSQLite
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes

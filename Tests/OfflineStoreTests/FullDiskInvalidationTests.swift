@@ -1,6 +1,6 @@
+import CSQLite
 import FaultWorkload
 import FleetTier
-import GRDBSQLite
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastTesting

@@ -1,4 +1,3 @@
-import GRDB
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes

@@ -1,4 +1,3 @@
-import GRDB
 import HTTPCache
 import Testing
 
@@ -12,21 +11,19 @@ import Testing
     ///
     /// - Parameter size: an expression of the size of entry `n`.
     private func withEntries(sized size: String, _ body: (Connection) throws -> Void) throws {
-        try DatabaseQueue().inDatabase { database in
-            let connection = Connection(database)
-            defer { connection.close() }
-            try connection.execute(
-                script: """
-                    CREATE TABLE entry (id INTEGER PRIMARY KEY, kind, is_invalidated, is_usable_stale, is_pinned,
-                        sequence, expires_at, size);
-                    WITH RECURSIVE t (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM t WHERE n < \(Self.count) - 1)
-                        INSERT INTO entry SELECT n + 1, n % 100 = 7, 0, n % 2, 0, 0, n / 2, \(size) FROM t;
-                    CREATE INDEX entry_by_expiry ON entry (
-                        is_usable_stale, expires_at, kind, is_invalidated, is_pinned, sequence, size);
-                    """
-            )
-            try body(connection)
-        }
+        let connection = try Connection(path: ":memory:", isWritable: true, busyMilliseconds: 0)
+        defer { connection.close() }
+        try connection.execute(
+            script: """
+                CREATE TABLE entry (id INTEGER PRIMARY KEY, kind, is_invalidated, is_usable_stale, is_pinned,
+                    sequence, expires_at, size);
+                WITH RECURSIVE t (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM t WHERE n < \(Self.count) - 1)
+                    INSERT INTO entry SELECT n + 1, n % 100 = 7, 0, n % 2, 0, 0, n / 2, \(size) FROM t;
+                CREATE INDEX entry_by_expiry ON entry (
+                    is_usable_stale, expires_at, kind, is_invalidated, is_pinned, sequence, size);
+                """
+        )
+        try body(connection)
     }
 
     /// The places of the listing, as SQLite sorts them.

@@ -1,20 +1,9 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// One of GRDB's connections, with its own prepared statements.
+/// A connection to a database, with its prepared statements.
 ///
-/// GRDB opens, configures and closes connections. Statements are prepared and stepped through
-/// SQLite directly, because a lookup must take only microseconds.
-///
-/// Not sendable: the owner ensures that only one thread uses it at a time.
+/// Not sendable: SQLite opens it without a mutex of its own, so the owner ensures that only one
+/// thread uses it at a time. Any thread may.
 package final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: SQLStatement] = [:]
@@ -25,26 +14,77 @@ package final class Connection {
     /// The SQLite connection while it is open.
     var pointer: OpaquePointer? { handle }
 
-    /// - Parameter isTakenOver: whether the connection is used without GRDB, on any thread. GRDB's
-    ///   transaction hooks are removed.
-    init(_ database: Database, isTakenOver: Bool = false) {
-        handle = database.sqliteConnection
-        guard isTakenOver, let handle else { return }
-        sqlite3_commit_hook(handle, nil, nil)
-        sqlite3_rollback_hook(handle, nil, nil)
-        sqlite3_update_hook(handle, nil, nil)
+    /// Opens a database and reads its schema, so that a file that is not a database, is damaged or
+    /// is locked fails here.
+    ///
+    /// SQLite never creates the file, because the store sets its mode.
+    ///
+    /// - Parameters:
+    ///   - isWritable: if SQLite cannot open the file for writing, it opens it for reading.
+    ///   - parameter: a parameter of SQLite's file URIs, such as `immutable=1`.
+    ///   - busyMilliseconds: how long a statement waits for other connections' locks.
+    ///   - configure: runs before anything is read.
+    /// - Throws: ``SQLiteFailure`` with SQLite's reason.
+    init(
+        path: String,
+        isWritable: Bool,
+        parameter: String? = nil,
+        busyMilliseconds: Int32,
+        configure: (Connection) throws -> Void = { _ in }
+    ) throws {
+        let flags = isWritable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        if let parameter {
+            handle = try Self.open(Self.uri(path, parameter), flags | SQLITE_OPEN_URI)
+        } else {
+            handle = try Self.open(path, flags)
+        }
+        // If one of these throws, `deinit` closes the connection.
+        sqlite3_busy_timeout(handle, busyMilliseconds)
+        // The schema has none, but a build of SQLite may turn them on.
+        try run("PRAGMA foreign_keys = OFF")
+        try configure(self)
+        try run("SELECT * FROM sqlite_master LIMIT 1")
+        forgetStatements()
     }
 
-    deinit { finalizeStatements() }
+    deinit { close() }
 
-    /// Finalizes the statements. Call it before GRDB closes the connection; later calls throw.
+    /// Opens a connection without a mutex that reports extended result codes. It reads nothing yet.
+    ///
+    /// - Throws: ``SQLiteFailure``, which has the reason of the connection that failed.
+    static func open(_ path: String, _ flags: Int32) throws -> OpaquePointer {
+        MemoryStatistics.disableUnlessInUse
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let handle else {
+            // SQLite returns a connection that failed too, unless it has no memory for one.
+            defer { sqlite3_close_v2(handle) }
+            throw SQLiteFailure(code: handle == nil ? code : sqlite3_extended_errcode(handle), connection: handle)
+        }
+        sqlite3_extended_result_codes(handle, 1)
+        return handle
+    }
+
+    private static func uri(_ path: String, _ parameter: String) -> String {
+        let escaped = path.utf8.map { byte -> String in
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(byte, radix: 16)
+            default: String(UnicodeScalar(byte))
+            }
+        }
+        return "file:\(escaped.joined())?\(parameter)"
+    }
+
+    /// Finalizes the statements and closes the connection. Later calls throw.
     func close() {
-        finalizeStatements()
+        forgetStatements()
+        // The other `sqlite3_close` stays open if it finds a statement.
+        sqlite3_close_v2(handle)
         handle = nil
     }
 
-    private func finalizeStatements() {
-        guard handle != nil else { return }
+    /// Finalizes the statements. The next ones to be prepared are found fastest.
+    func forgetStatements() {
         for statement in first.map(\.statement) + statements.values { statement.finalize() }
         first = []
         statements = [:]
@@ -109,111 +149,4 @@ package final class Connection {
     var changes: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
     var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
-}
-
-/// A prepared statement: bind, step, read, reset. It belongs to its connection, and must not be
-/// used after the connection is closed.
-package struct SQLStatement {
-    private let pointer: OpaquePointer
-
-    /// Makes SQLite copy bound bytes.
-    ///
-    /// This is SQLite's own constant, which Swift cannot import.
-    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-
-    init(_ pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
-
-    package func bind(_ index: Int32, _ value: Int64) {
-        sqlite3_bind_int64(pointer, index, value)
-    }
-
-    package func bind(_ index: Int32, _ value: Int64?) {
-        if let value { sqlite3_bind_int64(pointer, index, value) } else { sqlite3_bind_null(pointer, index) }
-    }
-
-    package func bind(_ index: Int32, _ value: Bool) {
-        sqlite3_bind_int64(pointer, index, value ? 1 : 0)
-    }
-
-    package func bind(_ index: Int32, _ bytes: [UInt8]) {
-        if bytes.isEmpty {
-            sqlite3_bind_zeroblob(pointer, index, 0)
-        } else {
-            bytes.withUnsafeBytes {
-                _ = sqlite3_bind_blob64(pointer, index, $0.baseAddress, UInt64($0.count), Self.transient)
-            }
-        }
-    }
-
-    /// Binds bytes without copying them. The statement must be run and reset while they are valid.
-    func bindBorrowed(_ index: Int32, _ bytes: UnsafeRawBufferPointer) {
-        if bytes.isEmpty {
-            sqlite3_bind_zeroblob(pointer, index, 0)
-        } else {
-            sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil)
-        }
-    }
-
-    /// Binds bytes without copying them, and runs the statement.
-    package func run(binding bytes: UnsafeRawBufferPointer, at index: Int32) throws {
-        sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil)
-        defer { sqlite3_bind_null(pointer, index) }
-        try run()
-    }
-
-    /// Steps to the next row; `true` if there is one to read.
-    package func step() throws -> Bool {
-        let code = sqlite3_step(pointer)
-        if code == SQLITE_ROW { return true }
-        if code == SQLITE_DONE { return false }
-        let failure = SQLiteFailure(code: code, connection: sqlite3_db_handle(pointer))
-        sqlite3_reset(pointer)
-        throw failure
-    }
-
-    /// Steps to the end, and resets.
-    package func run() throws {
-        defer { sqlite3_reset(pointer) }
-        while try step() {}
-    }
-
-    package func reset() {
-        sqlite3_reset(pointer)
-    }
-
-    fileprivate func finalize() {
-        sqlite3_finalize(pointer)
-    }
-
-    package func integer(_ column: Int32) -> Int64 {
-        sqlite3_column_int64(pointer, column)
-    }
-
-    package func flag(_ column: Int32) -> Bool {
-        sqlite3_column_int64(pointer, column) != 0
-    }
-
-    /// Passes a column's bytes to a closure; they are valid until the next step.
-    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let start = sqlite3_column_blob(pointer, column)
-        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
-    }
-
-    /// Returns whether a column has exactly these bytes.
-    func hasBytes(_ column: Int32, _ bytes: [UInt8]) -> Bool {
-        withBytes(column) { found in
-            guard found.count == bytes.count, let start = found.baseAddress else { return found.count == bytes.count }
-            return bytes.withUnsafeBytes { $0.baseAddress.map { memcmp(start, $0, found.count) == 0 } ?? true }
-        }
-    }
-
-    package func bytes(_ column: Int32) -> [UInt8] {
-        withBytes(column) { [UInt8]($0) }
-    }
-
-    func text(_ column: Int32) -> String {
-        sqlite3_column_text(pointer, column).map { String(cString: $0) } ?? ""
-    }
 }

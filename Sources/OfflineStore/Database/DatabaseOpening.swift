@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import HoldfastMigrations
 
 #if canImport(Glibc)
@@ -36,16 +35,10 @@ package enum DatabaseOpening {
     static let busyMilliseconds: Int32 = 500
 
     /// Opens the writer's connection.
-    static func writer(path: String, limits: StoreLimits) throws -> DatabaseQueue {
-        var configuration = configuration(label: "holdfast.store.writer")
+    static func writer(path: String, limits: StoreLimits) throws -> Connection {
         // Reads take moments; half a second is enough for a reader that was paused.
-        configuration.busyMode = .timeout(Double(busyMilliseconds) / 1000)
-        // If even a rollback fails, GRDB throws an error instead of stopping the process.
-        configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { database in
-            try persistLog(database)
-            try PendingInvalidation.addFunction(to: database)
-            let connection = Connection(database)
+        try Connection(path: path, isWritable: true, busyMilliseconds: busyMilliseconds) { connection in
+            try prepare(connection)
             // Without a chunk size, SQLite does not reserve disk space ahead of writes.
             var step = Int32(StoreLimits.pageSize)
             sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_CHUNK_SIZE, &step)
@@ -64,15 +57,13 @@ package enum DatabaseOpening {
             try connection.run("PRAGMA secure_delete = \(limits.securelyDeletes ? "ON" : "OFF")")
             try connection.run("PRAGMA trusted_schema = OFF")
         }
-        return try open(path, configuration)
     }
 
     /// Runs `body` with a writing connection, outside of any transaction, and closes it.
     package static func withWriter(path: String, limits: StoreLimits, _ body: (Connection) throws -> Void) throws {
-        let queue = try writer(path: path, limits: limits)
-        defer { try? queue.close() }
-        try queue.writeWithoutTransaction { try body(Connection($0)) }
-        try queue.close()
+        let connection = try writer(path: path, limits: limits)
+        defer { connection.close() }
+        try body(connection)
     }
 
     /// How a reading connection shares files with other processes.
@@ -84,21 +75,29 @@ package enum DatabaseOpening {
         /// No process can write the files, and the log has no index. The connection reads the whole
         /// log and keeps an index in its own memory.
         case alone
+
+        /// The parameter of SQLite's file URI.
+        fileprivate var parameter: String? {
+            switch self {
+            case .locks: nil
+            case .immutable: "immutable=1"
+            case .alone: "vfs=unix-none"
+            }
+        }
     }
 
     /// Opens a reading connection.
     ///
     /// - Parameter cache: the size of its page cache, in bytes.
-    static func reader(path: String, _ sharing: Sharing = .locks, cache: Int = 2 << 20) throws -> DatabaseQueue {
-        var configuration = configuration(label: "holdfast.store.reader")
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { database in
-            try persistLog(database)
-            try PendingInvalidation.addFunction(to: database)
-            let connection = Connection(database)
-            // Must be set before the log is first read. There are no locks (see below), because a
+    static func reader(path: String, _ sharing: Sharing = .locks, cache: Int = 2 << 20) throws -> Connection {
+        try Connection(
+            path: path,
+            isWritable: false,
+            parameter: sharing.parameter,
+            busyMilliseconds: 5_000
+        ) { connection in
+            try prepare(connection)
+            // Must be set before the log is first read. There are no locks (see above), because a
             // write lock is impossible on such a file.
             if sharing == .alone { try connection.run("PRAGMA locking_mode = EXCLUSIVE") }
             try connection.run("PRAGMA mmap_size = 0")
@@ -106,51 +105,19 @@ package enum DatabaseOpening {
             try connection.run("PRAGMA cache_size = -\(cache >> 10)")
             try connection.run("PRAGMA trusted_schema = OFF")
         }
-        let option: String
-        switch sharing {
-        case .locks: return try open(path, configuration)
-        case .immutable: option = "immutable=1"
-        case .alone: option = "vfs=unix-none"
-        }
-        let escaped = path.utf8.map { byte -> String in
-            switch byte {
-            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(byte, radix: 16)
-            default: String(UnicodeScalar(byte))
-            }
-        }
-        return try DatabaseQueue(
-            path: "file:\(escaped.joined())?\(option)",
-            configuration: configuration
-        )
     }
 
-    /// Opens a connection. A failed disk read is not reported as damage.
-    private static func open(_ path: String, _ configuration: GRDB.Configuration) throws -> DatabaseQueue {
-        do {
-            return try DatabaseQueue(path: path, configuration: configuration)
-        } catch  where SQLiteFailure(error)?.isDamage == true {
-            // SQLite reports both the same way, and the connection with more information is already
-            // closed. A second connection checks the schema, then opening is retried.
-            try DatabaseHeader.examineSchema(of: path)
-            return try DatabaseQueue(path: path, configuration: configuration)
-        }
-    }
-
-    private static func configuration(label: String) -> GRDB.Configuration {
-        MemoryStatistics.disableUnlessInUse
-        var configuration = GRDB.Configuration()
-        configuration.label = label
-        configuration.foreignKeysEnabled = false
-        return configuration
+    private static func prepare(_ connection: Connection) throws {
+        try persistLog(connection)
+        try PendingInvalidation.addFunction(to: connection)
     }
 
     /// Keeps the log when the last connection closes. Removing it could affect a process that is
     /// just opening the store.
-    private static func persistLog(_ database: Database) throws {
+    private static func persistLog(_ connection: Connection) throws {
         var isPersistent: Int32 = 1
-        guard let pointer = database.sqliteConnection else { return }
-        let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
-        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: pointer) }
+        let code = sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
+        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: connection.pointer) }
     }
 
     /// Creates a new database. It is complete and synced when this returns, but `CURRENT` does not
@@ -169,10 +136,7 @@ package enum DatabaseOpening {
         // Created here instead of by SQLite, to set its mode. The log and its index inherit the
         // mode.
         _ = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
-        let queue = try writer(path: path, limits: limits)
-        defer { try? queue.close() }
-        try queue.writeWithoutTransaction { database in
-            let connection = Connection(database)
+        try withWriter(path: path, limits: limits) { connection in
             try connection.run("PRAGMA synchronous = FULL")
             // Not `BEGIN IMMEDIATE`, which would create the first page. That page fixes whether
             // free pages can be returned.

@@ -1,4 +1,4 @@
-import CSQLiteConfiguration
+import CSQLite
 
 /// SQLite's memory statistics. They take a process-wide lock on each allocation and release.
 enum MemoryStatistics {

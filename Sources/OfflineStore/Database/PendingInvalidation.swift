@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import HTTPCacheSemantics
 import Synchronization
 
@@ -75,10 +74,9 @@ enum PendingInvalidation: Sendable, Equatable {
 
     /// Adds to a connection the function that compares a prefix with the key of an entry of a kind.
     /// Every connection that reads ``state`` needs it.
-    static func addFunction(to database: Database) throws {
-        guard let pointer = database.sqliteConnection else { return }
+    static func addFunction(to connection: Connection) throws {
         let code = sqlite3_create_function_v2(
-            pointer,
+            connection.pointer,
             "prefix_covers",
             3,
             SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
@@ -96,7 +94,7 @@ enum PendingInvalidation: Sendable, Equatable {
             nil,
             nil
         )
-        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: pointer) }
+        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: connection.pointer) }
     }
 }
 

@@ -1,4 +1,3 @@
-import GRDB
 import Synchronization
 
 /// The read-only connections. Each is used by one caller at a time.
@@ -19,7 +18,7 @@ final class ReaderPool: Sendable {
     /// - Parameters:
     ///   - commits: `nil` gives each read its own snapshot.
     ///   - open: opens a connection with a page cache of this many bytes.
-    init(count: Int, commits: CommitCount? = nil, open: (_ cache: Int) throws -> DatabaseQueue) throws {
+    init(count: Int, commits: CommitCount? = nil, open: (_ cache: Int) throws -> Connection) throws {
         // The last connection is used first, so it has the largest cache.
         let ranks = (0..<max(1, count)).reversed()
         all = try ranks.map { Reader(try open($0 == 0 ? 16 << 20 : $0 == 1 ? 8 << 20 : 2 << 20)) }
@@ -71,15 +70,13 @@ final class CommitCount: Sendable {
 /// `@unchecked Sendable`: the connection and the snapshot are only accessed while `lock` is held.
 private final class Reader: @unchecked Sendable {
     private let lock = Mutex(())
-    private let queue: DatabaseQueue
     private var connection: Connection?
     /// The number of commits when the kept snapshot was taken, or an earlier number; 0 if there is
     /// no snapshot.
     private var snapshot: UInt64 = 0
 
-    init(_ queue: DatabaseQueue) {
-        self.queue = queue
-        connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
+    init(_ connection: Connection) {
+        self.connection = connection
     }
 
     func read<Result>(
@@ -140,7 +137,6 @@ private final class Reader: @unchecked Sendable {
             try? leaveSnapshot(connection)
             connection.close()
             self.connection = nil
-            try? queue.close()
         }
     }
 }

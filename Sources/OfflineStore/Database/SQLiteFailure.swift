@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 #if canImport(Glibc)
     import Glibc
@@ -55,16 +54,6 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         return found
     }
 
-    /// Creates the failure from an error of this module or of GRDB.
-    init?(_ error: any Error) {
-        switch error {
-        case let failure as SQLiteFailure: self = failure
-        case let error as DatabaseError:
-            self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "\(error.resultCode)")
-        default: return nil
-        }
-    }
-
     var primaryCode: Int32 { code & 0xff }
     var description: String { "SQLite error \(code): \(message)" }
 
@@ -115,7 +104,7 @@ extension StoreError {
             self = error
         } else if let failure = error as? SystemFailure {
             self = failure.storeError
-        } else if let failure = SQLiteFailure(error) {
+        } else if let failure = error as? SQLiteFailure {
             self = failure.storeError(path: path)
         } else {
             self.init(code: .io, message: "An operation on '\(path)' failed: \(error). Try again.", cause: error)

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 extension CacheManager {
     /// The version of the SQLite library that this process uses: `3.46.1`.

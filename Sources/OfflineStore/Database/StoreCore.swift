@@ -309,7 +309,7 @@ final class StoreCore: Sendable {
             if last != known { try sidecar?.write(last) }
             install(database, sequence: last, inode: nil)
         } catch {
-            guard SQLiteFailure(error)?.isDamage == true else { throw error }
+            guard (error as? SQLiteFailure)?.isDamage == true else { throw error }
             logSetAside(number, error)
             // If neither a database nor a sidecar has the number, the clock's milliseconds are
             // above every former number.

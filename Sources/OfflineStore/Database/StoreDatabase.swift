@@ -1,4 +1,3 @@
-import GRDB
 import HTTPCacheSemantics
 import Logging
 
@@ -63,26 +62,23 @@ final class StoreDatabase: Sendable {
         now: Timestamp,
         events: StoreWriter.Events
     ) throws -> (StoreDatabase, sequence: Int64) {
-        let queue = try DatabaseOpening.writer(path: path, limits: settings.limits)
+        let connection = try DatabaseOpening.writer(path: path, limits: settings.limits)
         do {
-            let row = try queue.writeWithoutTransaction { database in
-                let connection = Connection(database)
-                let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
-                try DatabaseHeader.checkVersion(version, path: path)
-                try DatabaseOpening.migrate(connection, from: version)
-                try connection.run("PRAGMA journal_mode = WAL")
-                // A log that could only be opened for reading would stay that way until the store
-                // is reopened. This fails now instead of on every write.
-                try connection.run("BEGIN IMMEDIATE")
-                try connection.run("ROLLBACK")
-                return try Self.row(connection)
-            }
+            let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
+            try DatabaseHeader.checkVersion(version, path: path)
+            try DatabaseOpening.migrate(connection, from: version)
+            try connection.run("PRAGMA journal_mode = WAL")
+            // A log that could only be opened for reading would stay that way until the store is
+            // reopened. This fails now instead of on every write.
+            try connection.run("BEGIN IMMEDIATE")
+            try connection.run("ROLLBACK")
+            let row = try Self.row(connection)
             let state = try state(of: row, settings, isWriter: true)
             let readers = try ReaderPool(count: settings.limits.readerCount, commits: state.commits) {
                 try DatabaseOpening.reader(path: path, cache: $0)
             }
             let writer = StoreWriter(
-                queue: queue,
+                connection: connection,
                 path: path,
                 database: state,
                 readers: readers,
@@ -94,20 +90,19 @@ final class StoreDatabase: Sendable {
             )
             var sequence = row.sequence
             if known.map({ $0 > row.sequence }) ?? true {
-                sequence = try queue.writeWithoutTransaction { database in
-                    let connection = Connection(database)
-                    let context = WriteContext(connection: connection, state: state, memory: writer.memory)
-                    try writer.transaction(connection, isDurable: true) {
-                        try context.distrustEverything(above: known ?? row.sequence, at: now)
-                    }
-                    context.applyCommit()
-                    return context.invalidation ?? row.sequence
+                let context = WriteContext(connection: connection, state: state, memory: writer.memory)
+                try writer.transaction(connection, isDurable: true) {
+                    try context.distrustEverything(above: known ?? row.sequence, at: now)
                 }
+                context.applyCommit()
+                sequence = context.invalidation ?? row.sequence
                 settings.logger.warning(
                     "the database may have lost invalidations; every entry in it is treated as invalidated",
                     metadata: ["store.path": "\(path)"]
                 )
             }
+            // The statements of opening are not those of requests.
+            connection.forgetStatements()
             let database = StoreDatabase(
                 number: number,
                 path: path,
@@ -118,7 +113,7 @@ final class StoreDatabase: Sendable {
             )
             return (database, sequence)
         } catch {
-            try? queue.close()
+            connection.close()
             throw error
         }
     }
@@ -177,8 +172,6 @@ final class StoreDatabase: Sendable {
         } catch let failure as SQLiteFailure where failure.primaryCode == 1 {
             // A table is missing: the header is Holdfast's, but the content is not.
             throw SQLiteFailure(code: 11, message: failure.message)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-            throw SQLiteFailure(code: 11, message: error.message ?? "the schema is incomplete")
         }
     }
 

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import HTTPCacheSemantics
 import Logging
 import Synchronization

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import Logging
 import Synchronization
 
@@ -94,7 +94,7 @@ extension StoreWriter {
                 } else if try !removePending(connection), try !evict(max(1, bytes / divisor), connection) {
                     return
                 }
-            } catch  where SQLiteFailure(error)?.primaryCode == SQLITE_FULL && divisor < 1 << 12 {
+            } catch  where (error as? SQLiteFailure)?.primaryCode == SQLITE_FULL && divisor < 1 << 12 {
                 divisor *= 8
             }
             try checkpoint(connection, truncating: false)

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// Reserves disk space before it is needed.
 ///

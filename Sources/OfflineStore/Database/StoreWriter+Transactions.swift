@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// One transaction at a time, and the pages it writes.
 extension StoreWriter {
@@ -50,7 +50,7 @@ extension StoreWriter {
     }
 
     func reportIfDamage(_ error: any Error) {
-        if SQLiteFailure(error)?.isDamage == true || (error as? StoreError)?.code == .damaged {
+        if (error as? SQLiteFailure)?.isDamage == true || (error as? StoreError)?.code == .damaged {
             events.damaged(self, error)
         }
     }

@@ -1,6 +1,5 @@
+import CSQLite
 import Dispatch
-import GRDB
-import GRDBSQLite
 import Logging
 import Synchronization
 
@@ -27,7 +26,6 @@ final class StoreWriter: Sendable {
         var evicted: @Sendable (Int, Int64) -> Void
     }
 
-    let queue: DatabaseQueue
     let readers: ReaderPool
     let path: String
     let database: DatabaseState
@@ -49,12 +47,12 @@ final class StoreWriter: Sendable {
     let hasTrouble = Atomic(false)
     /// The bytes that eviction can free on a full disk.
     let roomByEviction = Atomic<Int64>(0)
-    /// Declared after the connection, so that a store that is dropped without being closed releases
-    /// its folder last.
+    /// Released after `deinit` has closed the connection of a store that is dropped without being
+    /// closed.
     private let lock: FolderLock?
 
     init(
-        queue: DatabaseQueue,
+        connection: Connection,
         path: String,
         database: DatabaseState,
         readers: ReaderPool,
@@ -65,7 +63,6 @@ final class StoreWriter: Sendable {
         events: Events
     ) {
         self.lock = lock
-        self.queue = queue
         self.readers = readers
         self.path = path
         self.database = database
@@ -75,7 +72,7 @@ final class StoreWriter: Sendable {
         self.logger = logger
         self.telemetry = telemetry
         self.events = events
-        memory.connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
+        memory.connection = connection
         if database.filter != nil { memory.filterCursor = .min }
         database.leases.whenSweepableIsReleased { [weak self] in self?.requestSweep() }
     }
@@ -325,7 +322,6 @@ final class StoreWriter: Sendable {
             defer {
                 connection.close()
                 memory.connection = nil
-                try? queue.close()
             }
             guard checkpointing else { return }
             while case let batch = takeBatch(), !batch.isEmpty { run(batch, connection) }

@@ -1,5 +1,4 @@
 import Dispatch
-import GRDB
 import HTTPCache
 import HTTPCacheSemantics
 import Logging
@@ -15,17 +14,13 @@ final class WriterWatch: Sendable {
     /// `@unchecked Sendable`: it is only used while `state` is locked.
     private final class Probe: @unchecked Sendable {
         let database: StoreDatabase
-        private let queue: DatabaseQueue
         private let connection: Connection
 
         init(_ database: StoreDatabase, folder: String) throws {
             self.database = database
             let sharing = try StoreDatabase.sharing(path: database.path, folder: folder)
-            queue = try DatabaseOpening.reader(path: database.path, sharing, cache: 64 << 10)
-            connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
+            connection = try DatabaseOpening.reader(path: database.path, sharing, cache: 64 << 10)
         }
-
-        deinit { connection.close() }
 
         func read() throws -> Sighting {
             let version = try connection.integer("PRAGMA data_version") ?? 0

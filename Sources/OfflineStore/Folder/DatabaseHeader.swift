@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import HoldfastMigrations
 
 #if canImport(Glibc)
@@ -63,14 +63,10 @@ package enum DatabaseHeader: Equatable {
     private static func read(_ path: String) throws -> [UInt8]? {
         // If the file cannot be read, `errno` still has the cause here. SQLite would replace it.
         guard access(path, R_OK) == 0 else { throw SystemFailure("open", path) }
-        // For an existing store, reading the header is the process's first use of SQLite.
-        MemoryStatistics.disableUnlessInUse
-        var connection: OpaquePointer?
-        defer { sqlite3_close(connection) }
-        let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
         // If this fails (because of too few descriptors, for example), nothing is known about the
         // file.
-        guard opened == SQLITE_OK else { throw SQLiteFailure(code: opened, connection: connection) }
+        let connection = try Connection.open(path, SQLITE_OPEN_READONLY)
+        defer { sqlite3_close_v2(connection) }
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
             let read = file.pointee.pMethods?.pointee.xRead
@@ -80,20 +76,6 @@ package enum DatabaseHeader: Equatable {
         case SQLITE_OK: return bytes
         case SQLITE_IOERR | 2 << 8: return nil  // SQLITE_IOERR_SHORT_READ
         case let code: throw SQLiteFailure(code: code, message: "the header cannot be read")
-        }
-    }
-
-    /// Reads the first page through a separate connection.
-    ///
-    /// - Throws: ``SQLiteFailure``, which describes a disk failure if the disk failed, and damage
-    ///   otherwise.
-    static func examineSchema(of path: String) throws {
-        var connection: OpaquePointer?
-        defer { sqlite3_close(connection) }
-        var code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
-        if code == SQLITE_OK { code = sqlite3_exec(connection, "SELECT count(*) FROM sqlite_master", nil, nil, nil) }
-        guard code == SQLITE_OK else {
-            throw SQLiteFailure(code: sqlite3_extended_errcode(connection), connection: connection)
         }
     }
 

@@ -1,4 +1,3 @@
-import GRDB
 import HTTPCacheSemantics
 import Logging
 
@@ -55,15 +54,15 @@ final class Verifier {
         // Before the database, because a writer records a number there first.
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
         let sharing = try StoreDatabase.sharing(path: path, folder: folder.path)
-        let queue: DatabaseQueue
+        let connection: Connection
         do {
-            queue = try DatabaseOpening.reader(path: path, sharing)
+            connection = try DatabaseOpening.reader(path: path, sharing)
         } catch {
             return try reportDamage(error, in: path)
         }
-        defer { try? queue.close() }
+        defer { connection.close() }
         do {
-            try queue.unsafeRead { try examineDatabase(Connection($0), path: path, known: known) }
+            try examineDatabase(connection, path: path, known: known)
         } catch {
             try reportDamage(error, in: path)
         }
@@ -71,7 +70,7 @@ final class Verifier {
 
     /// Records damage that prevents the examination; throws every other failure.
     private func reportDamage(_ error: any Error, in path: String) throws {
-        guard let failure = SQLiteFailure(error), failure.isDamage else { throw error }
+        guard let failure = error as? SQLiteFailure, failure.isDamage else { throw error }
         find(.database, "'\(path)' cannot be read: \(failure.message)")
     }
 
@@ -128,7 +127,7 @@ final class Verifier {
         do {
             try body()
         } catch {
-            guard let failure = SQLiteFailure(error), failure.isDamage else { throw error }
+            guard let failure = error as? SQLiteFailure, failure.isDamage else { throw error }
             find(.unreadable, "table '\(table)' cannot be read completely: \(failure.message)")
         }
     }

@@ -1,9 +1,10 @@
-// SQLite's process-wide configuration, as a module.
+// The system's SQLite, as a module.
 //
-// Swift cannot call functions with a variable number of arguments, and 'sqlite3_config' is one.
+// Swift cannot call functions with a variable number of arguments. The function below wraps
+// 'sqlite3_config', which is one.
 
-#ifndef HOLDFAST_CSQLITECONFIGURATION_H
-#define HOLDFAST_CSQLITECONFIGURATION_H
+#ifndef HOLDFAST_CSQLITE_H
+#define HOLDFAST_CSQLITE_H
 
 #include <sqlite3.h>
 
