@@ -51,6 +51,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
+        .library(name: "HoldfastFleet", targets: ["HoldfastFleet"]),
         .library(name: "HTTPCache", targets: ["HTTPCache"]),
         .library(name: "HTTPCacheExplaining", targets: ["HTTPCacheExplaining"]),
         .library(name: "HoldfastGateway", targets: ["HoldfastGateway"]),
@@ -99,9 +100,7 @@ let package = Package(
         // SQLite of the system, for the store.
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
-        // The modules. Each imports only modules above it, except two: Holdfast also imports
-        // FleetTier and RedisTier, and HoldfastGateway also imports HoldfastMetrics. The layers
-        // are in docs/architecture.md.
+        // The modules. Each imports only modules above it. The layers are in docs/architecture.md.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
@@ -152,7 +151,7 @@ let package = Package(
             name: "Holdfast",
             dependencies: [
                 "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
-                "HoldfastConfiguration", "FleetTier", "RedisTier", httpTypes, nioCore, nioPosix, crypto, logging,
+                "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
             ],
             swiftSettings: settings
         ),
@@ -162,22 +161,35 @@ let package = Package(
             dependencies: ["HTTPCache", "HTTPCacheSemantics", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
-        .target(
-            name: "HoldfastTesting",
-            dependencies: [
-                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "FleetTier", httpTypes, nioCore,
-                nioPosix, logging,
-            ],
-            swiftSettings: settings
-        ),
-
         // A client of Redis, and the fleet log that is kept there.
         .target(
             name: "RedisTier",
             dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
+        // A client or a gateway joins a fleet with it.
+        .target(
+            name: "HoldfastFleet",
+            dependencies: [
+                "Holdfast", "HTTPCache", "HTTPCacheSemantics", "OfflineStore", "HoldfastConfiguration", "FleetTier",
+                "RedisTier", nioCore, nioPosix, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastTesting",
+            dependencies: [
+                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
+            ],
+            swiftSettings: settings
+        ),
+
         .target(name: "LocalSockets", swiftSettings: settings),
+        .target(
+            name: "HoldfastMetrics",
+            dependencies: [coreMetrics],
+            swiftSettings: settings
+        ),
         .target(
             name: "HoldfastTracing",
             dependencies: [
@@ -197,11 +209,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "HoldfastMetrics",
-            dependencies: [coreMetrics],
-            swiftSettings: settings
-        ),
-        .target(
             name: "HoldfastControl",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioHTTP1,
@@ -216,7 +223,7 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "OfflineStore", "FleetTier", "HoldfastConfiguration",
+                "CommandLineSupport", "Holdfast", "HoldfastFleet", "OfflineStore", "FleetTier", "HoldfastConfiguration",
                 "HoldfastGateway", "HoldfastControl",
                 "LocalSockets", "HoldfastMetrics", "HoldfastTracing", "HTTPCacheExplaining", argumentParser,
                 asyncHTTPClient, crypto, logging, nioCore,
@@ -323,7 +330,8 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes,
+                nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),
@@ -339,7 +347,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", "FleetTier", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
+                "SampleOrigin", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
             ],
             swiftSettings: settings
         ),
@@ -435,16 +443,33 @@ let package = Package(
             dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
             swiftSettings: settings
         ),
+        // Fleets in memory, and the contracts that they and those on Redis keep.
+        .target(
+            name: "FleetTesting",
+            dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", nioCore],
+            path: "Tests/FleetTesting",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FleetTierTests",
-            dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore],
+            dependencies: [
+                "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastFleetTests",
+            dependencies: [
+                "Holdfast", "HoldfastFleet", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics",
+                "HoldfastConfiguration", "HoldfastTesting", httpTypes, logging, nioCore,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
-                nioEmbedded, nioPosix, nioSSL,
+                "RedisTier", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting",
+                httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
         ),
@@ -467,8 +492,8 @@ let package = Package(
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastTesting", httpTypes,
-                nioCore, logging,
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "OfflineStore", "HoldfastTesting",
+                httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),

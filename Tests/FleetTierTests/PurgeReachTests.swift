@@ -1,3 +1,4 @@
+import FleetTesting
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastTesting

@@ -104,10 +104,17 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
+        .target(
+            name: "FleetTesting",
+            dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", nioCore],
+            path: "Tests/FleetTesting",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FleetTierTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "HoldfastTesting", httpTypes, nioCore, logging,
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes, nioCore,
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -119,22 +126,22 @@ let package = Package(
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
-                nioEmbedded, nioPosix, nioSSL,
+                "RedisTier", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting",
+                httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastTesting", httpTypes,
-                nioCore, logging,
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "OfflineStore", "HoldfastTesting",
+                httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "FleetTier", httpTypes, nioCore, nioPosix, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
             exclude: ["Client", "LocalizedErrors.swift", "Network/ScriptedTransport+Samples.swift"],
             swiftSettings: settings
@@ -176,9 +183,10 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix,
-                crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioHTTP1,
+                nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
+            resources: [.embedInCode("Page/Assets")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -232,7 +240,8 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes,
+                nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

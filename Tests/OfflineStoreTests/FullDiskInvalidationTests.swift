@@ -1,5 +1,6 @@
 import CSQLite
 import FaultWorkload
+import FleetTesting
 import FleetTier
 import HTTPCache
 import HTTPCacheSemantics

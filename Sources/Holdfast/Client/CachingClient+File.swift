@@ -13,8 +13,7 @@ extension CachingClient {
     /// ```
     ///
     /// The client uses the configuration's store, mode and rules, and all settings for timeouts,
-    /// limits and origins. With `fleet`, the client shares its purges with the other nodes of a
-    /// fleet. `listen`, `routes` and the limits for clients apply only to a gateway.
+    /// limits and origins. `listen`, `routes` and the limits for clients apply only to a gateway.
     ///
     /// - Parameters:
     ///   - file: the content of a configuration file, or the same settings made in Swift. It must
@@ -22,8 +21,10 @@ extension CachingClient {
     ///   - defaults: defaults for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
-    /// - Throws: `ConfigurationError` if no folder is named, or a secret of `fleet` cannot be
-    ///   read; `StoreError` if the folder is not a store, cannot be written, or is in use by
+    ///   - fleet: required if the file has a `fleet` section. The client then shares its purges
+    ///     with the other nodes.
+    /// - Throws: `ConfigurationError` if no folder is named, or if `fleet` cannot be used or needs
+    ///   a connector; `StoreError` if the folder is not a store, cannot be written, or is in use by
     ///   another process.
     public static func open(
         _ file: HoldfastConfiguration.Configuration,
@@ -31,6 +32,7 @@ extension CachingClient {
         decoder: any ResponseDecoder = Configuration.defaultDecoder,
         maximumBodyBytes: Int = 64 << 20,
         transportConfiguration: HTTPClientTransport.Configuration = HTTPClientTransport.Configuration(),
+        fleet: FleetConnector? = nil,
         clock: any WallClock = SystemWallClock(),
         logger: Logger = Logger(label: "holdfast")
     ) async throws -> CachingClient {
@@ -39,6 +41,7 @@ extension CachingClient {
                 .init(file: file.file, setting: "store.path", message: "The store has no folder. Name one.")
             ])
         }
+        guard fleet != nil || file.fleet.url == nil else { throw missingFleet(file) }
         return try await open(
             store: folder,
             configuration: Configuration(
@@ -50,9 +53,24 @@ extension CachingClient {
             storeConfiguration: CacheManager.Configuration(file.store),
             transportConfiguration: transportConfiguration,
             clock: clock,
-            logger: logger,
-            fleet: file
-        )
+            logger: logger
+        ) { store in try fleet?.join(file, store, logger) }
+    }
+
+    /// The error for a file with a fleet, and no connector. The client could purge only its own
+    /// store, and its program would not notice.
+    private static func missingFleet(_ file: HoldfastConfiguration.Configuration) -> ConfigurationError {
+        ConfigurationError([
+            .init(
+                file: file.file,
+                line: file.effective.settings.first { $0.name == "fleet.url" }?.line,
+                setting: "fleet.url",
+                message: """
+                    The client cannot join the fleet. Add the product 'HoldfastFleet' to the target, import it, \
+                    and open the client with 'fleet: .redis'.
+                    """
+            )
+        ])
     }
 }
 

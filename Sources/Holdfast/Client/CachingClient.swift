@@ -178,7 +178,7 @@ public final class CachingClient: Sendable {
         clock: any WallClock,
         sleeper: any Clock<Duration>,
         logger: Logger,
-        member: FleetMember?,
+        member: (any FleetMembership)?,
         onClose: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
@@ -244,11 +244,11 @@ public final class CachingClient: Sendable {
             transportConfiguration: transportConfiguration,
             clock: clock,
             logger: logger,
-            fleet: HoldfastConfiguration.Configuration()
+            member: { _ in nil }
         )
     }
 
-    /// - Parameter fleet: a configuration whose `fleet` setting states what is shared.
+    /// - Parameter makeMember: makes the store's membership in a fleet, or returns `nil`.
     static func open(
         store folder: String,
         configuration: Configuration,
@@ -256,7 +256,7 @@ public final class CachingClient: Sendable {
         transportConfiguration: HTTPClientTransport.Configuration,
         clock: any WallClock,
         logger: Logger,
-        fleet: HoldfastConfiguration.Configuration
+        member makeMember: (CacheManager) throws -> (any FleetMembership)?
     ) async throws -> CachingClient {
         let store = try await CacheManager.open(
             at: folder,
@@ -264,15 +264,9 @@ public final class CachingClient: Sendable {
             clock: clock,
             logger: logger
         )
-        let member: FleetMember?
+        let member: (any FleetMembership)?
         do {
-            member = try FleetMember(
-                fleet,
-                store: store,
-                environment: ProcessInfo.processInfo.environment,
-                version: "",
-                logger: logger
-            )
+            member = try makeMember(store)
         } catch {
             try await store.close()
             throw error

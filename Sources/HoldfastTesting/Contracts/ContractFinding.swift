@@ -12,29 +12,29 @@ public struct ContractFinding: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Collects the findings of a check.
-final class Findings: Sendable {
-    let rule: String
+package final class Findings: Sendable {
+    package let rule: String
     private let found = Mutex<[ContractFinding]>([])
 
-    init(rule: String) { self.rule = rule }
+    package init(rule: String) { self.rule = rule }
 
-    var all: [ContractFinding] { found.withLock { $0 } }
+    package var all: [ContractFinding] { found.withLock { $0 } }
 
     /// Records a violation. At most five violations of a rule are recorded.
-    func add(_ detail: String) {
+    package func add(_ detail: String) {
         found.withLock { if $0.count < 5 { $0.append(ContractFinding(rule: rule, detail: detail)) } }
     }
 
-    func expect(_ isKept: Bool, _ detail: @autoclosure () -> String) {
+    package func expect(_ isKept: Bool, _ detail: @autoclosure () -> String) {
         if !isKept { add(detail()) }
     }
 
-    func equal<Value: Equatable>(_ value: Value, _ expected: Value, _ what: @autoclosure () -> String) {
+    package func equal<Value: Equatable>(_ value: Value, _ expected: Value, _ what: @autoclosure () -> String) {
         if value != expected { add("\(what()): expected \(expected), got \(value)") }
     }
 
     /// Returns the value. If it is `nil`, records a finding and ends the check.
-    func unwrap<Value>(_ value: Value?, _ detail: @autoclosure () -> String) throws -> Value {
+    package func unwrap<Value>(_ value: Value?, _ detail: @autoclosure () -> String) throws -> Value {
         guard let value else {
             add(detail())
             throw CheckEnded()
@@ -44,10 +44,12 @@ final class Findings: Sendable {
 }
 
 /// Ends a check whose finding is already recorded.
-struct CheckEnded: Error {}
+package struct CheckEnded: Error {
+    package init() {}
+}
 
 /// Runs a check and returns its findings, including a thrown error and a timeout.
-func findings(
+package func findings(
     of rule: String,
     timeout: Duration,
     _ check: @escaping @Sendable (Findings) async throws -> Void

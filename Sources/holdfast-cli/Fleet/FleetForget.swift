@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineSupport
 import FleetTier
 import Holdfast
+import HoldfastFleet
 
 /// `holdfast fleet forget NODE --config FILE`
 struct FleetForget: AsyncParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineSupport
 import FleetTier
 import Holdfast
+import HoldfastFleet
 
 /// `holdfast fleet log --config FILE`
 struct FleetLogCommand: AsyncParsableCommand {

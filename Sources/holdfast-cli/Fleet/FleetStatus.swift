@@ -4,6 +4,7 @@ import FleetTier
 import Foundation
 import Holdfast
 import HoldfastControl
+import HoldfastFleet
 import LocalSockets
 
 /// `holdfast fleet status`

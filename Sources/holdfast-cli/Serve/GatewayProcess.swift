@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Holdfast
 import HoldfastControl
+import HoldfastFleet
 import HoldfastGateway
 import HoldfastMetrics
 import HoldfastTracing

@@ -1,5 +1,6 @@
 import FleetTier
 import HTTPCache
+import HoldfastTesting
 
 /// An engine under test, with the operations that most rules need.
 struct FleetLogUnderTest: Sendable {

@@ -1,4 +1,6 @@
+import FleetTesting
 import FleetTier
+import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
@@ -82,7 +84,9 @@ import Testing
     }
 
     @Test func oneRequestServesAllGatewaysAndOnePurgeReachesThem() async throws {
-        let file = try Configuration(contentsOf: Cookbook.folder + "11-several-gateways.yaml")
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let file = try Configuration(contentsOf: root.path + "/Examples/Cookbook/11-several-gateways.yaml")
         let world = World()
         let gateways = try ["gw-1", "gw-2"].map { try Gateway($0, file, world) }
         world.origin.script("https://shop.example.com/cart", .ok("old"), .ok("new"))

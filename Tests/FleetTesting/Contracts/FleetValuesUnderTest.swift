@@ -1,6 +1,7 @@
 import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastTesting
 import NIOCore
 
 /// An engine under test, with the operations that most rules need.

@@ -1,4 +1,5 @@
 import FleetTier
+import HoldfastTesting
 import NIOCore
 
 extension FleetValuesContract {

@@ -1,5 +1,6 @@
 import FleetTier
 import HTTPCache
+import HoldfastTesting
 
 extension FleetLogContract {
     /// Rules for a server that loses all or part of the log, with or without a restart.

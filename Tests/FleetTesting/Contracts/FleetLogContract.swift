@@ -1,13 +1,12 @@
 package import FleetTier
-package import NIOCore
+import HoldfastTesting
 
-/// The contract of every `FleetValues`, including leases, as a test suite that returns its findings
-/// about an engine.
+/// The contract of every `FleetLog`, as a test suite that returns its findings about an engine.
 ///
-/// Each sentence of the protocols' documentation that can be observed from outside is a rule. Rules
+/// Each sentence of the protocol's documentation that can be observed from outside is a rule. Rules
 /// about faults are checked if the engine supports the faults.
-package struct FleetValuesContract: Sendable {
-    let makeEngine: @Sendable () async throws -> any FleetValuesEngine
+package struct FleetLogContract: Sendable {
+    let makeEngine: @Sendable () async throws -> any FleetLogEngine
     let seed: UInt64
     let timeout: Duration
 
@@ -18,7 +17,7 @@ package struct FleetValuesContract: Sendable {
     package init(
         seed: UInt64 = 1,
         timeout: Duration = .seconds(30),
-        makeEngine: @escaping @Sendable () async throws -> any FleetValuesEngine
+        makeEngine: @escaping @Sendable () async throws -> any FleetLogEngine
     ) {
         self.seed = seed
         self.timeout = timeout
@@ -28,13 +27,13 @@ package struct FleetValuesContract: Sendable {
     /// A rule, tested with its own engine.
     struct Rule: Sendable {
         var sentence: String
-        var faults: Set<FleetValuesFault>
-        var check: @Sendable (FleetValuesUnderTest) async throws -> Void
+        var faults: Set<FleetLogFault>
+        var check: @Sendable (FleetLogUnderTest) async throws -> Void
 
         init(
             _ sentence: String,
-            with faults: Set<FleetValuesFault> = [],
-            _ check: @escaping @Sendable (FleetValuesUnderTest) async throws -> Void
+            with faults: Set<FleetLogFault> = [],
+            _ check: @escaping @Sendable (FleetLogUnderTest) async throws -> Void
         ) {
             self.sentence = sentence
             self.faults = faults
@@ -43,11 +42,17 @@ package struct FleetValuesContract: Sendable {
     }
 
     private var allRules: [Rule] {
-        Self.finding + Self.putting + Self.chunking + Self.leading + Self.failing
+        Self.beginning + Self.appending + Self.following + Self.trimming + Self.confirming + Self.announcing
+            + Self.losing + Self.stalling + Self.failingOver
     }
 
     /// The rules that ``run(where:)`` checks.
     package var rules: [String] { allRules.map(\.sentence) }
+
+    /// Returns the rules whose check needs a fault.
+    package func rules(needing fault: FleetLogFault) -> [String] {
+        allRules.filter { $0.faults.contains(fault) }.map(\.sentence)
+    }
 
     /// Checks the rules, each with its own engine.
     ///
@@ -60,7 +65,7 @@ package struct FleetValuesContract: Sendable {
         var found: [ContractFinding] = []
         var tested = 0
         for rule in allRules where isIncluded(rule.sentence) {
-            let engine: any FleetValuesEngine
+            let engine: any FleetLogEngine
             do {
                 engine = try await makeEngine()
             } catch {
@@ -71,7 +76,7 @@ package struct FleetValuesContract: Sendable {
                 tested += 1
                 found += await findings(of: rule.sentence, timeout: timeout) { findings in
                     try await rule.check(
-                        FleetValuesUnderTest(engine: engine, findings: findings, seed: seed, limit: timeout)
+                        FleetLogUnderTest(engine: engine, findings: findings, seed: seed, limit: timeout)
                     )
                 }
             }
@@ -82,33 +87,38 @@ package struct FleetValuesContract: Sendable {
 }
 
 /// An engine under test.
-package protocol FleetValuesEngine: Sendable {
+package protocol FleetLogEngine: Sendable {
     /// The faults that the engine supports.
-    var faults: Set<FleetValuesFault> { get }
+    var faults: Set<FleetLogFault> { get }
 
-    /// Connects another node.
-    func makeValues() async throws -> any FleetValues
-    /// Returns the current time on the engine's clock.
-    func now() async throws -> EngineTime
+    /// Connects another node to the current primary.
+    func makeLog() async throws -> any FleetLog
     /// Lets time pass on the engine's clock, by any amount. It may do nothing if the clock runs on
     /// its own.
     func passTime() async
-    /// Puts bytes under a name, as another program might.
-    func plant(_ bytes: ByteBuffer, as name: ValueName) async throws
     /// Causes a fault. Nodes may find the engine unreachable for a while.
-    func cause(_ fault: FleetValuesFault) async throws
+    func cause(_ fault: FleetLogFault) async throws
     /// Releases all resources.
     func end() async
 }
 
 /// A fault of an engine.
-package enum FleetValuesFault: Sendable, Hashable, CaseIterable {
+package enum FleetLogFault: Sendable, Hashable, CaseIterable {
     /// All data is removed.
     case flush
-    /// The engine stops and restarts without its data.
+    /// The primary stops and restarts with its data.
     case restart
-    /// The engine keeps its connections but stops replying.
+    /// The primary keeps its connections but stops replying.
     case stall
-    /// The engine has no memory for more values.
-    case fill
+    /// Only the log is evicted.
+    case evictLog
+    /// The IDs of purges are evicted.
+    case evictNames
+    /// The replica receives no more data. An engine with this fault has one replica beforehand.
+    case holdReplication
+    /// The replica becomes the primary, and the old primary stops.
+    case failOver
+    /// The replica becomes the primary, and the old primary continues to serve the nodes that are
+    /// connected to it.
+    case split
 }

@@ -1,5 +1,6 @@
 package import FleetTier
 package import HTTPCache
+package import Holdfast
 package import HoldfastConfiguration
 package import Logging
 package import OfflineStore
@@ -9,7 +10,7 @@ import Synchronization
 /// A store's membership in a fleet, assembled from the `fleet` section of its configuration.
 ///
 /// The fleet's server need not be reachable at startup. In that case, sharing starts later.
-package final class FleetMember: SharingOperations {
+package final class FleetMember: FleetMembership {
     private let log: RedisLog
     private let sharing: InvalidationSharing
     private let values: RedisValues?

@@ -1,5 +1,6 @@
 import FleetTier
 import HTTPCache
+import HoldfastTesting
 
 extension FleetLogContract {
     /// Rules for `begin` and `epoch`.

@@ -1,11 +1,14 @@
 package import FleetTier
+import HoldfastTesting
+package import NIOCore
 
-/// The contract of every `FleetLog`, as a test suite that returns its findings about an engine.
+/// The contract of every `FleetValues`, including leases, as a test suite that returns its findings
+/// about an engine.
 ///
-/// Each sentence of the protocol's documentation that can be observed from outside is a rule. Rules
+/// Each sentence of the protocols' documentation that can be observed from outside is a rule. Rules
 /// about faults are checked if the engine supports the faults.
-package struct FleetLogContract: Sendable {
-    let makeEngine: @Sendable () async throws -> any FleetLogEngine
+package struct FleetValuesContract: Sendable {
+    let makeEngine: @Sendable () async throws -> any FleetValuesEngine
     let seed: UInt64
     let timeout: Duration
 
@@ -16,7 +19,7 @@ package struct FleetLogContract: Sendable {
     package init(
         seed: UInt64 = 1,
         timeout: Duration = .seconds(30),
-        makeEngine: @escaping @Sendable () async throws -> any FleetLogEngine
+        makeEngine: @escaping @Sendable () async throws -> any FleetValuesEngine
     ) {
         self.seed = seed
         self.timeout = timeout
@@ -26,13 +29,13 @@ package struct FleetLogContract: Sendable {
     /// A rule, tested with its own engine.
     struct Rule: Sendable {
         var sentence: String
-        var faults: Set<FleetLogFault>
-        var check: @Sendable (FleetLogUnderTest) async throws -> Void
+        var faults: Set<FleetValuesFault>
+        var check: @Sendable (FleetValuesUnderTest) async throws -> Void
 
         init(
             _ sentence: String,
-            with faults: Set<FleetLogFault> = [],
-            _ check: @escaping @Sendable (FleetLogUnderTest) async throws -> Void
+            with faults: Set<FleetValuesFault> = [],
+            _ check: @escaping @Sendable (FleetValuesUnderTest) async throws -> Void
         ) {
             self.sentence = sentence
             self.faults = faults
@@ -41,17 +44,11 @@ package struct FleetLogContract: Sendable {
     }
 
     private var allRules: [Rule] {
-        Self.beginning + Self.appending + Self.following + Self.trimming + Self.confirming + Self.announcing
-            + Self.losing + Self.stalling + Self.failingOver
+        Self.finding + Self.putting + Self.chunking + Self.leading + Self.failing
     }
 
     /// The rules that ``run(where:)`` checks.
     package var rules: [String] { allRules.map(\.sentence) }
-
-    /// Returns the rules whose check needs a fault.
-    package func rules(needing fault: FleetLogFault) -> [String] {
-        allRules.filter { $0.faults.contains(fault) }.map(\.sentence)
-    }
 
     /// Checks the rules, each with its own engine.
     ///
@@ -64,7 +61,7 @@ package struct FleetLogContract: Sendable {
         var found: [ContractFinding] = []
         var tested = 0
         for rule in allRules where isIncluded(rule.sentence) {
-            let engine: any FleetLogEngine
+            let engine: any FleetValuesEngine
             do {
                 engine = try await makeEngine()
             } catch {
@@ -75,7 +72,7 @@ package struct FleetLogContract: Sendable {
                 tested += 1
                 found += await findings(of: rule.sentence, timeout: timeout) { findings in
                     try await rule.check(
-                        FleetLogUnderTest(engine: engine, findings: findings, seed: seed, limit: timeout)
+                        FleetValuesUnderTest(engine: engine, findings: findings, seed: seed, limit: timeout)
                     )
                 }
             }
@@ -86,38 +83,33 @@ package struct FleetLogContract: Sendable {
 }
 
 /// An engine under test.
-package protocol FleetLogEngine: Sendable {
+package protocol FleetValuesEngine: Sendable {
     /// The faults that the engine supports.
-    var faults: Set<FleetLogFault> { get }
+    var faults: Set<FleetValuesFault> { get }
 
-    /// Connects another node to the current primary.
-    func makeLog() async throws -> any FleetLog
+    /// Connects another node.
+    func makeValues() async throws -> any FleetValues
+    /// Returns the current time on the engine's clock.
+    func now() async throws -> EngineTime
     /// Lets time pass on the engine's clock, by any amount. It may do nothing if the clock runs on
     /// its own.
     func passTime() async
+    /// Puts bytes under a name, as another program might.
+    func plant(_ bytes: ByteBuffer, as name: ValueName) async throws
     /// Causes a fault. Nodes may find the engine unreachable for a while.
-    func cause(_ fault: FleetLogFault) async throws
+    func cause(_ fault: FleetValuesFault) async throws
     /// Releases all resources.
     func end() async
 }
 
 /// A fault of an engine.
-package enum FleetLogFault: Sendable, Hashable, CaseIterable {
+package enum FleetValuesFault: Sendable, Hashable, CaseIterable {
     /// All data is removed.
     case flush
-    /// The primary stops and restarts with its data.
+    /// The engine stops and restarts without its data.
     case restart
-    /// The primary keeps its connections but stops replying.
+    /// The engine keeps its connections but stops replying.
     case stall
-    /// Only the log is evicted.
-    case evictLog
-    /// The IDs of purges are evicted.
-    case evictNames
-    /// The replica receives no more data. An engine with this fault has one replica beforehand.
-    case holdReplication
-    /// The replica becomes the primary, and the old primary stops.
-    case failOver
-    /// The replica becomes the primary, and the old primary continues to serve the nodes that are
-    /// connected to it.
-    case split
+    /// The engine has no memory for more values.
+    case fill
 }

@@ -1,0 +1,81 @@
+import Foundation
+import Holdfast
+import HoldfastFleet
+import HoldfastTesting
+import Testing
+
+/// How a client joins the fleet of its configuration file.
+@Suite("Clients in a fleet", .timeLimit(.minutes(20))) struct FleetConnectorTests {
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Calls `body` with a file of a fleet whose server is unreachable, and the store's folder.
+    private func withFile(
+        secret: String = String(repeating: "s", count: 32),
+        _ body: (Configuration, _ store: String) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(secret.utf8).write(to: folder.appending(path: "secret"))
+        let store = folder.appending(path: "store").path
+        let port = try HeldPort()
+        defer { withExtendedLifetime(port) {} }
+        let file = try Configuration(
+            yaml: """
+                version: 1
+                store: {path: "\(store)"}
+                fleet:
+                  url: redis://127.0.0.1:\(port.port)
+                  namespace: shop
+                  node: a
+                  secret: {file: "\(folder.path)/secret"}
+                """
+        )
+        try await body(file, store)
+    }
+
+    /// It never runs with purges of its own store only.
+    @Test func clientWithoutAConnectorIsRefused() async throws {
+        try await withFile { file, store in
+            let error = await #expect(throws: ConfigurationError.self) {
+                try await CachingClient.open(file, logger: Self.logger)
+            }
+            let text = error?.description ?? ""
+            #expect(text.contains("fleet.url") && text.contains("'HoldfastFleet'") && text.contains("'fleet: .redis'"))
+            #expect(!FileManager.default.fileExists(atPath: store))
+        }
+    }
+
+    @Test func clientOpensWhileTheServerIsUnreachable() async throws {
+        try await withFile { file, store in
+            for _ in 1...2 {
+                let client = try await CachingClient.open(file, fleet: .redis, logger: Self.logger)
+                #expect(FileManager.default.fileExists(atPath: store))
+                // It is a node of the fleet: a purge waits in its journal.
+                try await client.store.invalidateAllResponses()
+                try await client.close()
+            }
+        }
+    }
+
+    @Test func unusableSecretClosesTheStoreAgain() async throws {
+        try await withFile(secret: "short") { file, _ in
+            for _ in 1...2 {
+                let error = await #expect(throws: ConfigurationError.self) {
+                    try await CachingClient.open(file, fleet: .redis, logger: Self.logger)
+                }
+                #expect(error?.description.contains("fleet.secret") == true)
+            }
+        }
+    }
+
+    @Test func fileWithoutAFleetNeedsNoConnector() async throws {
+        try await withFile { _, store in
+            let alone = try Configuration(yaml: "version: 1\nstore: {path: \"\(store)\"}")
+            for connector in [nil, FleetConnector.redis] {
+                let client = try await CachingClient.open(alone, fleet: connector, logger: Self.logger)
+                try await client.close()
+            }
+        }
+    }
+}
