@@ -122,6 +122,32 @@ struct ForwardingTests {
         }
     }
 
+    /// A proxy such as nginx sends only the older fields.
+    ///
+    /// Mutant: `proxys-protocol-is-the-clients`.
+    @Test(
+        arguments: [
+            ("X-Forwarded-For: 9.9.9.9, 10.0.0.1\r\nX-Forwarded-Proto: https\r\n", "for=9.9.9.9;proto=https, "),
+            ("X-Forwarded-For: 2001:db8::1\r\nX-Forwarded-Proto: HTTPS\r\n", #"for="[2001:db8::1]";proto=https, "#),
+            ("X-Forwarded-For: evil;host=evil\r\nX-Forwarded-Proto: http\r\n", "for=unknown;proto=http, "),
+            ("X-Forwarded-For: 10.0.0.0/8\r\nX-Forwarded-Proto: http\r\n", "for=unknown;proto=http, "),
+            ("X-Forwarded-Proto: https\r\n", "for=unknown;proto=https, "),
+            ("X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https, http\r\n", ""),
+            ("X-Forwarded-For: 9.9.9.9\r\n", ""),
+        ]
+    ) func forwardedStatesTheProtocolOfATrustedProxysClient(_ fields: String, _ element: String) async throws {
+        try await RawOrigin.with([.ok("x")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.trustedClients = [AddressRange("127.0.0.0/8")].compactMap(\.self) }
+            ) { gateway in
+                _ = try await gateway.get("/", fields: fields)
+                let request = try #require(origin.requests.first)
+                #expect(request.values("Forwarded") == [element + "for=127.0.0.1;proto=http"])
+            }
+        }
+    }
+
     @Test("Untrusted clients see whether it was a hit, and no more", arguments: [false, true])
     func hidesDetails(isTrusted: Bool) async throws {
         let response = RawOrigin.Step.ok(

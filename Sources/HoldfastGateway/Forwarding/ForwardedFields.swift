@@ -79,7 +79,8 @@ enum ForwardedFields {
         }
         for own in client.fields {
             guard claimed.contains(own.name) else {
-                fields.append(own)
+                let first = own.name == .forwarded ? element(of: claimed) : nil
+                fields.append(first.map { HTTPField(name: own.name, value: "\($0), \(own.value)") } ?? own)
                 continue
             }
             if own.name == .xForwardedProto {
@@ -97,5 +98,20 @@ enum ForwardedFields {
                 fields.append(HTTPField(name: own.name, value: values.joined(separator: ", ")))
             }
         }
+    }
+
+    /// Returns a `Forwarded` element with the values of the older fields, for a proxy that sends
+    /// only those; `nil` if they state no protocol.
+    ///
+    /// The gateway's own element describes the proxy. An origin that reads `Forwarded` would take
+    /// the proxy's protocol for the client's, and might redirect to https forever.
+    private static func element(of claimed: HTTPFields) -> String? {
+        guard let scheme = claimed[.xForwardedProto]?.lowercased(), scheme == "http" || scheme == "https" else {
+            return nil
+        }
+        let first = claimed[values: .xForwardedFor].first?.split(separator: ",").first
+        let address = first.map { GatewayClient.address(in: $0) } ?? ""
+        let isAddress = address.allSatisfy { $0.isHexDigit || $0 == "." || $0 == ":" } && AddressRange(address) != nil
+        return "for=\(isAddress ? GatewayClient.node(address) : "unknown");proto=\(scheme)"
     }
 }

@@ -47,8 +47,7 @@ final class GatewayClient: Sendable {
             fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)"))
         } else if let address {
             fields.append(HTTPField(name: .xForwardedFor, value: address))
-            let node = address.contains(":") ? "\"[\(address)]\"" : address
-            fields.append(HTTPField(name: .forwarded, value: "for=\(node);proto=\(scheme)"))
+            fields.append(HTTPField(name: .forwarded, value: "for=\(Self.node(address));proto=\(scheme)"))
         }
         self.fields = fields
     }
@@ -69,6 +68,9 @@ extension GatewayClient {
 }
 
 extension GatewayClient {
+    /// Returns an address as a node of `Forwarded`. RFC 7239 §6
+    static func node(_ address: String) -> String { address.contains(":") ? "\"[\(address)]\"" : address }
+
     /// Returns the client that a request is made for: this client, or the client that a trusted
     /// proxy names.
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
@@ -95,7 +97,7 @@ extension GatewayClient {
     }
 
     /// Returns the address without white space, quotes, brackets and port.
-    private static func address(in node: Substring) -> String {
+    static func address(in node: Substring) -> String {
         let text = node.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
         if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
