@@ -2,6 +2,7 @@ package import FleetTier
 import HTTPCache
 import HTTPCacheSemantics
 package import HoldfastConfiguration
+import NIOCore
 import RedisTier
 import Synchronization
 

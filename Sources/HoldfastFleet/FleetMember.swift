@@ -1,6 +1,6 @@
 package import FleetTier
 package import HTTPCache
-package import Holdfast
+import Holdfast
 package import HoldfastConfiguration
 package import Logging
 package import OfflineStore

@@ -224,13 +224,18 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "HTTP2Client",
+            dependencies: ["CNGHTTP2"],
+            path: "Tests/HTTP2Client",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics",
-                "HTTPCache",
-                "OfflineStore",
-                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting", "HoldfastTracing", httpTypes,
+                nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.
             exclude: ["FieldPageTests.swift", "LimitPageTests.swift"],
