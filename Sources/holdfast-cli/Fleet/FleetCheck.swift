@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import FleetTier
-import Holdfast
+import HoldfastFleet
 
 /// `holdfast fleet check --config FILE`
 struct FleetCheck: AsyncParsableCommand {
