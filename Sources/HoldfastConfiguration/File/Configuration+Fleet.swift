@@ -129,7 +129,7 @@ extension Configuration {
         if fleet.namespace == nil {
             report("fleet.url", "'fleet.namespace' is missing. Set the fleet's name on the server, such as 'shop'.")
         }
-        if fleet.tls != Fleet.TLS(), !url.hasPrefix("rediss"), !url.hasPrefix("valkeys") {
+        if fleet.tls != Fleet.TLS(), !["rediss", "valkeys"].contains(where: url.lowercased().hasPrefix) {
             report("fleet.tls", "It has no effect without TLS. Begin 'fleet.url' with 'rediss', or remove the setting.")
         }
         if (fleet.tls.certificate == nil) != (fleet.tls.key == nil) {

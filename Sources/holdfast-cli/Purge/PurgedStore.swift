@@ -90,10 +90,16 @@ struct PurgedStore: Sendable {
         let reader = try await CacheManager.openReadOnly(at: folder)
         if isReading { return try await Self.perform(operation, closing: reader) }
         try await reader.close()
-        return try await Self.perform(
-            operation,
-            closing: try await CacheManager.open(at: folder, configuration: configuration)
-        )
+        let store = try await CacheManager.open(at: folder, configuration: configuration)
+        guard !store.isReadOnly else {
+            try? await store.close()
+            // It would be in force in memory only, so it would end with this process.
+            throw CommandFailure(
+                "The store '\(folder)' cannot be written, because its disk is full or read-only. Nothing was changed. "
+                    + "Free some space, or make the file system writable, and try again."
+            )
+        }
+        return try await Self.perform(operation, closing: store)
     }
 
     /// Performs an operation and closes the store, even after an error.
