@@ -46,6 +46,6 @@ if [ -z "$bin" ]; then
     # shellcheck disable=SC2086
     bin=$(swift_ build $release_options --show-bin-path)
 fi
-# No compiled files beside the sources.
+# No compiled files next to the sources.
 export PYTHONDONTWRITEBYTECODE=1
 python3 Benchmarks/Fleet/figures.py --bin "$bin" ${arguments[@]+"${arguments[@]}"}

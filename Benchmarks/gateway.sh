@@ -104,7 +104,7 @@ for binary in "${binaries[@]}"; do
     arguments+=(--binary "$binary")
 done
 
-# No compiled files beside the sources.
+# No compiled files next to the sources.
 export PYTHONDONTWRITEBYTECODE=1
 say "Measuring"
 python3 Benchmarks/Gateway/compare.py --folder "$temporary" --peers "$peers" "${arguments[@]}"

@@ -1,4 +1,4 @@
-"""The cases: throughput beside the peers, and limits under pressure."""
+"""The cases: throughput compared with the peers, and limits under pressure."""
 
 import asyncio
 import http.client
@@ -196,7 +196,7 @@ class Cases:
         self.results.limit(f"{clients:,} clients for one cold key: until the last one has it, including the origin's 500 ms", took * 1000, unit="ms")
 
     def slow_origin(self):
-        """Hits at a steady pace, alone and beside one request in ten that waits 300 ms."""
+        """Hits at a steady pace, alone and while one request in ten waits 300 ms."""
         origin, slow = self.start(servers.origin(self.folder)), self.start(servers.slow_origin(self.folder))
         for server in [self.ours(origin, slow_port=slow.port), *[peer for peer in self.peers(slow) if peer.name == "nginx"]]:
             target = "/1k/a" if server.name == "holdfast" else "/hit?size=1024&control=max-age%3D600"
@@ -261,7 +261,7 @@ class Cases:
         self.results.limit(f"{text}, a budget of {budget} MiB: the store's folder at its peak", max(sample[1] for sample in samples) / MIB, ("at most", budget), "MiB")
 
     def purge(self):
-        """Purges by a tag that all stored responses carry, beside hits at a steady pace."""
+        """Purges by a tag that all stored responses carry, during hits at a steady pace."""
         origin = self.start(servers.origin(self.folder))
         count = 100_000 if not self.options.quick else 2000
         mine = self.ours(origin, extra="rules: [{match: {url: '/1k/t*'}, tags: [big]}]")

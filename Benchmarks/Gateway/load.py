@@ -65,7 +65,7 @@ def wrk(server, listener="port", **options):
 def h2load(server, listener, target, seconds, connections, streams=1, protocol="h2"):
     """The same with h2load, for HTTP/2 and TLS. It reports no percentiles.
 
-    A request that failed, or a status that is no success, is a failure.
+    A request that failed, or that did not get a 2xx, counts as a failure.
     """
     scheme = "https" if listener == "tls_port" else "http"
     command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t", "1", "-c", str(connections), "-m", str(streams), "-D", str(seconds)]

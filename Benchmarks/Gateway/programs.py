@@ -49,7 +49,7 @@ class Programs(Cases):
             self.compare(section, self.misses(section, prefix, origin, pair))
 
     def log(self):
-        """Hits with the access log off, with notable requests and with all, beside the old program.
+        """Hits with the access log off, with notable requests and with all, compared with the old program.
 
         With the log off the difference to a program without metrics is that of the metrics.
         """

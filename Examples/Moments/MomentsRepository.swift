@@ -46,8 +46,9 @@ public struct MomentsRepository: Sendable {
     /// Emits the stored feed immediately, and then the network's feed. Each emission has its
     /// source, its age, and whether it is stale.
     ///
-    /// If the network fails after a stored feed was emitted, the stream ends quietly. It throws
-    /// `HoldfastError` only if it has not emitted a feed.
+    /// If the network fails after a stored feed was emitted, the stream ends without an error. It
+    /// throws `HoldfastError` if no feed is stored, or for another failure, such as a response with
+    /// status 404.
     public func feed(of userID: String) -> EmissionStream<MomentsDetails> {
         session.emissions(of: getMoments.call(userID: userID).with { $0.networkFailure = .endingQuietly })
     }
@@ -60,7 +61,7 @@ public struct MomentsRepository: Sendable {
         try await session.current(getMoments.call(userID: userID))
     }
 
-    /// Likes a moment, or removes the like. Afterwards, all stored feeds are stale.
+    /// Likes a moment, or removes the like. A success invalidates all stored feeds.
     ///
     /// - Throws: `HoldfastError`, for example if the network is unreachable; the stored feeds then
     ///   stay unchanged. ``FeatureIsOff`` if likes are switched off.

@@ -23,10 +23,10 @@ public final class RunningOrigin: Sendable {
     /// The port that the origin listens on, or listened on before it was stopped.
     public var port: Int { server.port }
 
-    /// The URL `http://127.0.0.1:PORT`, without a slash at the end.
+    /// The URL, such as `http://127.0.0.1:PORT`, without a slash at the end.
     public var baseURL: String { "http://\(authority)" }
 
-    /// The host and port, as in a `Host` field: `127.0.0.1:PORT`.
+    /// The host and port, as in a `Host` field, such as `127.0.0.1:PORT`.
     public var authority: String {
         let host = state.configuration.host
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -8,7 +8,7 @@ struct FeedResponse: ResponseEncodable {
     let source: String
     /// The number of seconds since the upstream sent or last confirmed the feed.
     let age: Int64
-    /// Whether the feed is stale, because the upstream was unreachable or did not respond.
+    /// Whether the feed is stale, for example because the upstream is unreachable.
     let isStale: Bool
     let userDetails: UserDetails
     let moments: [Moment]

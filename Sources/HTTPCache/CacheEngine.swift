@@ -228,7 +228,7 @@ public final class CacheEngine: Sendable {
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
     /// Returns how much of the network a request may use: the engine's mode, or a stricter mode if
-    /// a rule sets one.
+    /// a rule or the request's own settings set one.
     package func mode(for request: CacheRequest) -> OfflineMode {
         guard rules != nil || request.overrides != nil else { return mode }
         return prepare(request)?.mode ?? mode
@@ -236,7 +236,7 @@ public final class CacheEngine: Sendable {
 
     /// Responds to a request.
     ///
-    /// Returns when the head is known; the body streams after it. Cancelling the calling task ends
+    /// Returns when the head is known; the body streams after it. Canceling the calling task ends
     /// this exchange. It also ends the underlying fetch if no other caller waits for it.
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent

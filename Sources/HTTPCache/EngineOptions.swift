@@ -59,9 +59,11 @@ public struct BreakerOptions: Sendable, Hashable {
     /// After this many failures, one of the following happens:
     /// - Usually, the engine immediately sends the origin a different request. If two such requests
     ///   fail, the origin is treated as unreachable.
-    /// - If the origin did not respond for this many different targets, it is treated as
-    ///   unreachable without such a request.
-    /// - If only one request keeps failing, only that request is rejected for a few seconds.
+    /// - If the origin did not respond for this many different targets (at least two), it is
+    ///   treated as unreachable without such a request, unless connections recently succeeded and
+    ///   failed alternately.
+    /// - If the different request gets a response, only the request that keeps failing is rejected
+    ///   for a few seconds.
     ///
     /// If no connection can be made (refused, no route, unknown host name, failed TLS handshake),
     /// the origin is treated as unreachable after the first failure. If connections alternately

@@ -16,8 +16,8 @@ extension Explanation {
         public var receivedAt: Timestamp
         /// The length of the response's body in bytes.
         public var bodyLength: Int64
-        /// Whether the response was invalidated and is kept for use while the origin is
-        /// unreachable.
+        /// Whether the response was invalidated and must be validated before use. While the origin
+        /// is unreachable, it may still be served, unless an unsafe request invalidated it.
         public var isInvalidated: Bool
         /// Whether the response cannot be served because its body is missing or damaged. Checked
         /// only for responses that would be served.

@@ -20,7 +20,7 @@ extension Explanation {
         /// The reason for the outcome, for programs.
         public enum Reason: String, Sendable, Hashable, Codable {
             case fresh
-            /// The request's `max-stale`, or the caller, allows a stale response.
+            /// The request's `max-stale` allows a stale response.
             case maxStale = "max-stale"
             case staleWhileRevalidate = "stale-while-revalidate"
             /// The response arrived or was validated so recently that the caller accepts it without
@@ -59,7 +59,8 @@ extension Explanation {
             case partial
             case method
             case bypass
-            /// A directive forbids the use of a stale response; see ``Verdict/forbiddenBy``.
+            /// A directive, a limit or an invalidation forbids the use of the stored response
+            /// without validation; see ``Verdict/forbiddenBy``.
             case staleForbidden = "stale-forbidden"
             /// The origin's own error response is passed to the caller.
             case originFails = "origin-fails"
@@ -90,7 +91,8 @@ extension Explanation {
         public var detail: String?
         /// Whether the stored response is refreshed in the background after it is served.
         public var isRefreshed: Bool
-        /// The name of a directive or staleness limit that forbids stale use, or `cookie`.
+        /// The directive or staleness limit that forbids using the stored response; or
+        /// `invalidated`, `credentials` or `cookie`.
         public var forbiddenBy: String?
         /// The outcome in one sentence.
         public var summary: String

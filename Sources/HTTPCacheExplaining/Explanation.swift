@@ -29,7 +29,8 @@ public struct Explanation: Sendable, Hashable, Codable {
     public var key: Key?
     /// The stored responses under the key, in the order of examination.
     public var variants: [Variant]
-    /// Whether the store could be read completely. If it could not, nothing is served from it.
+    /// Whether the store could be read completely. If it could not, only the responses that could
+    /// be read may be served.
     public var isStoreReadable: Bool
     /// The reason that the variant was selected, in words; `nil` if no variant was selected.
     public var selection: String?
@@ -37,7 +38,8 @@ public struct Explanation: Sendable, Hashable, Codable {
     public var freshness: Arithmetic?
     /// The relevant state of the origin; `nil` if nothing relevant is known.
     public var origin: OriginState?
-    /// The outcome at ``at`` if the origin responds to requests.
+    /// The outcome at ``at`` if the origin responds to every request that is sent to it. A recent
+    /// failure or an open breaker may prevent sending the request: see ``origin``.
     public var now: Verdict
     /// The outcome at ``at`` if the origin is unreachable.
     public var unreachable: Verdict

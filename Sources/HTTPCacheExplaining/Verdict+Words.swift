@@ -58,7 +58,7 @@ extension DryRun.Outcome {
     }
 
     private func liftedClause(_ serve: ReuseMachine.Serve, _ wording: Wording) -> String {
-        serve.liftedDirective.map { "; '\($0)' is lifted\(wording.rule(of: ["stale.ignore"]))" } ?? ""
+        serve.liftedDirective.map { "; '\($0)' is overridden\(wording.rule(of: ["stale.ignore"]))" } ?? ""
     }
 
     private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
@@ -102,7 +102,7 @@ extension DryRun.Outcome {
             return "the request has a 'Cookie', and the stored response is not marked as shareable"
         case .responseCredentials:
             return
-                "the stored response was fetched with credentials, and a rule lifts the directive that permits sharing it"
+                "the stored response was fetched with credentials, and a rule overrides the directive that allows sharing it"
         case .networkFirst: return "the caller prefers the network"
         default: break
         }

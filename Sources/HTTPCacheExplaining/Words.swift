@@ -37,10 +37,10 @@ struct Wording {
     /// Returns the reason that forbids stale use, in words.
     func prohibition(_ name: String) -> String {
         if name == "credentials" {
-            return "it was fetched with credentials, and a rule lifts the directive that permits sharing it"
+            return "it was fetched with credentials, and a rule overrides the directive that allows sharing it"
         }
-        if name == "cookie" { return "the request has a 'Cookie', and the stored response was made for others" }
-        if name == "invalidated" { return "a successful unsafe method invalidated it" }
+        if name == "cookie" { return "the request has a 'Cookie', and the stored response is not marked as shareable" }
+        if name == "invalidated" { return "a successful unsafe request invalidated it" }
         if name.hasPrefix("stale.") { return "its staleness exceeds '\(name)'\(rule(of: [name]))" }
         return "'\(name)' forbids use without validation"
     }

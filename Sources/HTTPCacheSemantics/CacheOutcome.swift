@@ -9,7 +9,8 @@ public struct CacheOutcome: Sendable, Hashable {
     public var isHit: Bool
     /// The reason that the request was forwarded; `nil` if it was not forwarded. RFC 9211 §2.2
     public var forward: ForwardReason?
-    /// The origin's status, if it differs from the served status (304). RFC 9211 §2.3
+    /// The origin's status, if it differs from the served status: for example, 304 or 503. RFC 9211
+    /// §2.3
     public var forwardStatus: Int?
     /// The seconds of freshness left; negative if stale. RFC 9211 §2.4
     public var timeToLive: Int64?
@@ -41,14 +42,14 @@ public struct CacheOutcome: Sendable, Hashable {
         public let description: String
         /// Creates a detail. Pass a token (RFC 9110 §5.6.2), which needs no quotes.
         public init(_ token: StaticString) { description = "\(token)" }
-        /// The gateway is in `offline` mode.
+        /// The mode is `offline`.
         public static let offline = Detail("offline")
         /// The origin is unreachable.
         public static let unreachable = Detail("unreachable")
         /// A successful unsafe request invalidated the stored response, but an operator allows
         /// serving it while the origin is unreachable. RFC 9111 §4.4
         public static let invalidated = Detail("invalidated")
-        /// The origin responded with a server error.
+        /// The origin responded with a server error, and a stored response was served instead.
         public static let staleIfError = Detail("stale-if-error")
     }
 

@@ -123,7 +123,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         state.withLock { state in
-            // If the exchange was already cancelled, the connection would never be removed from the
+            // If the exchange was already canceled, the connection would never be removed from the
             // count.
             guard state.end == nil else { return }
             state.isSent = true

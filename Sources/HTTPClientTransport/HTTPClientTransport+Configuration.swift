@@ -5,10 +5,11 @@ extension HTTPClientTransport {
         /// The time limit for opening a connection, including TLS. The default is 10 seconds.
         public var connectTimeout: Duration
         /// How long the origin may send nothing: before the response head, or between two parts of
-        /// the body. The default is 30 seconds.
+        /// the body. It also limits how long the request's content may stall while it is sent. The
+        /// default is 30 seconds.
         public var idleTimeout: Duration
-        /// The maximum number of concurrent HTTP/1.1 connections to one origin. Over HTTP/2,
-        /// requests share one connection.
+        /// The maximum number of concurrent HTTP/1.1 connections to one origin; less than 1 is
+        /// treated as 1. Over HTTP/2, requests share one connection.
         ///
         /// The default, `nil`, allows a connection for each request in flight, so that no request
         /// waits for a connection. The engine limits these requests (`inFlightLimit`, 256 for each

@@ -13,7 +13,7 @@ extension HTTPClientTransport {
     ///
     /// Its description shows the path, but never the content.
     public enum PEM: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        /// The path of a file, which may have at most 1 MiB.
+        /// The path of a file of at most 1 MiB.
         case file(String)
         /// The text itself.
         case text(String)

@@ -76,7 +76,9 @@ public final class HTTPClientTransport: Transport {
         self.logger = logger
     }
 
-    /// Ends every exchange and closes every connection.
+    /// Ends every exchange and closes every connection. A second call does nothing.
+    ///
+    /// - Throws: AsyncHTTPClient's error.
     public func shutDown() async throws {
         guard !isShutDown.exchange(true, ordering: .relaxed) else { return }
         // Shut down both, even if one fails.

@@ -47,7 +47,7 @@ extension TransportError {
             ? DescriptorShortage.isPresent
             : error.connectionErrors.contains { DescriptorShortage.isCause(of: $0.error) }:
             return outOfDescriptors
-        case is CancellationError: return (.cancelled, "The request was cancelled:")
+        case is CancellationError: return (.cancelled, "The request was canceled:")
         case let error as HTTPClientError: return classify(error)
         case let error as NIOConnectionError:
             if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
@@ -72,7 +72,7 @@ extension TransportError {
 
     private static func classify(_ error: HTTPClientError) -> (Code, String) {
         switch error {
-        case .proxyAuthenticationRequired: return (.connect, "The proxy rejected its credentials on the way to")
+        case .proxyAuthenticationRequired: return (.connect, "The proxy rejected the credentials on the way to")
         case .invalidProxyResponse: return (.connect, "The proxy opened no tunnel to")
         case .connectTimeout, .getConnectionFromPoolTimeout, .httpProxyHandshakeTimeout:
             return (.connectTimeout, "Timed out connecting to")
@@ -82,7 +82,7 @@ extension TransportError {
         case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout, .socksHandshakeTimeout:
             return (.timeout, "Timed out waiting for a response from")
         case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")
-        case .cancelled: return (.cancelled, "The request was cancelled:")
+        case .cancelled: return (.cancelled, "The request was canceled:")
         case .bodyLengthMismatch, .invalidURL, .emptyHost,
             .emptyScheme, .traceRequestWithBody, .missingSocketPath:
             return (.invalidRequest, "The request cannot be sent unchanged to")

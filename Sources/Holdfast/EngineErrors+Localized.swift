@@ -52,7 +52,7 @@ extension BodyStreamError: LocalizedError {
             "The body has more than \(limit) bytes, the reader's limit. Raise the limit, or read the body in pieces."
         case .fellBehind: "The reader was too slow, and the bytes that it would read next are gone. Request it again."
         case .truncated(let expected, let received):
-            "The body broke off after \(received) of \(expected) bytes. Request it again."
+            "The body has \(received) bytes instead of \(expected). Request it again."
         }
     }
 }

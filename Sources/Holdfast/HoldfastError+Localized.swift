@@ -48,18 +48,19 @@ extension HoldfastError.Code {
             "Check the values and the encoder in the endpoint's 'task'."
         ),
         .offlineMiss: Words(
-            "Nothing usable is stored, and the mode forbids network use.",
-            "Change the client's 'mode', or fetch the value while the network is up."
+            "Nothing usable is stored, and the call may not use the network.",
+            "Change the client's 'mode' or the call's strategy, or fetch the value while the network is up."
         ),
         .staleForbidden: Words(
-            "The stored response is stale, and a directive forbids its use.",
-            "Try again when the server is reachable, or set 'offlineReads' to '.despiteDirectives'."
+            "A response is stored, but it may not be used without validation.",
+            "Try again when the network may be used and the server is reachable. To override directives, set "
+                + "'offlineReads' to '.despiteDirectives'."
         ),
         .originUnreachable: Words(
             "The server is unreachable, and nothing usable is stored.",
             "Check the network connection, and try again."
         ),
-        .overloaded: Words("Too many requests are in flight.", "Try again later."),
+        .overloaded: Words("Too many requests are in flight, or no connection is free.", "Try again later."),
         .transportFailed: Words(
             "The exchange with the server failed.",
             "Try again. If it fails again, look at the error's 'cause'."
@@ -90,7 +91,7 @@ extension HoldfastError.Code {
             "Compare the value's type with the error's 'rejected' and 'body'."
         ),
         .noClient: Words(
-            "The call has no client.",
+            "No client was found.",
             "Pass a client with 'on(_:)', or set 'CachingClient.$current' around the call."
         ),
         .noData: Words(
@@ -109,8 +110,8 @@ extension HoldfastError.Code {
             "A file could not be created, written or moved into place.",
             "Check its path, its permissions and the free space."
         ),
-        .closed: Words("The client was closed.", "Open a client to call again."),
-        .cancelled: Words("The call was cancelled."),
+        .closed: Words("The client or its store was closed.", "Open a client to call again."),
+        .cancelled: Words("The call was canceled."),
     ]
 }
 

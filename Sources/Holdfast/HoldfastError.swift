@@ -22,8 +22,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let encodingFailed = Code(description: "encodingFailed")
         /// Nothing usable is stored, and the mode forbids network use.
         public static let offlineMiss = Code(description: "offlineMiss")
-        /// The stored response is stale, a directive forbids its use, and the origin is unreachable
-        /// or must not be contacted.
+        /// A response is stored, but a directive, a limit or an invalidation forbids its use
+        /// without validation. The origin is unreachable or must not be contacted.
         public static let staleForbidden = Code(description: "staleForbidden")
         /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "originUnreachable")
@@ -33,7 +33,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         /// The exchange failed in another way. For example, the response was not HTTP, or the
         /// request could not be sent.
         public static let transportFailed = Code(description: "transportFailed")
-        /// The response broke off. No part of it was stored.
+        /// The response broke off. No part of it was stored; a download keeps its part if it can be
+        /// resumed.
         public static let truncated = Code(description: "truncated")
         /// The response's status is not one that the endpoint accepts; see ``HoldfastError/status``
         /// and ``HoldfastError/body``.
@@ -55,24 +56,25 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let timeout = Code(description: "timeout")
         /// The content reports that the request failed; see ``HoldfastError/envelope``.
         public static let envelope = Code(description: "envelope")
-        /// A step rejected the value as malformed; see ``HoldfastError/rejected``.
+        /// A step or a validation rejected the value as malformed, or the content is not a GraphQL
+        /// response; see ``HoldfastError/rejected`` and ``HoldfastError/body``.
         public static let dataFormat = Code(description: "dataFormat")
         /// A call was started without a client: it does not have its own, and
-        /// ``CachingClient/current`` is not set.
+        /// ``CachingClient/current`` is not set. Or ``Authenticator/signOut(erasing:)`` found no
+        /// client whose store it could erase.
         public static let noClient = Code(description: "noClient")
         /// The response has no content, but a value was expected.
         public static let noData = Code(description: "noData")
         /// The content cannot be decoded as the expected type; see ``HoldfastError/codingPath`` and
         /// ``HoldfastError/body``. The stored response stays.
         public static let decodingFailed = Code(description: "decodingFailed")
-        /// The content exceeds the client's limit.
+        /// The content exceeds the limit of the call, the endpoint or the client.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
-        /// A file could not be created, written or moved into place. An existing file at the
-        /// destination is unchanged.
+        /// A file could not be created, written or moved into place, or may not be replaced.
         public static let fileFailed = Code(description: "fileFailed")
-        /// The client was closed.
+        /// The client or its store was closed.
         public static let closed = Code(description: "closed")
-        /// The caller cancelled the call.
+        /// The caller canceled the call.
         public static let cancelled = Code(description: "cancelled")
 
         /// Creates a custom code, for errors of plugins and steps. Codes with equal names are
@@ -88,8 +90,9 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The response's status, if there was a response.
     public var status: HTTPResponse.Status?
-    /// The response's content, if it was read. It is read if the status was rejected, if the
-    /// envelope reports a failure, or if the content could not be decoded.
+    /// The response's content, if it was read: at most 1 MiB if the status was rejected; the whole
+    /// content if it reports a failure, could not be decoded, or was rejected by a step or a
+    /// validation.
     public var body: [UInt8]?
     /// The path in the content where decoding failed. It is empty for the top level.
     public var codingPath: ValuePath?
@@ -126,7 +129,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HoldfastError {
-    /// Whether the origin did not respond, did not respond in time, or was not contacted.
+    /// Whether the origin did not respond, did not respond in time, responded with a server error
+    /// (5xx), or was not contacted.
     var isNetworkFailure: Bool {
         switch code {
         case .originUnreachable, .overloaded, .truncated, .transportFailed, .timeout, .offlineMiss: true
@@ -149,7 +153,7 @@ extension HoldfastError {
     init(_ error: any Error, target: String) {
         switch error {
         case let error as HoldfastError: self = error
-        case is CancellationError: self.init(code: .cancelled, message: "The request for '\(target)' was cancelled.")
+        case is CancellationError: self.init(code: .cancelled, message: "The request for '\(target)' was canceled.")
         case let error as ExchangeError:
             self.init(code: Code(error.code), message: error.message, cause: error.cause ?? error)
         case let error as StoreError where error.code == .closed:
@@ -165,7 +169,7 @@ extension HoldfastError {
             self.init(
                 code: .truncated,
                 message:
-                    "The response for '\(target)' broke off after \(received) of \(expected) bytes. It was not stored.",
+                    "The response for '\(target)' has \(received) bytes instead of \(expected). Try again.",
                 cause: error
             )
         case let error as DecodingError:

@@ -40,14 +40,14 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
     /// The problem for an operation that was canceled.
     static let ended = ControlProblem(
         .ending,
-        "The operation was canceled, because its client disconnected or the gateway is shutting down. Repeat it."
+        "The operation was canceled, because its client disconnected or the gateway is shutting down. Repeat the operation."
     )
 
     /// Returns the problem for content that is too large.
     static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(
             .tooLarge,
-            "The content exceeds the limit of \(limit) bytes. Send several requests.",
+            "The content exceeds the limit of \(limit) bytes. Send less content per request.",
             limit: limit
         )
     }
@@ -148,12 +148,12 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             title: "The response cannot be compared with the origin's",
             status: 409
         )
-        static let originNotAsked = Kind(code: "origin-failed", title: "The origin did not respond", status: 502)
+        static let originNotAsked = Kind(code: "origin-failed", title: "The response could not be fetched", status: 502)
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 
-    /// Returns a value as messages show it: at most 100 scalars, with each control character and
-    /// line break replaced by a question mark.
+    /// Returns a value as messages show it: at most 100 scalars, with each control character,
+    /// formatting character and line break replaced by a question mark.
     static func shown(_ text: String) -> String {
         var shown = ""
         for scalar in text.unicodeScalars.prefix(100) {

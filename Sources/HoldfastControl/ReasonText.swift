@@ -5,7 +5,8 @@ enum ReasonText {
 
     /// Checks a reason.
     ///
-    /// - Throws: ``ControlProblem`` if the reason is too long, or has more than one line.
+    /// - Throws: ``ControlProblem`` if the reason is too long, or contains a control character such
+    ///   as a line break.
     static func check(_ reason: String) throws(ControlProblem) {
         guard reason.utf8.count <= maximumBytes else {
             throw ControlProblem(

@@ -41,8 +41,9 @@ package final class FleetMember: FleetMembership {
     ///   - environment: the environment variables, which may hold secrets.
     ///   - version: the program's version, which other nodes can see.
     /// - Returns: `nil` if nothing is shared.
-    /// - Throws: `ConfigurationError` if a secret is missing or too short, the address is invalid,
-    ///   or a TLS file cannot be used. Nothing is connected in this case.
+    /// - Throws: `ConfigurationError` if a secret is missing or too short, the namespace or the
+    ///   node's name is missing or invalid, the address is invalid, or a TLS file cannot be used.
+    ///   Nothing is connected in this case.
     package init?(
         _ file: HoldfastConfiguration.Configuration,
         store: CacheManager,
@@ -127,7 +128,7 @@ package final class FleetMember: FleetMembership {
         return settings
     }
 
-    /// Shares purges and responses until the task is cancelled. Call this once.
+    /// Shares purges and responses until the task is canceled. Call this once.
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.log.run() }

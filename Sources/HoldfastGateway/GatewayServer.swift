@@ -29,7 +29,7 @@ import Synchronization
 /// ```
 ///
 /// ``start()`` returns once the server listens. As a service, ``run()`` serves until its service
-/// group shuts down or its task is cancelled. The caller owns the engine, its store and its
+/// group shuts down or its task is canceled. The caller owns the engine, its store and its
 /// transport, and must keep them until the server has stopped.
 public final class GatewayServer: Service {
     private enum State {
@@ -103,8 +103,9 @@ public final class GatewayServer: Service {
     ///
     /// - Returns: the first IP address and port that the server listens on, or the path of its
     ///   first Unix socket if it only listens on Unix sockets.
-    /// - Throws: the system's error if it cannot listen on an address; `CancellationError` if the
-    ///   server was already started or stopped.
+    /// - Throws: the cause of a ``ListenFailure``, such as the system's error for an address;
+    ///   ``GatewayConfiguration/Refusal`` if there are no or too many listeners;
+    ///   `CancellationError` if the server was already started or stopped.
     public func start() async throws -> ListenAddress {
         do {
             let addresses = try await startListening()
@@ -171,17 +172,17 @@ public final class GatewayServer: Service {
         }
         await open?.close()
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
-        // Exchanges of disconnected clients are cancelled, and end on their event loops.
+        // Exchanges of disconnected clients are canceled, and end on their event loops.
         if await !service.tasks.untilNone(within: Self.tasksEnd, on: group.any()) {
             service.logger.warning(
-                "Cancelled requests have not ended; stopping without them",
+                "Canceled requests have not ended; stopping without them",
                 metadata: ["gateway.requests": "\(service.tasks.count)"]
             )
         }
         counted.stop()
     }
 
-    /// The time that cancelled exchanges get to end after their connections are closed. Only an
+    /// The time that canceled exchanges get to end after their connections are closed. Only an
     /// unresponsive disk takes that long.
     private static let tasksEnd = TimeAmount.seconds(10)
 
@@ -226,7 +227,7 @@ public final class GatewayServer: Service {
         service.reconfigure(configuration)
     }
 
-    /// Serves until its service group shuts down gracefully or the task is cancelled, then stops
+    /// Serves until its service group shuts down gracefully or the task is canceled, then stops
     /// like ``stop()``. If the server is not running, this starts it.
     ///
     /// - Throws: the errors of ``startListening()``.

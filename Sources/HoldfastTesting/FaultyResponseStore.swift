@@ -105,7 +105,8 @@ public final class FaultyResponseStore: ResponseStore {
         state.withLock { $0.bodyLimit = bytes }
     }
 
-    /// Stops all configured and random failures, and stops holding operations.
+    /// Stops all configured and random failures, stops breaking bodies, and stops holding
+    /// operations that have not started to wait.
     public func recover() {
         state.withLock { $0 = State(failures: $0.failures) }
     }

@@ -25,7 +25,7 @@ public final class Gate: Sendable {
 
     /// Waits for ``open()``.
     ///
-    /// - Throws: `CancellationError` if the waiting task is cancelled.
+    /// - Throws: `CancellationError` if the waiting task is canceled.
     public func wait() async throws {
         let id = state.withLock { state in
             defer { state.next += 1 }

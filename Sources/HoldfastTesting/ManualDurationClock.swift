@@ -52,7 +52,7 @@ public final class ManualDurationClock: Clock {
 
     /// Suspends the task until the clock reaches `deadline`. The tolerance has no effect.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is canceled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = state.withLock { state in
             defer { state.next += 1 }
@@ -97,7 +97,7 @@ public final class ManualDurationClock: Clock {
 
     /// Waits until at least this many tasks are sleeping at the same time.
     ///
-    /// Returns immediately if the waiting task is cancelled.
+    /// Returns immediately if the waiting task is canceled.
     public func sleepers(atLeast count: Int) async {
         let id = state.withLock { state in
             defer { state.next += 1 }

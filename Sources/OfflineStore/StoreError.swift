@@ -47,8 +47,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let incomplete = Code("incomplete")
         /// Another operation must finish first.
         ///
-        /// This can be other bodies being stored or read, removals by prefix, or another process's
-        /// transaction; the message states which. A retry may succeed.
+        /// This can be other bodies being stored or read, removals by prefix or principal, or
+        /// another process's transaction; the message states which. A retry may succeed.
         public static let busy = Code("busy")
         /// The disk is full, or the store's budget is used up by pinned entries and by bodies being
         /// read or written.

@@ -28,7 +28,7 @@ extension CacheManager {
     ///     created with mode 0700. The budget is set when the store is opened.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `inUse`,
     ///   `invalidConfiguration`, `unwritable`, `full`, `io`; `CancellationError` if the task is
-    ///   cancelled. After an error, there is no new store.
+    ///   canceled. After an error, there is no new store.
     @concurrent
     public static func recover(from source: String, to folder: String) async throws -> StoreRecovery {
         try StoreOpening.checkPath(source)

@@ -33,7 +33,7 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
         case timedOut
         /// A limit on the commands in flight, or on their bytes, was reached. Nothing was sent.
         case busy
-        /// The waiting task was cancelled. The command may have been executed.
+        /// The waiting task was canceled. The command may have been executed.
         case cancelled
         /// There is no connection, or the circuit breaker is open. Nothing was sent.
         case unavailable

@@ -8,8 +8,8 @@ import OfflineStore
 struct EntryReport: Encodable {
     let entry: StoreEntry
     let state: EntryState
-    /// Milliseconds: a response's current age (RFC 9111 §4.2.3), or the time since an object was
-    /// stored.
+    /// Milliseconds: a response's current age (RFC 9111 §4.2.3). For an object, or a response whose
+    /// head cannot be read, the time since it was stored.
     let age: Int64
     /// The time until the entry becomes stale, in milliseconds; negative once it is stale. `nil` if
     /// it never becomes stale.

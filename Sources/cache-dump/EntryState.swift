@@ -6,7 +6,8 @@ extension EntryState {
         case .fresh: "may be served without validation"
         case .stale: "validated before use; usable if the origin is unreachable"
         case .expired: "past its lifetime"
-        case .invalidated: "validated before use; kept in case the origin is unreachable"
+        case .invalidated:
+            "validated before use; usable if the origin is unreachable, unless a directive or an unsafe request forbids it"
         case .damaged: "a checksum does not match; no longer served"
         }
     }

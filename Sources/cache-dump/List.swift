@@ -10,9 +10,9 @@ struct List: AsyncParsableCommand {
         abstract: "Lists the entries of a store in the order in which they were stored.",
         discussion: """
             STATE is 'fresh', 'stale' (validated before use; usable if the origin is unreachable), 'expired' (past \
-            its lifetime), 'invalidated' (validated before use; kept in case the origin is unreachable) or 'damaged'. AGE \
-            counts from when the origin generated or validated a response, or from when an object was stored. ID identifies \
-            an entry for 'cache-dump show'; variants of a URL share it.
+            its lifetime), 'invalidated' (validated before use; usable if the origin is unreachable, unless a directive or \
+            an unsafe request forbids it) or 'damaged'. AGE counts from when the origin generated or validated a response, or from \
+            when an object was stored. ID identifies an entry for 'cache-dump show'; variants of a URL share an ID.
 
             JSON: one object per entry, with the keys id, entry (a number that distinguishes variants), kind (response \
             or object), state, method, url, key (of an object), partition (common, principal or credentials), status, \

@@ -11,8 +11,8 @@ struct Recover: AsyncParsableCommand {
             STORE is a store's folder, or a database file in it. The database is read page by page, so damage in one place \
             does not hide data elsewhere. The store is not changed; no process may write to it during the recovery. An entry is \
             copied if its head and its whole body match their checksums. If the folder has several databases (damaged databases that \
-            were set aside), the live database is read first, then the others, newest first. Entries of the others are copied as invalidated, \
-            usable if the origin is unreachable. If the invalidations are unknown, all entries are copied this way.
+            were set aside), the live database is read first, then the others, newest first. Entries of the others are copied as invalidated: \
+            they are validated before use, as after a purge. If the invalidations are unknown, all entries are copied this way.
 
             JSON: one object per entry that was lost in part, with the keys entry, id, url (null if the key cannot \
             be read), detail; then one with the keys folder, sources (name and entries of each database), responses, \
@@ -120,7 +120,7 @@ private struct RecoveryReport: Encodable {
         }
         if !recovery.hasInvalidations {
             lines.append(
-                "uncertain  invalidations: all entries are copied as invalidated, usable if the origin is unreachable"
+                "uncertain  invalidations: all entries are copied as invalidated, as after a purge"
             )
         }
         for source in recovery.sources { lines.append("read       \(source.name), \(source.entries) entries") }

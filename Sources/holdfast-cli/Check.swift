@@ -14,11 +14,11 @@ struct Check: AsyncParsableCommand {
             of 'origins', and the secrets of 'fleet'. Sends nothing over the network.
 
             An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, and the responses that its \
-            routes cannot serve offline because of a directive that no rule lifts: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the command also counts \
+            routes cannot serve offline because of a directive that no rule overrides: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the command also counts \
             the stored responses; the store is opened read-only.
 
-            A line that begins with 'warning:' does not change the exit status. Warnings are: a certificate that expires within 14 days, an RSA key, a key that all users may read, an \
-            origin whose certificate is not verified, and a rule that lifts a directive so that responses to requests with credentials are shared.
+            A line that begins with 'warning:' does not change the exit status. Examples of warnings: a certificate that expires within 14 days, a key that all users may read, an origin \
+            whose certificate is not verified, and a rule that overrides a directive that allows responses to requests with credentials to be shared.
 
             JSON: one object, with the keys valid and findings; for a valid file also settings and offline, and warnings if there are any.
 

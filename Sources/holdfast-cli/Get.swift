@@ -64,10 +64,11 @@ struct Get: AsyncParsableCommand {
         help: ArgumentHelp(
             "Where responses come from.",
             discussion: """
-                standard: a fresh stored response immediately; a stale one after validation; any stored one if the origin is unreachable. \
+                standard: a fresh stored response immediately; a stale one after validation; even a stale one if the origin is unreachable. \
                 start-with: the stored response, then the network's (printed only if it differs). \
-                stored-first: any stored response, otherwise the network's. network-first: the network's, otherwise any stored response. \
-                stored-only, network-only: only that source.
+                stored-first: a stored response, even a stale one, otherwise the network's. \
+                network-first: the network's, otherwise a stored response, even a stale one. stored-only, network-only: only that source. \
+                A directive may forbid the use of a stale response.
                 """
         )
     )

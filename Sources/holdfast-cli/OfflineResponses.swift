@@ -159,10 +159,10 @@ struct OfflineResponses {
         for route in routes {
             let name = route.route
             if route.forbidding.isEmpty {
-                lines.append("  \(name): rules lift every directive that forbids stale use")
+                lines.append("  \(name): rules override every directive that forbids stale use")
             } else {
                 let rules = route.lifting.map {
-                    "rule '\($0.rule)' lifts \(Self.list($0.directives)) for matching requests"
+                    "rule '\($0.rule)' overrides \(Self.list($0.directives)) for matching requests"
                 }
                 lines.append(
                     "  \(name): stale responses with \(Self.list(route.forbidding, "or")) get 504"

@@ -215,7 +215,7 @@ struct ConfigurationFileTests {
             for text in [
                 "preferStored", "https://api.example.com/v1", "keyed", "stale.ignore",
                 "api: stale responses with must-revalidate, proxy-revalidate, no-cache or s-maxage get 504; "
-                    + "rule 'keyed' lifts must-revalidate for matching requests",
+                    + "rule 'keyed' overrides must-revalidate for matching requests",
             ] {
                 #expect(shown.text.contains(text), "\(text): \(shown.text)")
             }
@@ -241,7 +241,7 @@ struct ConfigurationFileTests {
         }
         let all = "[must-revalidate, proxy-revalidate, no-cache, s-maxage]"
         let everything = try await offline("rules: [{stale: {ignore: \(all)}}]\n")
-        #expect(everything == "  api: rules lift every directive that forbids stale use")
+        #expect(everything == "  api: rules override every directive that forbids stale use")
         let elsewhere = try await offline(
             "rules: [{match: {url: \"https://other.example/**\"}, stale: {ignore: \(all)}}]\n"
         )

@@ -17,9 +17,9 @@ struct HoldfastModeTests {
             let connections = try (0..<30).map { _ in try gateway.server.connect() }
             let shown = try await gateway.run(["mode"])
             #expect(shown.status == 0 && shown.text == "The mode is automatic.\n", "\(shown)")
-            let offline = try await gateway.run(["mode", "offline", "--for", "2h", "--reason", "the origin moves"])
+            let offline = try await gateway.run(["mode", "offline", "--for", "2h", "--reason", "origin migration"])
             #expect(offline.status == 0 && offline.text.hasPrefix("The mode is offline until 2"), "\(offline)")
-            #expect(offline.text.contains(", then automatic. Reason: the origin moves."), "\(offline)")
+            #expect(offline.text.contains(", then automatic. Reason: origin migration."), "\(offline)")
             let before = origin.requestCount(path: "/missing")
             for connection in connections { connection.get("/missing") }
             for connection in connections {

@@ -45,7 +45,9 @@ struct HoldfastTryTests {
                 )
                 origin.respond("v1")
                 try await PurgedGateway.with(folder) { gateway in
-                    let reasons = [("/bypassed", "The request bypasses"), ("/short?token=secret", "Its body is")]
+                    let reasons = [
+                        ("/bypassed", "The request bypasses"), ("/short?token=secret", "The response's body is"),
+                    ]
                     for (path, words) in reasons {
                         let outcome = try await gateway.run(["try", "http://a.test" + path])
                         #expect(outcome.status == 1 && !outcome.text.contains("secret"), "\(outcome)")

@@ -163,7 +163,7 @@ import Testing
         try await node.sharing.publish()
         let missing = await node.reach(.replicated) { $0.replicas != nil }
         #expect(missing.level == .published && missing.replicas == 0)
-        #expect(missing.note == "0 of 1 replicas confirmed it.")
+        #expect(missing.note == "0 of 1 replicas confirmed the purge.")
         async let wait = node.sharing.reach(.replicated, within: Self.long)
         engine.setReplication(.onDemand)
         let reached = await wait
@@ -199,7 +199,7 @@ import Testing
         try await nodes[0].sharing.publish()
         let early = await nodes[0].reach(.everywhere) { $0.nodes != nil }
         #expect(early.level == .replicated && early.nodes?.applied == 1 && early.nodes?.behind == 2)
-        #expect(early.note?.hasPrefix("2 of 3 nodes have not applied it yet; the first is 'gw-") == true)
+        #expect(early.note?.hasPrefix("2 of 3 nodes have not applied the purge yet; the first is 'gw-") == true)
         for node in nodes[1...] {
             try await node.sharing.read(wait: .zero)
             // In force there, but not yet durable and told.
@@ -223,7 +223,7 @@ import Testing
         let reach = await nodes[0].reach(.everywhere) { $0.nodes != nil }
         #expect(reach.level == .replicated && reach.nodes?.applied == 2)
         #expect(reach.nodes?.waiting == [.init(node: "gw-2", seenSeconds: 41, behind: 2)])
-        #expect(reach.note == "1 of 3 nodes has not applied it yet: 'gw-2', last seen 41 s ago.")
+        #expect(reach.note == "1 of 3 nodes has not applied the purge yet: 'gw-2', last seen 41 s ago.")
     }
 
     @Test func aNodeThatValidatesIsNotWaitedForWhenItsLeaseIsOver() async throws {

@@ -226,7 +226,7 @@ import Testing
                         let errors = await errors(transport, "http", origin.port)
                         #expect(errors.allSatisfy { $0?.code == .connect })
                         #expect(
-                            errors.allSatisfy { $0?.message.contains("The proxy rejected its credentials") == true }
+                            errors.allSatisfy { $0?.message.contains("The proxy rejected the credentials") == true }
                         )
                         #expect(errors.allSatisfy { !"\($0.debugDescription)".contains("guess") })
                     }

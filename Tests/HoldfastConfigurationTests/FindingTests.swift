@@ -29,11 +29,11 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\"}\n  - {name: b, host: b, origin: \"https://a\", mode: offline}",
-            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin. Both routes share stored responses, so its 'offline' also applies here. Set the same value here. Another mode has an effect only if this route comes first and leads to a longer path."
+            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin. Both routes share stored responses, so that route's 'offline' also applies here. Set the same value here. Another mode has an effect only if this route comes first and leads to a longer path."
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\", tags-from: [xkey]}\n  - {name: b, host: b, origin: \"https://a\", tags-from: [Surrogate-Key, xkey]}\n  - {host: c, origin: \"https://a/y\", tags-from: [xkey, Surrogate-Key]}\n  - {host: d, origin: \"https://a/z\"}",
-            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin. Both routes share stored responses, so its '[Surrogate-Key, xkey]' also applies here. Set the same value here. Another list has an effect only if this route comes first and leads to a longer path."
+            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin. Both routes share stored responses, so that route's '[Surrogate-Key, xkey]' also applies here. Set the same value here. Another list has an effect only if this route comes first and leads to a longer path."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", tags-from: [xkey, Surrogate-Keys]}",
@@ -53,7 +53,7 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [web socket]}",
-            "f:3: route 1: upgrades: 'web socket' is not a protocol name. A name has 1 to 64 letters, digits and '-._/'."
+            "f:3: route 1: upgrades: 'web socket' is not a protocol name. A name has 1 to 64 ASCII letters, digits, and characters such as '-', '.' and '/'."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: []}",
@@ -73,15 +73,15 @@ import Testing
         ),
         (
             "version: 1\nhealth: {path: healthz}",
-            "f:2: health.path: 'healthz' is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
+            "f:2: health.path: 'healthz' is not a path such as '/healthz'. A path begins with a slash, has only visible ASCII characters, and has no query or fragment."
         ),
         (
             "version: 1\nhealth: {path: \"/healthz?verbose\"}",
-            "f:2: health.path: '/healthz?verbose' is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
+            "f:2: health.path: '/healthz?verbose' is not a path such as '/healthz'. A path begins with a slash, has only visible ASCII characters, and has no query or fragment."
         ),
         (
             "version: 1\nhealth: {path: \"/ä\"}",
-            "f:2: health.path: '/ä' is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
+            "f:2: health.path: '/ä' is not a path such as '/healthz'. A path begins with a slash, has only visible ASCII characters, and has no query or fragment."
         ),
         (
             "version: 1\nhealth: {path: /a/../b}",
@@ -179,7 +179,7 @@ import Testing
         ),
         (
             "version: 1\nlisten:\n  - 127.0.0.1:1\n  - {unix: a}\n  - {unix: a, mode: 0600}",
-            "f:5: listen: '{unix: a, mode: 0600}' is listed twice."
+            "f:5: listen: '{unix: a, mode: 0600}' is listed twice. Remove one of them."
         ),
         (
             "version: 1\nlisten: [\(Array(repeating: "127.0.0.1:0", count: 17).joined(separator: ", "))]",
@@ -191,7 +191,7 @@ import Testing
         ),
         (
             "version: 1\ntimeouts: {soft: 5 s, hard: 5 s}",
-            "f:2: timeouts.soft: It is not less than 'timeouts.hard' (line 2), so it has no effect."
+            "f:2: timeouts.soft: It is not less than 'timeouts.hard' (line 2), so it has no effect. Lower it."
         ),
         (
             "version: 1\nlimits: 5",
@@ -200,7 +200,7 @@ import Testing
         ("version: 1\n---\nversion: 1", "f:2: A second document begins here. A file may contain only one."),
         (
             "version: 1\nstore: {",
-            "f:3: It is not valid YAML at column 1: while parsing a flow node did not find expected node content."
+            "f:3: The file is not valid YAML at column 1: while parsing a flow node did not find expected node content."
         ),
         (
             "version: 1\nroutes:\n  - {path: v1}",
@@ -216,7 +216,7 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a\"}\n  - {name: a, host: b, origin: \"https://b\"}",
-            "f:4: route 'a': name: Another route on line 3 has this name."
+            "f:4: route 'a': name: Another route on line 3 has this name. Rename one of them."
         ),
         (
             "version: 1\ncontrol: {listen: \"0.0.0.0:1\"}",
@@ -232,7 +232,7 @@ import Testing
         ),
         (
             "version: 1\ncontrol:\n  tokens: [{name: a, file: b, scope: read}]",
-            "f:3: control.tokens: It has no effect without 'control.listen' or 'clients.purgers'."
+            "f:3: control.tokens: It has no effect without 'control.listen' or 'clients.purgers'. Set one of them, or remove this setting."
         ),
         (
             "version: 1\nclients: {purgers: a}",
@@ -240,7 +240,7 @@ import Testing
         ),
         (
             "version: 1\ncontrol: {hosts: [a.test], insecure: true}",
-            "f:2: control.hosts: It has no effect without 'control.listen'.\nf:2: control.insecure: It has no effect without 'control.listen'."
+            "f:2: control.hosts: It has no effect without 'control.listen'. Set 'control.listen', or remove this setting.\nf:2: control.insecure: It has no effect without 'control.listen'. Set 'control.listen', or remove this setting."
         ),
         (
             "version: 1\ncontrol:\n  listen: 127.0.0.1:1\n  tokens:\n    - {name: a, file: b, scope: all}",
@@ -248,11 +248,11 @@ import Testing
         ),
         (
             "version: 1\ncontrol:\n  listen: 127.0.0.1:1\n  tokens:\n    - {name: a, file: b, scope: read}\n    - {name: a, file: c, scope: purge}",
-            "f:6: control.tokens: Two tokens have the name 'a'."
+            "f:6: control.tokens: Two tokens have the name 'a'. Rename one of them."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a b, file: c, scope: read}]}",
-            "f:2: control.tokens: 'a b' is not a name. A name has 1 to 64 letters, digits and '-._'."
+            "f:2: control.tokens: 'a b' is not a name. A name has 1 to 64 ASCII letters, digits and '-._'."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, scope: read}]}",
@@ -271,8 +271,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "1: It has no settings, so it has no effect."),
-        ("{name: x, match: {url: \"/a\"}}", "1: It has no settings, so it has no effect."),
+        ("{}", "1: It has no settings, so it has no effect. Add one, or remove the rule."),
+        (
+            "{name: x, match: {url: \"/a\"}}",
+            "1: It has no settings, so it has no effect. Add one, or remove the rule."
+        ),
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
@@ -301,7 +304,7 @@ import Testing
         ),
         (
             "{store: {smallest: 2 B, largest: 1 B}}",
-            "1: store.smallest: It is more than 'store.largest' (line 3), so nothing is stored."
+            "1: store.smallest: It is more than 'store.largest' (line 3), so nothing is stored. Lower it."
         ),
         ("{store: {statuses: [200, 700]}}", "1: store.statuses: Expected a whole number from 200 to 599, not '700'."),
         (
@@ -310,9 +313,12 @@ import Testing
         ),
         (
             "{store: {per: {cookie: sid}}, ignore: {fields: [cookie]}}",
-            "1: store.per: It uses 'Cookie', which 'ignore.fields' (line 3) ignores."
+            "1: store.per: It uses 'Cookie', which 'ignore.fields' (line 3) ignores. Remove it from that list."
         ),
-        ("{bypass: true, tags: [a]}", "1: tags: It has no effect with 'bypass' (line 3), because nothing is stored."),
+        (
+            "{bypass: true, tags: [a]}",
+            "1: tags: It has no effect with 'bypass' (line 3), because nothing is stored. Remove one of them."
+        ),
         (
             "{ignore: {parameters: [utm_source]}, normalize: {drop-parameters: [tracking]}}",
             "1: ignore.parameters: 'utm_source' has no effect, because 'utm_*' in 'normalize.drop-parameters' (line 3) removes the parameter first."
@@ -363,7 +369,7 @@ import Testing
         ),
         (
             "{timeouts: {soft: 2 s, hard: 1 s}}",
-            "1: timeouts.soft: It is not less than 'timeouts.hard' (line 3), so it has no effect."
+            "1: timeouts.soft: It is not less than 'timeouts.hard' (line 3), so it has no effect. Lower it."
         ),
         (
             "{stale: {ignore: [private]}}",

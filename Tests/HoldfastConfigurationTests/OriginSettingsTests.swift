@@ -104,7 +104,7 @@ import Testing
                 "There are 9 addresses. The limit is 8."
             ),
             ("mirrors: [m.example]", "mirrors: 'm.example' is not a mirror such as"),
-            ("mirrors: [\"https://m.example/?q\"]", "without query and fragment."),
+            ("mirrors: [\"https://m.example/?q\"]", "without a query or fragment."),
             ("mirrors: [\"https://m.example/a/%2e%2E/b\"]", "has dot segments. Write the resolved path."),
             ("mirrors: [\"https://a.example/\"]", "mirrors: 'https://a.example' is the origin itself."),
             ("health: {interval: 1 s}", "health: A health check needs 'path'"),

@@ -25,6 +25,6 @@ import Testing
         #expect(warnings.map(\.setting) == (setting.map { [$0] } ?? []), "\(warnings)")
         guard let warning = warnings.first else { return }
         #expect("\(warning)".hasPrefix("f:4: rule 'shop': \(setting ?? ""): It "), "\(warning)")
-        #expect("\(warning)".contains("only if they have 'public'"))
+        #expect("\(warning)".contains("'public' still does."))
     }
 }

@@ -91,7 +91,7 @@ import Testing
             position: "5-41",
             replicas: 1,
             nodes: .init(applied: 4, waiting: [.init(node: "gw-5", seenSeconds: 41, behind: 3)]),
-            note: "1 of 5 nodes has not applied it yet."
+            note: "1 of 5 nodes has not applied the purge yet."
         )
         let acknowledgement = await PurgeAcknowledgement(
             result(),

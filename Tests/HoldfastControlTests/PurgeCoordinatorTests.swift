@@ -137,7 +137,7 @@ import Testing
         #expect(await problem { try await coordinator.purge(purge("b"), key: key("k"), by: "d") } == "503 store-failed")
         store.fail(.readOnly)
         let readOnly = await #expect(throws: ControlProblem.self) { try await coordinator.purge(purge("c"), by: "e") }
-        #expect(readOnly?.code == "store-read-only" && readOnly?.detail.contains("nothing was purged") == true)
+        #expect(readOnly?.code == "store-read-only" && readOnly?.detail.contains("may be in force") == true)
         #expect(readOnly?.detail.contains("Repeat") == false)
         store.open()
         #expect(try await coordinator.purge(purge("b"), key: key("k"), by: "d").sequence == 2)

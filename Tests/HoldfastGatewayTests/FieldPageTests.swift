@@ -29,7 +29,7 @@ struct FieldPageTests {
 
         | Class | Treatment |
         |---|---|
-        | [target](#target), [method](#method), [identity](#identity), [connection](#connection) | dropped. Origins read these fields as another target, method or client than the request's own, and they are not in the key, so a response that depends on such a field would be stored for every client. Clients in `clients.trusted` may send them, except those that [the gateway sets](listeners.md#proxies-in-front) or drops for every client |
+        | [target](#target), [method](#method), [identity](#identity), [connection](#connection) | dropped, because origins may read these fields as a different target, method or client. They are not in the key, so a response that depends on one would be stored for every client. Clients in `clients.trusted` may send them, except those that [the gateway sets](listeners.md#proxies-in-front) or drops for every client |
         | [credential](#credential) | forwarded. The response is stored only if it [allows sharing](listeners.md#credentials), or, with the rule setting `store.per`, for one principal (an HMAC of the field that the setting names) |
         | [proof](#proof) | forwarded. The request counts as credentialed. The field does not distinguish principals, because its value changes with every request |
         | [ordinary](#ordinary) | forwarded |

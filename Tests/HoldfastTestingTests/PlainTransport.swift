@@ -24,7 +24,7 @@ struct PlainTransport: Transport {
         case retriesHangUps = "If the origin closes the connection"
         case retriesHangUpsTwice = "An origin that closes two connections"
         case endsSilently = "A body that breaks off throws"
-        case continuesWhenCancelled = "Cancelling the calling task"
+        case continuesWhenCancelled = "Canceling the calling task"
     }
 
     var mutation: Mutation?

@@ -164,7 +164,7 @@ import Testing
         let found = IgnoredProperty.all(of: Unwrapped(principal: "ada"))
         #expect(
             found.map(\.explanation) == [
-                "'principal' is ignored, because its type is 'String!'. The requirement of 'Endpoint' takes "
+                "'principal' is ignored, because its type is 'String!'. 'Endpoint' expects "
                     + "'String' or 'String?'. If the property is something else, rename it."
             ]
         )

@@ -336,7 +336,7 @@ import Testing
                 }
             }
         }
-        #expect(failure.contains("64 removals by prefix or principal are in progress"))
+        #expect(failure.contains("64 removals by prefix, host or principal are in progress"))
         // The same one again takes no further place.
         try await store.core.write { context in
             for _ in 0...PendingInvalidation.limit { _ = try context.invalidate(.principal("ada"), .remove, at: now) }

@@ -118,7 +118,7 @@ class Changes(PageTest):
             dialog = self.dialog(look)
             expect(dialog).to_contain_text("99.1 % of the last hour's requests could be served without origins.")
             dialog.get_by_label("Mode").select_option("offline")
-            expect(dialog).to_contain_text("Requests for responses that are not stored get 504.")
+            expect(dialog).to_contain_text("Requests that the store cannot serve get 504.")
             dialog.get_by_label("Ends after").select_option("1h")
             look.axe()
             dialog.get_by_role("button", name="Change", exact=True).click()

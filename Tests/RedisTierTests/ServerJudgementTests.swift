@@ -71,7 +71,7 @@ import Testing
         ("maxmemory", "0", "memory", .warning, "all of the machine's memory"),
         ("aof_enabled", "0", "persistence", .warning, "No append-only file"),
         ("aof_last_write_status", "err", "persistence", .error, "could not be written"),
-        ("connected_slaves", "0", "replicas", .error, "no contact is ever confirmed"),
+        ("connected_slaves", "0", "replicas", .error, "no contact is confirmed"),
         ("connected_slaves", "2", "replicas", .ok, "2 replicas"),
     ])
     func informationIsJudged(

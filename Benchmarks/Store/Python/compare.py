@@ -1,8 +1,8 @@
-"""Runs both sides of every measurement of the store in turn, A B A B A B, and prints the results
-beside their limits.
+"""Runs the programs of every measurement of the store in turn, A B A B A B, and prints the results
+next to their limits.
 
 Each measurement is a process of its own. A ratio is the median of the ratios of neighboring runs,
-so that other load on the machine affects both sides alike. scripts/benchmark-store calls this
+so that other load on the machine affects both programs alike. scripts/benchmark-store calls this
 program; its head describes the options.
 """
 
@@ -210,7 +210,7 @@ class Comparison:
                 self.remove(folder, copy)
 
     def diskcache(self):
-        section = "Beside diskcache, bytes of 2 KiB"
+        section = "Compared with diskcache, bytes of 2 KiB"
         count, reads = 10_000, self.some(200_000)
         folder = self.folder()
         self.ours("write", folder=folder, kind="object", count=count, tasks=256)
@@ -269,14 +269,14 @@ class Comparison:
                 self.remove(path)
 
         self.rate(
-            "Beside requests-cache, a GET with a body of 2 KiB",
+            "Compared with requests-cache, a GET with a body of 2 KiB",
             "hits from disk, request in, response out",
             20,
             lambda: self.ours("engine", folder=folder, count=count, reads=reads),
             theirs,
         )
         self.rate(
-            "Beside requests-cache, a GET with a body of 2 KiB",
+            "Compared with requests-cache, a GET with a body of 2 KiB",
             "hits from memory, request in, response out",
             None,
             lambda: self.ours("engine", folder=folder, count=count, reads=reads, memory=256 * MIB),
@@ -527,7 +527,7 @@ def markdown(comparison, rows):
     lines = [
         "## Store",
         "",
-        "Written by `scripts/benchmark-store --write`: release build, both sides in turn, medians of"
+        "Written by `scripts/benchmark-store --write`: release build, all programs in turn, medians of"
         f" {comparison.rounds} runs; a ratio is the median of the ratios of neighboring runs.",
         "",
         f"* Date: {options.write}",

@@ -166,7 +166,7 @@ package struct Follower: Sendable {
                 break
             }
             reading.steps.append(.apply(invalidation, position))
-            // A purge of everything also covers the held entries.
+            // A purge that covers everything also covers the held entries.
             if invalidation.scope == .all { reading.hold = nil }
         case .unreadable: reading.holdUp(at: position)
         case .marker(let marker):

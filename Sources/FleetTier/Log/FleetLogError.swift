@@ -4,7 +4,7 @@ package enum FleetLogError: Error, Sendable, Hashable {
     case unreachable
     /// The deadline has passed.
     case timedOut
-    /// The waiting task was cancelled.
+    /// The waiting task was canceled.
     case cancelled
     /// The log is not in the epoch that the caller expects, or has no epoch.
     case wrongEpoch

@@ -8,7 +8,7 @@ extension InvalidationSharing {
 
     /// Waits until everything that this node has journaled so far has reached a level.
     ///
-    /// Returns the level reached so far if the time limit passes or the task is cancelled.
+    /// Returns the level reached so far if the time limit passes or the task is canceled.
     package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
         await reach(level, within: limit, on: clock)
     }
@@ -177,9 +177,11 @@ extension InvalidationSharing {
         case .published:
             return settings.quorum == 0
                 ? "The fleet log did not reply in time."
-                : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed it."
+                : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed the purge."
         case .replicated, .everywhere:
-            guard let nodes = reach.nodes else { return "The fleet log did not report which nodes have applied it." }
+            guard let nodes = reach.nodes else {
+                return "The fleet log did not report which nodes have applied the purge."
+            }
             if nodes.behind == 0 {
                 return
                     "The log was started anew within the last \(settings.lease). A node that is not yet listed may "
@@ -190,9 +192,9 @@ extension InvalidationSharing {
             let (verb, link) = nodes.behind == 1 ? ("has", ": ") : ("have", "; the first is ")
             let who = first.map { "\(link)'\($0.node)', last seen \($0.seenSeconds) s ago" } ?? ""
             let unopened = first?.unopened.map {
-                " It cannot open \($0) entries. Set the fleet's secret there ('fleet.secret', 'fleet.next-secret')."
+                " That node cannot open \($0) entries. Set the fleet's secret there ('fleet.secret', 'fleet.next-secret')."
             }
-            return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes \(verb) not applied it yet\(who)."
+            return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes \(verb) not applied the purge yet\(who)."
                 + (unopened ?? "")
         }
     }

@@ -10,7 +10,7 @@ extension InvalidationSharing {
     /// The number of consecutive changes of epoch after which the next one counts as a failure.
     private static let epochsInARow = 8
 
-    /// Follows the log and publishes waiting invalidations until the task is cancelled. Keeps
+    /// Follows the log and publishes waiting invalidations until the task is canceled. Keeps
     /// retrying while the server is unusable, including at startup.
     package func run() async {
         var delay = Self.waits.first

@@ -6,10 +6,11 @@ package import Logging
 /// read and write.
 ///
 /// The local store is always authoritative. The server may be unreachable or slow, lose its log, or
-/// lie. The worst effect is that stored responses are marked, and marked responses are validated
-/// before their next use. A purge takes effect and is durable here before the log receives it.
+/// lie. The worst effects are that purges reach other nodes late, and that stored responses are
+/// marked. Marked responses are validated before their next use. A purge takes effect and is
+/// durable here before the log receives it.
 ///
-/// ``run()`` performs these steps until it is cancelled: ``connect()``, ``read(wait:)``,
+/// ``run()`` performs these steps until it is canceled: ``connect()``, ``read(wait:)``,
 /// ``publish()``, ``confirm()``. Tests call them one by one.
 package actor InvalidationSharing {
     /// The time during which a removing purge also removes responses at other nodes. After that, a

@@ -81,7 +81,7 @@ package final class ResponseSharing: FleetResponses {
         orders = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(4 * Self.offerLimit))
     }
 
-    /// Puts offered responses and renews leases until the task is cancelled. Call it once.
+    /// Puts offered responses and renews leases until the task is canceled. Call it once.
     package func run() async {
         await withTaskGroup { group in
             group.addTask { for await offer in self.offers.stream { await self.put(offer) } }

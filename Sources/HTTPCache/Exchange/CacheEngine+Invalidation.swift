@@ -11,8 +11,8 @@ extension CacheEngine {
     ///
     /// - Parameters:
     ///   - request: only its target, and the parts that affect its key, are used. It is not sent.
-    ///   - keepingForOffline: `true` keeps the stored responses for when the origin is unreachable;
-    ///     `false` removes them.
+    ///   - keepingForOffline: `true` marks the stored responses: they are validated before use, but
+    ///     may still be served while the origin is unreachable. `false` removes them.
     /// - Throws: ``ExchangeError`` if the target is invalid; the store's error, in which case some
     ///   of the responses may be invalidated.
     @concurrent
@@ -28,8 +28,8 @@ extension CacheEngine {
     /// Invalidates the responses stored under a tag (``ResponseDraft/tags``), for all principals.
     /// The invalidation is durable when this returns.
     ///
-    /// - Parameter keepingForOffline: `true` keeps the stored responses for when the origin is
-    ///   unreachable; `false` removes them.
+    /// - Parameter keepingForOffline: `true` marks the stored responses: they are validated before
+    ///   use, but may still be served while the origin is unreachable. `false` removes them.
     /// - Throws: the store's error.
     @concurrent
     public func invalidate(tagged tag: String, keepingForOffline: Bool) async throws {

@@ -8,10 +8,12 @@ public struct CacheRequest: Sendable {
     /// ``OfflineMode`` restricts it.
     public enum Preference: Sendable, Hashable {
         /// A fresh stored response is served, and a stale stored response is validated (RFC 9111).
-        /// If the origin is unreachable, a stored response is served.
+        /// If the origin is unreachable, a stored response is served, unless something forbids
+        /// using it without validation.
         case standard
-        /// Any stored response is served immediately, however stale (unless its own directives
-        /// forbid that). The network is used only on a miss.
+        /// Any stored response is served immediately, however stale, unless a directive, a limit or
+        /// an invalidation forbids that. The network is used only if no stored response may be
+        /// served.
         case storedFirst
         /// Like ``storedFirst``, but if the served response is stale, it is validated in the
         /// background, once for all callers, so that the next caller gets a newer response.
@@ -19,11 +21,12 @@ public struct CacheRequest: Sendable {
         /// In `preferStored` mode, and for an origin that counts as unreachable, this is the same
         /// as ``storedFirst``.
         case staleWhileRevalidate
-        /// Only a stored response may be served, however stale.
+        /// Only a stored response may be served, however stale, unless a directive, a limit or an
+        /// invalidation forbids that.
         case storedOnly
         /// The request is always sent to the origin (with the stored validators). A stored response
-        /// is served if the origin is unreachable, or if the request was not sent because too many
-        /// others were in progress.
+        /// may be served if the origin is unreachable, or if the request was not sent because too
+        /// many others were in progress.
         case networkFirst
         /// The request is always sent to the origin (with the stored validators), and only the
         /// origin's response may be served.
@@ -35,7 +38,7 @@ public struct CacheRequest: Sendable {
         /// The response's own fields decide. RFC 9111 §3
         case byResponse
         /// The caller decides: the response is fresh until this expiry, whatever its own fields
-        /// say. Its `no-store` is still honored, unless a rule lifts it.
+        /// say. Its `no-store` is still honored, unless a rule overrides it.
         case expiring(Expiry)
         /// The response is not stored, and no stored response is used.
         case never

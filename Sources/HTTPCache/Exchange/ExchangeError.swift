@@ -10,8 +10,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         /// Nothing usable is stored, and the network may not be used (`offline` mode, or a request
         /// that may use only the store).
         public static let offlineMiss = Code(description: "offline-miss")
-        /// A response is stored, but a directive forbids serving it stale, and the origin may not
-        /// be contacted or is unreachable.
+        /// A response is stored, but a directive, a limit or an invalidation forbids its use
+        /// without validation. The origin is unreachable or must not be contacted.
         public static let staleForbidden = Code(description: "stale-forbidden")
         /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "origin-unreachable")
@@ -45,8 +45,9 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var outcome: CacheOutcome
     /// The transport's failure, if there is one.
     public var cause: (any Error)?
-    /// With ``Code/staleForbidden``, the name of the directive or limit that forbids the stored
-    /// response: `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
+    /// With ``Code/staleForbidden``, the reason that forbids using the stored response: a directive
+    /// or a limit, such as `must-revalidate` or `stale.offline`; or `invalidated`, `credentials` or
+    /// `cookie`. See `Reuse.StaleUse`.
     public var forbiddenBy: String?
 
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {

@@ -332,11 +332,11 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    /// Handles the failure of the fetch. If the caller was cancelled, it sends no request.
+    /// Handles the failure of the fetch. If the caller was canceled, it sends no request.
     mutating func failed(_ error: any Error) -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         guard error is CancellationError else { return standIn(.unreachable(error)) }
-        // Others cancelled the fetch before this caller joined, which must not end this caller's
+        // Others canceled the fetch before this caller joined, which must not end this caller's
         // exchange.
         if isCollapsed { return fetchAlone() }
         state = .ended

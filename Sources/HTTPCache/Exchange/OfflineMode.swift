@@ -4,7 +4,8 @@ public enum OfflineMode: String, Sendable, Hashable, CaseIterable, Codable {
     /// Stored responses are used as RFC 9111 allows.
     case online
     /// The default. Like ``online``, but while an origin is unreachable, its stored responses are
-    /// served.
+    /// served without another attempt to reach it, unless something forbids using them without
+    /// validation.
     case automatic
     /// A stored response is served immediately, whatever its age. The network is used for misses,
     /// and to validate responses that must not be served stale.

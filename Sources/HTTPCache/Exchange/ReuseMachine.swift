@@ -16,7 +16,8 @@ package struct ReuseMachine: Sendable {
         /// Whether to renew the response in the background, so that the next caller gets a newer
         /// response.
         package var isToBeRefreshed = false
-        /// The directive that forbids serving this response, but that the operator lifted.
+        /// The reason that would forbid serving this response (a directive, or `invalidated`), but
+        /// that the operator overrides.
         package var liftedDirective: String?
     }
 
@@ -386,11 +387,12 @@ package struct ReuseMachine: Sendable {
         return served
     }
 
-    /// The selected response, if it may be served stale: the operator allows it, and neither the
-    /// origin nor the caller forbids it.
+    /// The selected response, if it may be served stale although the origin is reachable. It must
+    /// not be an error or invalidated, and neither a directive, a limit nor the caller may forbid
+    /// it.
     private var standIn: Serve? {
-        // An operator lifts a directive only for an unreachable origin, and this origin is
-        // reachable.
+        // The operator's overrides of directives do not apply here, because the origin is reachable
+        // and may still send a good response.
         guard let (stored, reuse) = considered, preference != .networkOnly, stored.head.status.code < 400,
             reuse.staleUse(isOffline: false) == .allowed, reuse.liftedDirective == nil, !stored.head.isInvalidated
         else { return nil }
@@ -545,10 +547,10 @@ package struct ReuseMachine: Sendable {
     private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
         let why =
             switch directive {
-            case "cookie": "'cookie': it was made for another client"
+            case "cookie": "'cookie': the request has a 'Cookie', and the response is not marked as shareable"
             case "credentials":
-                "'credentials': it answered a request with credentials, and a rule overrides the directive that shares it"
-            case "invalidated": "an unsafe method invalidated it"
+                "'credentials': it was fetched with credentials, and a rule overrides the directive that allows sharing it"
+            case "invalidated": "a successful unsafe request invalidated it"
             case _ where directive.hasPrefix("stale."): "it is staler than '\(directive)' allows"
             default: "'\(directive)'"
             }
@@ -570,7 +572,7 @@ package struct ReuseMachine: Sendable {
 }
 
 extension ReuseMachine.Serve {
-    /// Records the directive that would forbid this response, but was lifted.
+    /// Records the reason that would forbid this response, but that the operator overrides.
     fileprivate mutating func lift(_ directive: String?) {
         guard let directive else { return }
         liftedDirective = directive

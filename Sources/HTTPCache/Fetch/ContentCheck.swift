@@ -12,8 +12,9 @@ public import NIOCore
 ///
 /// Each of the callers that share a fetch may have its own check. A response that would replace a
 /// stored response must pass all of them, whether it is a success or a redirection. A part (206) is
-/// stored only if it completes a stored response, because a part cannot be checked. A 304 confirms
-/// content that already passed, so no check runs again.
+/// stored only if it completes a stored response, because a part cannot be checked (see
+/// ``isForReplacements`` for an exception). A 304 confirms content that already passed, so no check
+/// runs again.
 ///
 /// ```swift
 /// var request = CacheRequest(head: head)
@@ -34,7 +35,7 @@ public struct ContentCheck: Sendable {
     /// content coding still applied. Throws if the response must not be stored.
     ///
     /// The check runs in the fetch, which belongs to no caller. Its errors do not reach callers;
-    /// only their type is logged. It should end when its task is cancelled.
+    /// only their type is logged. It should end when its task is canceled.
     public var check: @Sendable (HTTPResponse, ByteBuffer) async throws -> Void
     /// The kind of the check. Checks of the same kind accept the same content, so one of them is
     /// enough. `nil` if no other check is of the same kind.

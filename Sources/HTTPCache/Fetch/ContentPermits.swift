@@ -58,7 +58,7 @@ package final class ContentPermits: Sendable {
 
     /// Takes a permit, or waits if the client may not have one now.
     ///
-    /// - Returns: `nil` if the task was cancelled.
+    /// - Returns: `nil` if the task was canceled.
     package func enter(_ client: RequestClient) async -> Permit? {
         if state.withLock({ $0.enterIfFree(client) }) { return Permit(self, client) }
         let id = state.withLock { state in

@@ -5,8 +5,9 @@ package import HTTPTypes
 /// page, an empty response, or a list that lost most of its items.
 ///
 /// A rejected response does not replace the stored response. If its head looks wrong, the stored
-/// response is served instead (`detail=guarded`). If only its body looks wrong, the caller gets it,
-/// but it is not stored. Only GET responses with status 200 are checked.
+/// response is served instead (`detail=guarded`), provided that it may be served stale. Otherwise,
+/// or if only its body looks wrong, the caller gets the rejected response, but it is not stored.
+/// Only responses with status 200 are checked, and only against a stored 200.
 public struct GoodDataGuard: Sendable, Hashable {
     /// Whether to reject an empty body if the stored body is not empty.
     public var refusesEmpty = true
@@ -17,7 +18,8 @@ public struct GoodDataGuard: Sendable, Hashable {
     /// HTML. ``refusesOtherMediaType`` includes this case.
     public var refusesHTML = false
     /// The minimum length of JSON, as a share of the stored JSON's length, from 0 to 1. Shorter
-    /// JSON is rejected; 0 allows any length.
+    /// JSON is rejected; 0 allows any length. Lengths are compared only if both have the same
+    /// content coding.
     public var minimumJSONShare = 0.0
 
     /// Creates the default guard: empty bodies and different media types are rejected.

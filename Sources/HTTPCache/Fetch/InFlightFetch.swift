@@ -4,10 +4,11 @@ import Synchronization
 
 /// One fetch, shared by every caller that requests the same key while it is in progress.
 ///
-/// The fetch belongs to no caller. A caller that gives up leaves. The fetch ends early only when
-/// the last caller has left and the body is not being stored. A response that may not be shared
-/// goes only to the caller whose request was sent. The other callers are released immediately and
-/// send their own requests.
+/// The fetch belongs to no caller. A caller that gives up leaves. The fetch ends early when the
+/// last caller has left, in these cases: the head has not arrived and the fetch is not in the
+/// background, the body is not being stored, or the body exceeds its ``UnreadLimit``. A response
+/// that may not be shared goes only to the caller whose request was sent. The other callers are
+/// released immediately and send their own requests.
 final class InFlightFetch: Sendable {
     /// The result of the fetch for one caller.
     enum Delivery: Sendable {
@@ -146,7 +147,7 @@ final class InFlightFetch: Sendable {
         }?.cancel()
     }
 
-    /// Whether the fetch was cancelled, so that its error belongs to no caller.
+    /// Whether the fetch was canceled, so that its error belongs to no caller.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Adds a caller. Call ``waitForHead(isLeader:)`` once for each added caller.
@@ -155,7 +156,7 @@ final class InFlightFetch: Sendable {
     ///   - check: the caller's check, which a response must also pass before it is stored.
     ///   - mayReuse: returns whether a response that was received before this caller joined may
     ///     serve it. A response that has not arrived yet always may. RFC 9111 §4
-    /// - Returns: `false` if the fetch was cancelled, the body's beginning is gone, the response
+    /// - Returns: `false` if the fetch was canceled, the body's beginning is gone, the response
     ///   may not be reused, or it is too late for the check. In that case, send a new request.
     func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in

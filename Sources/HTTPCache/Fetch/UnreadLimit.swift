@@ -9,8 +9,8 @@ import HTTPTypes
 /// * A body of known length continues for 10 seconds if, at the pace of the first second, it will
 ///   be complete by then, because a complete body can serve the next caller.
 /// * A stream of unknown length does not continue, because it may never end.
-/// * A fetch without a waiting caller (a background renewal of a stored response) never had a
-///   reader, and is limited only by its bytes.
+/// * A fetch without a waiting caller (such as a background renewal of a stored response) has no
+///   time limit. A body of known length then continues to its end.
 ///
 /// A request that waits for a permit or a connection to the same origin ends the body immediately:
 /// see ``UnreadWatch``.

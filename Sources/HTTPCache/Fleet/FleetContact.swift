@@ -1,8 +1,8 @@
 import Synchronization
 
 /// Whether a node serves fresh stored responses without validation. It does so only after it has
-/// read the purges from before its start. It can be configured to do so only while it is certain to
-/// receive other nodes' purges.
+/// read the purges from before its start, or has given up reading them. It can be configured to do
+/// so only while it is certain to receive other nodes' purges.
 enum FleetContact: Sendable {
     /// Always.
     case lasting

@@ -11,9 +11,9 @@ public protocol StoreOperations: Sendable {
     /// When this returns, all invalidations are in force and durable for every reader of the store.
     /// If it throws, some of the scopes may be invalidated.
     ///
-    /// - Parameter keepingForOffline: whether to keep the responses. `true` marks the responses as
-    ///   invalidated, so that they are served only if the origin is unreachable; `false` removes
-    ///   them.
+    /// - Parameter keepingForOffline: whether to keep the responses. `true` marks them as
+    ///   invalidated: they are validated before use, but may still be served while the origin is
+    ///   unreachable. `false` removes them.
     /// - Throws: the store's error if it cannot be written.
     func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation
 
@@ -23,7 +23,7 @@ public protocol StoreOperations: Sendable {
     ///   this limit, the results are estimates. If a scope covers all responses, they are counted
     ///   through an index even beyond the limit.
     /// - Throws: the store's error if it cannot be read; `CancellationError` if the task was
-    ///   cancelled.
+    ///   canceled.
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
 
     /// Reads a page of the invalidated responses in the scopes, for a refresh.
@@ -55,8 +55,8 @@ public protocol StoreOperations: Sendable {
 public struct ScopeInvalidation: Sendable, Hashable {
     /// The number of the last of these invalidations. Each scope has its own number.
     public var sequence: InvalidationSequence
-    /// Whether every response was invalidated, because too many invalidations by prefix were in
-    /// progress.
+    /// Whether every response was invalidated, because too many invalidations by prefix, host or
+    /// principal were in progress. Applies only to invalidations that mark.
     public var coversEverything: Bool
 
     /// Creates a result.

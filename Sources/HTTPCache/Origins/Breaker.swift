@@ -5,12 +5,14 @@ package import HTTPCacheSemantics
 ///
 /// ``FailureEvidence`` judges whether an origin is unreachable. There are three cases:
 /// - No connection can be opened.
-/// - The origin closes the connection on requests, and then also on probes for other targets.
+/// - The origin closes the connection on consecutive requests, or does not respond to them, and
+///   then probes for other targets fail too.
 /// - The origin does not respond to consecutive requests for different targets.
 ///
 /// If one target fails while others succeed, only that target is affected: see ``FailingTargets``.
 /// An open breaker lets the background probes through. It also lets one request per second through
-/// for which no stored response can be served. docs/decisions/0007
+/// for which no stored response can be served (one every 250 ms while it is in doubt whether the
+/// origin is unreachable). It does not affect requests that bypass the store. docs/decisions/0007
 package struct Breaker: Sendable, Hashable {
     /// How a request failed.
     package typealias Failure = FailureEvidence.Failure

@@ -177,7 +177,7 @@ extension CacheEngine {
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
             hasFailed = await !sendProbe(request, to: origin)
         }
-        // A cancelled probe is not evidence of a failure, because it is cancelled when another
+        // A canceled probe is not evidence of a failure, because it is canceled when another
         // request gets a response.
         guard !Task.isCancelled else { return }
         if hasFailed { telemetry.origins.probed(origin, .failed) }
@@ -228,11 +228,11 @@ extension PreparedRequest {
 }
 
 extension Error {
-    /// Whether the origin did not respond in time. The task may have been cancelled for that reason
+    /// Whether the origin did not respond in time. The task may have been canceled for that reason
     /// rather than by a caller.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
 
-    /// Whether no connection became free in time. Again, the task may not have been cancelled by a
+    /// Whether no connection became free in time. Again, the task may not have been canceled by a
     /// caller.
     var isOverload: Bool { (self as? TransportError)?.code == .overloaded }
 }

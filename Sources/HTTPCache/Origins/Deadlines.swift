@@ -84,7 +84,7 @@ final class Deadlines: Sendable {
     private func woke(from due: Duration) -> Duration? {
         let now = elapsed()
         let (expired, next) = state.withLock { state -> ([Entry], Duration?) in
-            // The watcher was cancelled and replaced at this very moment.
+            // The watcher was canceled and replaced at this very moment.
             guard !Task.isCancelled, state.wakes == due else { return ([], nil) }
             let expired = state.entries.filter { $0.value.due <= now }
             for id in expired.keys { state.entries[id] = nil }

@@ -135,8 +135,9 @@ extension ResponseStore {
 
     /// Invalidates without a known cause: a purge.
     ///
-    /// - Parameter keepingForOffline: `true` marks the stored responses as invalidated, so that
-    ///   they are served only if the origin is unreachable; `false` removes them.
+    /// - Parameter keepingForOffline: `true` marks the stored responses as invalidated: they are
+    ///   validated before use, but may still be served while the origin is unreachable. `false`
+    ///   removes them.
     @discardableResult
     public func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
         -> InvalidationSequence
@@ -164,8 +165,8 @@ public protocol ResponseWriter: Sendable {
     /// Makes the response visible in one commit. The response replaces the stored response of the
     /// same variant, if there is one.
     ///
-    /// - Returns: the stored response, or `nil` if an invalidation after the fencing number forbids
-    ///   storing it.
+    /// - Returns: the stored response, or `nil` if it was not stored, for example because an
+    ///   invalidation after the fencing number forbids that.
     func finish() async throws -> StoredResponse?
 
     /// Discards the response. The written bytes are removed once this writer is released. Until

@@ -8,7 +8,7 @@ public protocol Transport: Sendable {
     /// Sends a request and returns when the final response's head has arrived; the body streams
     /// after it.
     ///
-    /// Cancelling the calling task ends the exchange on the network.
+    /// Canceling the calling task ends the exchange on the network.
     /// - Throws: ``TransportError`` if no head arrived; the body's stream throws it if the body was
     ///   cut short.
     func send(_ request: TransportRequest) async throws -> TransportResponse

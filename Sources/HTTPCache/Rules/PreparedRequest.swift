@@ -33,7 +33,7 @@ package final class PreparedRequest: Sendable {
     private let selectingHead: HTTPRequest?
     /// How much of the network may be used.
     package let mode: OfflineMode
-    /// Decides whether this node can rely on knowing all purges.
+    /// Whether this node may serve fresh responses without validation.
     let contact: FleetContact
     /// ``CacheEngine/settingsVersion`` before these decisions were made.
     package let settingsVersion: UInt64

@@ -29,7 +29,7 @@ package final class ChangeFeed<Change: Sendable>: Sendable {
 
     /// Returns a stream of the changes from now on for which `concerns` returns `true`.
     ///
-    /// The stream ends with ``finish()``, when the task that reads it is cancelled, or when it is
+    /// The stream ends with ``finish()``, when the task that reads it is canceled, or when it is
     /// released.
     /// - Parameter limit: the maximum number of changes that wait for a slow watcher. If there are
     ///   more, the oldest are dropped, so that the watcher still sees the newest.

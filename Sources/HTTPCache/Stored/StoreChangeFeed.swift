@@ -92,7 +92,7 @@ public final class StoreChangeFeed: Sendable {
     /// everything.
     ///
     /// The stream ends when the store is closed (``finish()``), when the task that reads the stream
-    /// is cancelled, or when the stream is released.
+    /// is canceled, or when the stream is released.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
         feed.changes(limit: Self.bufferLimit) { $0.concerns(interest) }
     }

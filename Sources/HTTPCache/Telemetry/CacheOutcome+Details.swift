@@ -32,7 +32,7 @@ extension CacheOutcome.Detail {
         case .sMaxage: CacheOutcome.Detail("despite-s-maxage")
         case .noStore: CacheOutcome.Detail("despite-no-store")
         case .invalidated: .invalidated
-        // No rule lifts these.
+        // No rule can override these.
         case .isPrivate, .credentials, .cookie, nil: CacheOutcome.Detail("despite")
         }
     }

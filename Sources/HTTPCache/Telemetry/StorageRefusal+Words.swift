@@ -16,29 +16,31 @@ extension StorageRefusal {
     /// The reason as a sentence for operators.
     package var words: String {
         switch self {
-        case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.ignore' can override that."
+        case .responseNoStore:
+            "The response has 'Cache-Control: no-store'. The rule setting 'stale.ignore' can override that."
         case .requestNoStore: "The request has 'Cache-Control: no-store'."
-        case .privateResponse: "It has 'Cache-Control: private', and the gateway is a shared cache."
+        case .privateResponse: "The response has 'Cache-Control: private', and the gateway is a shared cache."
         case .authorization: "The request has credentials, and the response does not allow sharing."
-        case .setCookie: "It sets a cookie, so it may be meant for one client only."
-        case .varyAny: "It has 'Vary: *' or a malformed 'Vary'."
+        case .setCookie: "The response sets a cookie, so it may be meant for one client only."
+        case .varyAny: "The response has 'Vary: *' or a malformed 'Vary'."
         case .notExplicit:
-            "It states no lifetime. The rule setting 'freshness.lifetime', or 'freshness.errors' for a status from 400 on, can set one."
+            "The response states no lifetime. The rule setting 'freshness.lifetime', or 'freshness.errors' for a status from 400 on, can set one."
         case .statusProvoked:
             "A malformed request can cause this status. The rule setting 'store.statuses' can allow it."
         case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest: "Responses with this status are not stored."
-        case .partialContent: "It is partial content."
+        case .partialContent: "The response is partial content."
         case .method: "Responses to this method are not stored."
-        case .rule: "The rule setting 'store.statuses' does not list its status."
+        case .rule: "The rule setting 'store.statuses' does not list the response's status."
         case .bypass: "The request bypasses the store, because of a rule or of a request field."
-        case .storedSuccess: "It is an error, which does not replace a stored success."
-        case .guarded: "It looks wrong compared with the stored response ('guard')."
-        case .bodyLength: "Its body is longer or shorter than a rule allows."
+        case .storedSuccess: "The response is an error, which does not replace a stored success."
+        case .guarded: "The response looks wrong compared with the stored response ('guard')."
+        case .bodyLength: "The response's body is longer or shorter than a rule allows."
         case .tags:
-            "It has more than 64 tags, a tag of more than 1,024 bytes, or a directive that forbids storing its tags."
+            "The response has more than 64 tags, a tag of more than 1,024 bytes, or a directive that forbids storing its tags."
         case .endless: "An event stream has no end, so it is not stored."
-        case .unclearEnd: "Bytes followed its end: the origin frames it incorrectly."
-        case .store: "The store rejected it."
+        case .unclearEnd: "Bytes followed the end of the response: the origin frames it incorrectly."
+        case .store:
+            "The store rejected the response. It may be read-only, full, busy or failing, or the body may be too large."
         }
     }
 }

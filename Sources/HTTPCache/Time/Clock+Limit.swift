@@ -1,7 +1,7 @@
 extension Clock where Duration == Swift.Duration {
     /// Runs an operation for a limited time, then cancels it.
     ///
-    /// - Parameter onTimeout: called when the time is up, before the operation is cancelled.
+    /// - Parameter onTimeout: called when the time is up, before the operation is canceled.
     /// - Returns: the operation's value, even if it arrived at the moment the time was up; `nil` if
     ///   the operation returned no value in time.
     func limit<Value: Sendable>(

@@ -2,9 +2,9 @@ import Synchronization
 
 /// A clock for timeouts, which start often and rarely expire.
 ///
-/// The standard library's clocks keep the memory of a cancelled sleep (about 700 bytes) until its
+/// The standard library's clocks keep the memory of a canceled sleep (about 700 bytes) until its
 /// deadline. With a timeout of a minute for each of 5,000 requests per second, that is 200 MB. This
-/// clock releases the memory of a cancelled sleep immediately, and all of its sleeps share one
+/// clock releases the memory of a canceled sleep immediately, and all of its sleeps share one
 /// sleep of the base clock.
 public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Duration {
     /// An instant of the base clock.
@@ -39,7 +39,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
 
     /// Suspends until the deadline; the tolerance has no effect.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is canceled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let number = state.withLock { state in
             state.nextNumber += 1

@@ -9,7 +9,7 @@ public struct TransportCallbacks: Sendable {
     /// the result or error of ``Transport/send(_:)``, or with an unparsed response if the request
     /// allows that.
     ///
-    /// Returns the call, which can be cancelled. Returns `nil` if the request cannot be sent this
+    /// Returns the call, which can be canceled. Returns `nil` if the request cannot be sent this
     /// way, in which case nothing was sent and the completion is not called. Call
     /// ``Transport/send(_:)`` instead: it throws the reason if it cannot send the request either.
     package let begin: @Sendable (TransportRequest, @escaping Completion) -> (any TransportCall)?

@@ -4,8 +4,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs.
         public let description: String
-        /// Whether the origin could not be reached. If so, any stored response may be served
-        /// (docs/architecture.md, "The offline contract").
+        /// Whether the origin could not be reached. If so, a stored response may be served, even a
+        /// stale one, unless something forbids that (docs/architecture.md, "The offline contract").
         public let isUnreachable: Bool
         /// The host name does not resolve.
         public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
@@ -13,7 +13,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let connect = Code(description: "connect", isUnreachable: true)
         /// The connection was not established in time.
         public static let connectTimeout = Code(description: "connectTimeout", isUnreachable: true)
-        /// The connection was established, but no response arrived in time.
+        /// The connection was established, but the response, or the next part of its body, did not
+        /// arrive in time.
         public static let timeout = Code(description: "timeout", isUnreachable: true)
         /// The origin closed the connection before or during its response.
         public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)
@@ -28,7 +29,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let overloaded = Code(description: "overloaded", isUnreachable: false)
         /// The origin's response is not valid HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
-        /// The caller cancelled the request.
+        /// The caller canceled the request, or its content stalled while it was sent.
         public static let cancelled = Code(description: "cancelled", isUnreachable: false)
         /// The request cannot be sent in its current form.
         public static let invalidRequest = Code(description: "invalidRequest", isUnreachable: false)

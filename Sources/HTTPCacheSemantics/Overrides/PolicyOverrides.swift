@@ -40,16 +40,17 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var errorLifetime: Int64?
     /// The directives to ignore.
     public var ignoredDirectives: Directives = []
-    /// The directives that do not forbid stale use while the origin is unreachable or fails:
-    /// `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`. `private` always
-    /// forbids it. RFC 9111 §4.2.4
+    /// The directives that do not forbid stale use while the origin is unreachable, fails or must
+    /// not be contacted: `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`.
+    /// In a shared cache, `private` always forbids it. RFC 9111 §4.2.4
     ///
     /// With `no-store`, a successful response with that directive is stored for this use only. It
-    /// is stale from the start, whatever lifetime it states, so it is never served while the origin
-    /// is reachable. The *request's* directives still apply.
+    /// is stale from the start, whatever lifetime it states, so it is never served without
+    /// validation while the origin works. The *request's* directives still apply.
     ///
     /// With `invalidated`, a response that a successful unsafe request invalidated is served while
-    /// the origin is unreachable, but never in place of an origin's error. §4.4
+    /// the origin is unreachable or must not be contacted, but never in place of an origin's error.
+    /// §4.4
     public var directivesIgnoredWhenStale: Directives = []
     /// How long, in seconds, a stale response is served while it is revalidated in the background.
     /// It replaces the response's own `stale-while-revalidate`. RFC 5861 §3
@@ -100,8 +101,7 @@ public struct PolicyOverrides: Sendable, Hashable {
         return seconds ?? 0 > 0
     }
 
-    /// Whether a successful response with `no-store` is stored, to be served while the origin is
-    /// unreachable.
+    /// Whether a successful response with `no-store` is stored for use without the origin.
     var keepsNoStore: Bool { directivesIgnoredWhenStale.contains(.noStore) }
 
     /// Whether cookies do not affect responses.

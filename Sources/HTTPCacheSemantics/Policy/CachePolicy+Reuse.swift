@@ -8,11 +8,13 @@ extension CachePolicy {
     /// uses `fwd=request` only for a response that is fresh. The order is:
     ///
     /// 1. the response was invalidated;
-    /// 2. it is stale, unless the request's `max-stale` or else the response's
+    /// 2. it answered a request with credentials, and the directive that permits sharing it is
+    ///    overridden;
+    /// 3. it is stale, unless the request's `max-stale` or else the response's
     ///    `stale-while-revalidate` allows it;
-    /// 3. the response's `no-cache`;
-    /// 4. the request's `no-cache`, `max-age` or `min-fresh`;
-    /// 5. the request's `Cookie`.
+    /// 4. the response's `no-cache` (or `no-store`; in a shared cache also `private`);
+    /// 5. the request's `no-cache`, `max-age` or `min-fresh`;
+    /// 6. the request's `Cookie`.
     ///
     /// `max-age=0` always validates, even an `immutable` response: RFC 8246 §2.1 leaves that signal
     /// to the client. The request's `no-store` concerns only storing, so it has no effect here.
@@ -49,8 +51,8 @@ extension CachePolicy {
     ///
     /// **An operator's rules** (``PolicyOverrides``) take precedence over the response's own
     /// fields. But ``PolicyOverrides/directivesIgnoredWhenStale`` applies only while the origin is
-    /// unreachable or fails. While the origin is reachable, a stale response is validated as its
-    /// directives require.
+    /// unreachable, fails or must not be contacted. While the origin works, a stale response is
+    /// validated as its directives require.
     ///
     /// **An operator's extension** (``extendedStaleness``) raises limits and `stale-if-error` but
     /// overrides no prohibition. Unlike the origin's own `stale-if-error`, it leaves `s-maxage` in
@@ -119,7 +121,7 @@ extension CachePolicy {
     /// Returns whether the response may serve requests that waited for another request's fetch.
     ///
     /// A response that requires validation before every reuse, or that has `no-store`, may not
-    /// serve them. RFC 9111 §4
+    /// serve them, unless the caller set its expiry. RFC 9111 §4
     public func mayServeCollapsed(_ stored: StoredResponseHead) -> Bool {
         if stored.explicitExpiry != nil { return true }
         let directives = directives(of: stored.fields)

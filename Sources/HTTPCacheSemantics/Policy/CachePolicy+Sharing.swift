@@ -39,7 +39,8 @@ extension CachePolicy {
         isLifetimeReplaced: Bool,
         countsMustRevalidate: Bool = true
     ) -> Bool {
-        // The response is kept for offline use, only for the requester.
+        // A response with `no-store` is stored only for use without the origin, and is never
+        // shared.
         if directives.forbidsStorage { return false }
         if directives.isPublic { return true }
         guard kind == .shared else { return directives.allowsSharing }

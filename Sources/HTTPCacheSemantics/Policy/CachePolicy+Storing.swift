@@ -22,12 +22,13 @@ extension CachePolicy {
     ///
     /// **A shared cache** never stores for a `principal`.
     ///
-    /// The rules are stricter than RFC 9111 in four points:
+    /// The rules are stricter than RFC 9111 in four ways:
     ///
     /// - statuses that a client's malformed request can provoke (400, 405, 414, 501, …) are stored
     ///   only if an operator lists them, and a 5xx without `public` needs a stated lifetime;
     /// - statuses that concern the request rather than its target are never stored;
-    /// - a response with `Set-Cookie` is not stored in a shared cache;
+    /// - a shared cache does not store a response with `Set-Cookie`, unless ``storesSetCookie``
+    ///   allows it;
     /// - a response to a method other than QUERY whose content is in the key needs a stated
     ///   lifetime (RFC 9110 §9.3.3).
     ///
@@ -156,7 +157,8 @@ extension CachePolicy {
         hasCredentials: Bool,
         isShareable: Bool
     ) -> Storability {
-        // A response with `no-store` is kept for offline use, only for the requester.
+        // A response with `no-store` is stored only for use without the origin, and is never shared
+        // with another principal.
         let isForOffline = directives.forbidsStorage
         let allowsSharing = directives.allowsSharing && !isForOffline
         let setsCookie = response.headerFields.contains(.setCookie)

@@ -4,8 +4,7 @@ public struct Reuse: Sendable, Hashable {
     public enum Decision: Sendable, Hashable {
         /// It is fresh, and neither request nor response requires validation.
         case fresh
-        /// It is stale, but the request's `max-stale` (or the policy) allows serving it without
-        /// validation.
+        /// It is stale, but the request's `max-stale` allows serving it without validation.
         case staleAllowed
         /// It is stale but within the response's `stale-while-revalidate`, and nothing forbids
         /// stale use: serve it now and validate it in the background. RFC 5861 §3
@@ -13,7 +12,8 @@ public struct Reuse: Sendable, Hashable {
         /// It needs validation first (or, if the origin is unreachable, see ``Reuse/staleUse``).
         case validate(ValidationReason)
     }
-    /// The reason for validation. If there are several, it is the first in this list.
+    /// The reason for validation. If there are several, the order in
+    /// ``CachePolicy/reuse(of:for:at:)`` decides.
     ///
     /// ``forwardReason`` is the name in RFC 9211.
     public enum ValidationReason: String, Sendable, Hashable {
@@ -83,7 +83,7 @@ public struct Reuse: Sendable, Hashable {
     /// The limit that the current staleness exceeds if no origin is contacted: `stale.offline`.
     /// ``PolicyOverrides/maximumStalenessOffline``
     public var exceededBudgetOffline: String?
-    /// The directive that would forbid stale use but that an operator overrides.
+    /// The directive (or `invalidated`) that would forbid stale use but that an operator overrides.
     /// ``PolicyOverrides/directivesIgnoredWhenStale``
     public var liftedDirective: String?
     /// Whether the response's or the request's `stale-if-error` covers the current staleness. RFC

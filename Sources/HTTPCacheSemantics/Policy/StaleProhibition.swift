@@ -1,5 +1,5 @@
 /// A reason that forbids the use of a stored response without validation, even while its origin is
-/// unreachable.
+/// unreachable, unless a rule overrides it.
 ///
 /// The raw value is its name in ``Reuse/StaleUse``, problems and metrics. Every list of these
 /// reasons (details in `Cache-Status`, metric labels, the directives in `stale.ignore`) is derived

@@ -13,8 +13,8 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     /// A client's malformed request can provoke the status for a good target (400, 405, 414, 501,
     /// …), and no rule lists it: ``PolicyOverrides/statuses``.
     case statusProvoked
-    /// A 206 that cannot be combined with the stored response, or that does not identify its
-    /// representation.
+    /// A 206 that cannot be combined with the stored response, that does not identify its
+    /// representation, or that a caller wants to check.
     case partialContent
     /// The request has `no-store`.
     case requestNoStore
@@ -54,7 +54,7 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case tags
     /// Bytes followed the end of the response, so its end is ambiguous.
     case unclearEnd
-    /// The store rejected the response: the store is full, closed or failing, or the body is too
-    /// large.
+    /// The store did not keep the response: for example, it is full, closed, read-only or failing,
+    /// or the body is too large.
     case store
 }

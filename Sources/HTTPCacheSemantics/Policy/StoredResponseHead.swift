@@ -32,8 +32,8 @@ public struct StoredResponseHead: Sendable, Hashable {
     public var explicitExpiry: Timestamp?
     /// The cause of the invalidation; `nil` if the response was not invalidated.
     ///
-    /// An invalidated response is kept for use while the origin is unreachable. While the origin is
-    /// reachable, it is not used without validation. RFC 9111 §4.4
+    /// An invalidated response must be validated before use. While the origin is unreachable, it
+    /// may still be served, unless an unsafe request invalidated it. RFC 9111 §4.4
     public var invalidation: InvalidationCause?
     /// The basis for serving the response to other clients. The default, for a head that was not
     /// read from a store, is ``SharingBasis/noCredentials``. RFC 9111 §3.5

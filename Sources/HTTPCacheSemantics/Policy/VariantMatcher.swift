@@ -71,7 +71,8 @@ package struct VariantMatcher {
         }
     }
 
-    /// Returns whether both sides have the field with equivalent values, or both lack it.
+    /// Returns whether the stored response and the request have the field with equivalent values,
+    /// or both lack it.
     private mutating func isSame(_ canonicalName: String, _ stored: HTTPFields) -> Bool {
         let value = value(canonicalName)
         var length = 0

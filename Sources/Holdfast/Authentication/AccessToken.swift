@@ -5,8 +5,9 @@ public import HTTPCacheSemantics
 public struct AccessToken: Sendable, Hashable {
     /// The text that requests carry.
     public var value: String
-    /// When the origin stops accepting the token; `nil` if unknown. The token is replaced before
-    /// that time.
+    /// When the origin stops accepting the token; `nil` if unknown. The token is not sent after
+    /// that time. A request shortly before that time starts its replacement: see
+    /// ``Authenticator/Configuration/leeway``.
     public var expiresAt: Timestamp?
 
     /// Creates a token.

@@ -24,9 +24,10 @@ extension Authenticator {
         /// The time limit for the source. 30 seconds by default.
         public var timeout: Duration
         /// The pause after a failure of the source, during which it is not called. It doubles with
-        /// each consecutive failure. One second by default.
+        /// each consecutive failure. Each pause is shortened at random by up to half. One second by
+        /// default.
         public var pause: Duration
-        /// The maximum pause. One minute by default.
+        /// The maximum of ``pause``. One minute by default.
         public var maximumPause: Duration
 
         /// Creates a configuration. See the properties for the defaults.

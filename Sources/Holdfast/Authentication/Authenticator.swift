@@ -16,10 +16,11 @@ import Synchronization
 /// ```
 ///
 /// - **One call for all requests**: if several concurrent requests need a token, the source is
-///   called once. Cancelling a caller ends only that caller's wait.
+///   called once. Canceling a caller ends only that caller's wait.
 /// - **Early renewal**: a token is replaced before it expires, while it is still in use. After a
-///   401, it is replaced once, and the request is retried. A request that was rejected with an
-///   older token is retried with the current token, without calling the source.
+///   401, it is replaced once, and the request is retried, unless the rejected token had only just
+///   been received. A request that was rejected with an older token is retried with the current
+///   token, without calling the source.
 /// - **No request storms**: after a failure, the source is not called again until a pause has
 ///   passed. Consecutive failures make the pauses longer. During a pause, all requests that need a
 ///   token fail with the source's error. No request waits for the source longer than
@@ -31,8 +32,11 @@ import Synchronization
 /// - **Only your origins**: a token is sent only to ``Configuration/origins``, and never appears in
 ///   a log, error or description. A request that already has the field is not changed.
 ///
-/// It throws ``HoldfastError`` with code `loginRequired` if the source can provide no more tokens,
-/// `originUnreachable` if the source was unreachable, and `authenticationFailed` otherwise.
+/// It throws ``HoldfastError`` with one of these codes:
+/// - `loginRequired` if the source can provide no more tokens, or after ``signOut()``
+/// - `originUnreachable` if the source was unreachable or timed out
+/// - `overloaded` if the source could not send its request, because too many were in flight
+/// - `authenticationFailed` otherwise
 public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// A token and its principal. They are read together, so that a request that waits while the
     /// user changes never combines one user's token with another user's name.
@@ -183,7 +187,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// Returns a token for requests outside the client. The token is valid as far as the
     /// authenticator knows.
     ///
-    /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is cancelled.
+    /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is canceled.
     public func token() async throws -> AccessToken { try await session().token }
 
     private func session() async throws -> Session {

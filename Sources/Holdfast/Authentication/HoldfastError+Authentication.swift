@@ -48,8 +48,8 @@ extension HoldfastError {
         }
     }
 
-    /// Whether the call fails with this error even if a stored response exists, because the source
-    /// or the origin rejected the credentials.
+    /// Whether the call fails with this error even if a stored response exists, because there is no
+    /// valid token for a reason other than the network.
     var isAuthenticationRejection: Bool { code == .loginRequired || code == .authenticationFailed }
 }
 

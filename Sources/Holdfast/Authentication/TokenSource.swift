@@ -20,7 +20,9 @@
 /// authenticated.
 public protocol TokenSource: Sendable {
     /// Returns a valid token. There is only one call at a time; its token serves all waiting
-    /// requests.
+    /// requests. The call's task is canceled if the call exceeds
+    /// ``Authenticator/Configuration/timeout``, or if the user signs in or out in the meantime. The
+    /// next call does not wait for it.
     ///
     /// - Parameter old: the token that is expiring or was rejected; `nil` if there was none.
     /// - Throws: ``LoginRequired`` if no token can be obtained without the user. After any other

@@ -44,7 +44,8 @@ struct TokenState: Sendable {
     private(set) var failure: HoldfastError?
     private var pauseEnd = Duration.zero
     private var failures = 0
-    /// The number of consecutive tokens that were rejected right after they were received.
+    /// The number of consecutive replacements of tokens that were rejected within
+    /// ``Limits/maximumPause`` of their receipt.
     private var rejections = 0
     /// Previous token values, newest last. Requests that were sent with them may still be rejected.
     private var earlier: [String] = []

@@ -6,7 +6,8 @@
 /// let image = try await avatar.on(client).fetch().value
 /// ```
 ///
-/// A later call without its own client runs on the first call's client.
+/// A call without its own client runs on the chain's client: the client of ``on(_:)``, otherwise
+/// the first call's client, otherwise ``CachingClient/current``.
 public struct CallChain<Value: Sendable>: Sendable {
     private let client: CachingClient?
     private let runOnce: @Sendable (CachingClient?) async throws -> Emission<Value>
@@ -40,7 +41,7 @@ public struct CallChain<Value: Sendable>: Sendable {
         stream = other.stream
     }
 
-    /// Returns the chain with a client to run on, instead of ``CachingClient/current``.
+    /// Returns the chain with a client for all calls that do not have their own.
     public func on(_ client: CachingClient) -> CallChain { CallChain(self, on: client) }
 
     /// Returns the chain extended by a call that is made from the chain's value.
@@ -53,7 +54,7 @@ public struct CallChain<Value: Sendable>: Sendable {
     /// Returns the last call's value. Each call uses its endpoint's strategy; the first failure
     /// ends the chain.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled; any error
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled; any error
     ///   of the closures.
     public func fetch() async throws -> Emission<Value> { try await runOnce(client ?? CachingClient.current) }
 

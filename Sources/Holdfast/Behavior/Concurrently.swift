@@ -2,7 +2,7 @@
 ///
 /// - Parameter limit: less than 1 is treated as 1, because with 0 no element would ever run.
 /// - Returns: the outcomes in the elements' order.
-/// - Throws: the first error; the other runs are cancelled.
+/// - Throws: the first error; the other runs are canceled.
 func concurrently<Element: Sendable, Outcome: Sendable>(
     _ elements: [Element],
     atMost limit: Int,

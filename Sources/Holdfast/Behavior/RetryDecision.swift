@@ -4,8 +4,8 @@ import HTTPTypes
 
 /// Whether and when to retry a request that failed or was rejected.
 enum RetryDecision: Sendable, Hashable {
-    /// Do not retry: the result is a success, a retry would not improve it, or the limit is
-    /// reached.
+    /// Do not retry: the result is a success, the policy or the origin does not allow a retry, or
+    /// the limit is reached.
     case keep
     /// Retry after this delay.
     case retry(after: Duration)
@@ -34,8 +34,8 @@ extension RetryPolicy {
 
     /// Decides whether to retry a request that received no response, or whose response broke off.
     ///
-    /// - Parameter isIdempotent: whether the request may be sent twice. A request that was never
-    ///   sent is retried even if it is not idempotent.
+    /// - Parameter isIdempotent: whether the request may be sent twice. A request that was not sent
+    ///   because this process had no connection available is retried even if it is not idempotent.
     func decision(after error: any Error, isIdempotent: Bool = true, retries: Int, jitter: Double) -> RetryDecision {
         guard retries < limit, error.isOverload || (isIdempotent && error.isTransient) else { return .keep }
         return .retry(after: backOff(retries, jitter: jitter))

@@ -1,16 +1,17 @@
 /// How often, and after which delays, a failed request is retried.
 ///
-/// Only requests that change nothing, or that are marked idempotent, are retried (RFC 9110 §9.2.2).
-/// A request that was never sent, because too many other requests were in flight
-/// (``HoldfastError/Code/overloaded``), is retried even if it is not idempotent.
+/// Requests that change nothing, or that are marked idempotent, are retried (RFC 9110 §9.2.2). Any
+/// request is retried if it was not sent because too many other requests were in flight
+/// (``HoldfastError/Code/overloaded``).
 ///
 /// A response whose content breaks off is a failure, too. Decoding needs the complete content, so
 /// the caller has received nothing yet, although reported progress starts over. A download resumes
 /// from its part. ``CachingClient/respond(to:)`` delivers content as it arrives and never retries:
 /// the stream throws, because only its reader knows how much content it has used.
 ///
-/// The limit counts all retries of a call. It does not count a transport's own retry after a pooled
-/// connection closed before the first byte of a response: see `HTTPClientTransport`.
+/// The limit counts all retries of a call's request. Attempts to get one of the client's permits
+/// are counted separately, up to the same limit. The limit does not count a transport's own retry
+/// after a pooled connection closed before the first byte of a response: see `HTTPClientTransport`.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of retries.
     public var limit: Int

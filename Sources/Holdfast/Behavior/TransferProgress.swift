@@ -2,7 +2,8 @@
 ///
 /// Progress is reported for each piece, in order within each direction, and never on an event loop.
 /// The handler should return quickly, because the transfer waits for it. A retry starts over at
-/// zero. Reading content from the store is not a transfer.
+/// zero; a download to a file continues from the received part. Reading content from the store is
+/// not a transfer.
 public struct TransferProgress: Sendable, Hashable {
     /// The direction of the content.
     public enum Direction: Sendable, Hashable {
@@ -15,7 +16,8 @@ public struct TransferProgress: Sendable, Hashable {
 
     /// See ``Direction``.
     public var direction: Direction
-    /// The number of bytes transferred so far, before content decoding.
+    /// The number of bytes transferred so far, before content decoding. A resumed download includes
+    /// the bytes that it received earlier.
     public var completed: Int64
     /// The total number of bytes, if known. If an origin states more than 2⁵³, this is `nil`.
     public var total: Int64?

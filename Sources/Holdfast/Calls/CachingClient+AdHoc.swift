@@ -12,7 +12,7 @@ extension CachingClient {
     /// let feed = try await client.get("https://api.example.com/feed", as: Feed.self).value
     /// ```
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
     public func get<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -55,15 +55,15 @@ extension CachingClient {
         onCache(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure, onStored)
     }
 
-    /// Sends a value as JSON in a POST request. It is a mutation: sent once, and never served from
-    /// the store.
+    /// Sends a value as JSON in a POST request. It is a mutation: it is never served from the
+    /// store, and once it is sent, no ``RetryPolicy`` retries it.
     ///
     /// ```swift
     /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)
     /// ```
     ///
     /// - Parameter type: the type that the response decodes to. By default, its content is ignored.
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
     @discardableResult
     public func post<Value: Decodable & Sendable>(
         _ url: String,

@@ -179,7 +179,7 @@ extension CachingClient {
             ["cache-control", "pragma"].contains($0.name.canonicalName)
         }
         guard preference != .standard || isPlain, let stored = try await stored(call, prepared) else { return nil }
-        // A rule lifts a directive only while the origin is unreachable. Only the engine knows
+        // A rule overrides a directive only while the origin is unreachable. Only the engine knows
         // whether the origin is reachable.
         if stored.emission.outcome.isLifted, prepared.reading.info.mode != .offline { return nil }
         guard stored.emission.isStale else { return stored }
@@ -220,8 +220,9 @@ extension CachingClient {
         return stored
     }
 
-    /// Returns the network's value. If it equals the stored value, returns the stored value, marked
-    /// unchanged, without decoding it again.
+    /// Returns the network's value. If a 304 confirms the stored value, returns the stored value,
+    /// marked unchanged, without decoding it again. A new response with equal content is marked
+    /// unchanged, too.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         var call = call
         let executor = executor(for: call)
@@ -351,8 +352,9 @@ extension CachingClient {
         return response
     }
 
-    /// Reads a response. If it cannot be read, reads a response from the other source. The
-    /// invalidations of a successful mutation take effect before its caller sees the result.
+    /// Reads a response. If it cannot be read, tries again, registers the call's persisted query,
+    /// or reads a response from the other source, whichever applies first. The invalidations of a
+    /// successful mutation take effect before its caller sees the result.
     private func read<Value: Sendable>(
         _ response: CacheResponse,
         _ call: Call<Value>,
@@ -368,7 +370,7 @@ extension CachingClient {
         } catch {
             forget(prepared.request, after: call)
             // The mutation took effect, even if its response cannot be read or its caller has been
-            // cancelled.
+            // canceled.
             if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
                 (error as? HoldfastError)?.reportsNoEffect != true
             {
@@ -482,7 +484,8 @@ extension Delivery {
 }
 
 extension CacheOutcome {
-    /// Whether a rule lifted a directive that forbids this use of an unconfirmed stored response.
+    /// Whether a rule overrides a directive that forbids this use of an unconfirmed stored
+    /// response.
     fileprivate var isLifted: Bool { detail?.description.hasPrefix("despite") == true }
 
     /// Records that the origin is unreachable. If the detail states that the resource has been

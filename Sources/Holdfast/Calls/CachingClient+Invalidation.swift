@@ -4,10 +4,10 @@ import OfflineStore
 
 extension CachingClient {
     /// Invalidates everything that the endpoint invalidates on success. The invalidations are
-    /// durable when this returns.
+    /// durable when this returns, unless the store fails.
     ///
-    /// If the store fails, the call still succeeds, and the failure is logged. Cancelling the
-    /// caller does not stop the invalidations.
+    /// In that case, the call still succeeds, and the failure is logged. Canceling the caller does
+    /// not stop the invalidations.
     func invalidate(after call: Call<some Sendable>) async {
         let concerned = call.endpoint.invalidates
         guard !concerned.isEmpty else { return }

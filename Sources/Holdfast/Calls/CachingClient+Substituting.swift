@@ -8,7 +8,8 @@ extension CachingClient {
     /// - Parameters:
     ///   - error: the reason that the call failed.
     ///   - maySubstitute: with `false`, plugins may replace the error but may not supply a value.
-    /// - Throws: `error`, or the error with which a plugin replaced it.
+    /// - Throws: `error`, the error with which a plugin replaced it, or the reason that a plugin's
+    ///   content cannot be read.
     @concurrent
     func substitute<Value: Sendable>(
         for error: any Error,

@@ -49,7 +49,7 @@ extension Call {
     /// `GetFeed().on(client).fetch()` is the same as `client.fetch(GetFeed())`.
     ///
     /// - Parameter strategy: the endpoint's own by default.
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
     public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         try await resolvedClient().deliver(cache, strategy ?? endpoint.strategy).emission
     }
@@ -57,7 +57,8 @@ extension Call {
     /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if no
     /// value is stored, if stale use is forbidden, or if the value cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request, if a plugin
+    ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
         let client = try resolvedClient()
         return try await client.stored(cache, try await client.prepareLookup(cache))?.emission

@@ -8,7 +8,8 @@ struct CallContext: Sendable {
     var retry: RetryPolicy
     /// Counts the retries; `nil` if the policy allows none.
     var retries: RetryCount?
-    /// Whether the request may be sent twice. If not, it is retried only if nothing was sent.
+    /// Whether the request may be sent twice. If not, it is retried only if it was not sent because
+    /// this process had no connection available.
     var isIdempotent: Bool
     /// Receives the progress of the transfer.
     var onProgress: TransferProgress.Handler?

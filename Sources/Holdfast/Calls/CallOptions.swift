@@ -85,7 +85,7 @@ public struct CallOptions: Sendable {
     ///
     /// If the network fails, the stream throws and ends; with ``NetworkFailure/endingQuietly``, a
     /// stream that has emitted a stored value keeps following the store instead. Otherwise the
-    /// stream completes when it is cancelled, or when the client or the store is closed.
+    /// stream completes when it is canceled, or when the client or the store is closed.
     ///
     /// It emits content that differs from the last emission. It also emits unchanged content that
     /// was invalidated, or that was stale and is now confirmed. A value that was removed from the

@@ -17,7 +17,7 @@ final class CallRun<Value: Sendable> {
     /// The fetch that runs ahead of its consumer. It ends with the run.
     private final class Running: Sendable {
         let task: Task<Delivery<Value>, any Error>
-        /// If callbacks consume the run, cancelling the subscription cancels the fetch without
+        /// If callbacks consume the run, canceling the subscription cancels the fetch without
         /// waiting for a callback to return.
         private let registration: CancellationGroup.Member?
 
@@ -170,7 +170,7 @@ final class CallRun<Value: Sendable> {
     }
 
     /// Returns the next stored value that differs in content or state from the last emission. Ends
-    /// when the task is cancelled, or when the client or the store is closed.
+    /// when the task is canceled, or when the client or the store is closed.
     private func follow(
         _ iterator: inout AsyncStream<StoreChange>.AsyncIterator,
         _ last: Delivery<Value>

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A group of tasks that are cancelled together, such as the requests of a subscription, or all
+/// A group of tasks that are canceled together, such as the requests of a subscription, or all
 /// waits of a client that is closed.
 final class CancellationGroup: Sendable {
     private struct State {
@@ -14,7 +14,7 @@ final class CancellationGroup: Sendable {
     /// Whether ``cancel()`` was called.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Adds a task, until ``Member/end()``. If the group is already cancelled, cancels the task
+    /// Adds a task, until ``Member/end()``. If the group is already canceled, cancels the task
     /// immediately.
     ///
     /// - Parameter cancel: cancels the task; called at most once.

@@ -18,8 +18,9 @@ struct PreparedCall: Sendable {
 extension CachingClient {
     /// Makes a call's request, and lets the plugins change it.
     ///
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or
-    ///   `encodingFailed`, or with the code for a plugin's error; `CancellationError`.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
+    ///   `encodingFailed` or `invalidRule`, or with the code for a plugin's or encoder's error;
+    ///   `CancellationError`.
     func prepare<Value: Sendable>(
         _ call: Call<Value>,
         for purpose: CallInfo.Purpose,

@@ -12,7 +12,8 @@ extension CachingClient {
     /// is forbidden, or if the value cannot be read as this type. The same as
     /// ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request, if a plugin
+    ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func stored<E: Endpoint>(_ endpoint: E) async throws -> Emission<E.Response>? {
         try await call(endpoint).fetch(.storedOnly)
     }
@@ -38,8 +39,8 @@ extension CachingClient {
     /// A request with a principal has two keys: the principal's own key, and the common key for
     /// responses that every principal may use. All variants (`Vary`) share a key. A redirect and
     /// the response that it leads to have different keys; this function returns the redirect's key.
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request; `StoreError` if
-    ///   the store cannot be read.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
+    ///   `StoreError` if the store cannot be read.
     public func key(of endpoint: some Endpoint) async throws -> CacheKey? {
         let keys = lookupKeys(of: try await prepare(call(endpoint), for: .lookup).request)
         for key in keys {
@@ -49,8 +50,9 @@ extension CachingClient {
     }
 
     /// Makes an endpoint's stored response stale, for every principal and in all variants.
-    /// ``Endpoint/invalidates`` does the same after a mutation. The response is still served if the
-    /// origin is unreachable.
+    /// ``Endpoint/invalidates`` does the same after a mutation. If the origin is unreachable, the
+    /// response may still be served, unless a directive such as `must-revalidate`, or an earlier
+    /// unsafe request, forbids it.
     ///
     /// If many requests share one URL and differ by their content (as in GraphQL over POST), only
     /// the responses that this request would find become stale: those of its principal, and those
@@ -59,11 +61,12 @@ extension CachingClient {
     /// Stored redirects that the endpoint follows become stale, too, and so do the responses that
     /// they lead to.
     ///
-    /// The change is durable when the function returns. A response that is being fetched at the
-    /// time is not stored. Streams that follow the store are notified
-    /// (``CallOptions/followsStore``).
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request; `StoreError` if
-    ///   the store cannot be written.
+    /// The change is durable when the function returns, unless the disk is full or read-only. In
+    /// that case, the change takes effect immediately, but may not survive the end of the process.
+    /// A response that is being fetched at the time is not stored. Streams that follow the store
+    /// are notified (``CallOptions/followsStore``).
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
+    ///   `StoreError` if the store cannot be written.
     public func invalidate(_ endpoint: some Endpoint) async throws {
         let prepared = try await prepare(call(endpoint), for: .lookup)
         for request in await requestsWithStoredRedirects(from: prepared.request) {
@@ -83,10 +86,11 @@ extension CachingClient {
     /// Afterward, no response can be served if the origin is unreachable. To keep the response for
     /// that case, use ``invalidate(_:)``.
     ///
-    /// The change is durable when the function returns. A response that is being fetched at the
-    /// time is not stored.
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request; `StoreError` if
-    ///   the store cannot be written.
+    /// The change is durable when the function returns, unless the disk is full or read-only. In
+    /// that case, the change takes effect immediately, but may not survive the end of the process.
+    /// A response that is being fetched at the time is not stored.
+    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
+    ///   `StoreError` if the store cannot be written.
     public func remove(_ endpoint: some Endpoint) async throws {
         let prepared = try await prepare(call(endpoint), for: .lookup)
         for request in await requestsWithStoredRedirects(from: prepared.request) {

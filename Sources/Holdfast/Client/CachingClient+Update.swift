@@ -31,15 +31,17 @@ extension CachingClient {
     /// is never mistaken for a value from the origin.
     ///
     /// * **Changed**: the variant that the request selects, under the key where it is stored. A
-    ///   shared response is changed for all users of this store.
-    /// * **Unchanged**: the status, the fields, the tags, a mark of invalidation, and, byte for
-    ///   byte, the content around the value (its envelope, or everything outside its path).
-    ///   Compressed content is stored uncompressed. Plugins that process content are not involved.
+    ///   shared response is changed for all users of this store. A response under the request's
+    ///   other key (see ``key(of:)``) becomes stale.
+    /// * **Unchanged**: the status, the fields (except those that describe the content: validators,
+    ///   codings, digests and its length), the tags, a mark of invalidation, and, byte for byte,
+    ///   the content around the value (its envelope, or everything outside its path). Compressed
+    ///   content is stored uncompressed. Plugins that process content are not involved.
     /// * **Concurrent changes** are not lost: if another update or a response is stored first,
     ///   `change` runs again on the new value. A response that was requested before the update
     ///   reaches its caller, but is not stored.
     ///
-    /// The content may be at most 4 MiB long.
+    /// The changed content must be shorter than 4 MiB.
     ///
     /// - Parameters:
     ///   - encoder: writes a format that the client's decoder reads. The default encoder writes
@@ -49,9 +51,10 @@ extension CachingClient {
     /// - Returns: the stored value, and a way to undo the change. If no stored response can be used
     ///   as this type, the value is `nil` and nothing is changed.
     /// - Throws: any error of `change`; ``HoldfastError`` if the endpoint does not make a valid
-    ///   request, or with code `encodingFailed` if the decoder could not read the written value;
-    ///   `StoreError` if the store cannot be written; `CancellationError`. If it throws, nothing
-    ///   has changed.
+    ///   request or a plugin fails, or with code `encodingFailed` if the value could not be encoded
+    ///   or the decoder could not read it; `StoreError` if the store cannot be written, or with
+    ///   code `tooLarge` if the content is too long; `CancellationError`. If it throws, the stored
+    ///   value has not changed.
     @discardableResult
     public func update<E: Endpoint>(
         _ endpoint: E,

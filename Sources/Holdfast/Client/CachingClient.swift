@@ -36,8 +36,8 @@ public final class CachingClient: Sendable {
         public var environment: ServerEnvironment?
         /// How the API wraps its content. No wrapping by default. An endpoint may override it.
         public var envelope: Envelope?
-        /// When requests are retried. Only requests that change nothing, or that are marked
-        /// idempotent, are ever retried. No retries by default.
+        /// When failed requests are retried, unless an endpoint or a call overrides it. No retries
+        /// by default. See ``RetryPolicy``.
         public var retry: RetryPolicy
         /// See ``Plugin``.
         public var plugins: [any Plugin]
@@ -61,8 +61,9 @@ public final class CachingClient: Sendable {
         /// Decodes content into all types except `Data`, `String` and ``NoContent``. By default,
         /// JSON with ISO 8601 dates.
         public var decoder: any ResponseDecoder
-        /// The maximum number of bytes of a response to read into memory for decoding. A request
-        /// with a larger response fails. 64 MiB by default.
+        /// The maximum number of bytes of a response to read into memory for decoding, unless an
+        /// endpoint or a call overrides it. A call with a larger response fails with code
+        /// `bodyTooLarge`. 64 MiB by default.
         public var maximumBodyBytes: Int
         /// Whether the client requests compressed content (`Accept-Encoding: gzip, deflate`) if the
         /// endpoint does not state what it accepts. The content is stored as received, and
@@ -295,12 +296,12 @@ public final class CachingClient: Sendable {
     }
 
     /// Ends all calls in progress, and all streams that follow the store. Closes the store and the
-    /// transport if
-    /// ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)``
-    /// created them.
+    /// transport if one of the `open` functions created them.
     ///
     /// A call in progress throws ``HoldfastError`` with code `closed`, no matter what it is waiting
     /// for. A stream that follows the store completes.
+    /// - Throws: `StoreError` if the store cannot be closed, or an error of the transport. The
+    ///   client is closed even if this throws.
     public func close() async throws {
         followed.close()
         calls.cancel()
@@ -318,7 +319,8 @@ public final class CachingClient: Sendable {
         set { engine.mode = newValue }
     }
 
-    /// Responds to a request without decoding. Returns the raw response as a stream.
+    /// Responds to a request without decoding. Returns the raw response as a stream. Plugins do not
+    /// run, redirects are not followed, and nothing is retried.
     ///
     /// - Throws: `ExchangeError`, or `CancellationError`.
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
@@ -329,7 +331,7 @@ public final class CachingClient: Sendable {
     /// change it.
     ///
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
-    ///   `encodingFailed` or `invalidRule`.
+    ///   `encodingFailed` or `invalidRule`, or an error of the endpoint's own encoder.
     public func request(for endpoint: any Endpoint) throws -> CacheRequest {
         try request(for: endpoint, softTimeout: nil, offlineReads: nil)
     }

@@ -19,8 +19,8 @@ import HoldfastConfiguration
 /// 5. ``CachingClient/Configuration/offlineReads``
 public enum OfflineReads: Sendable, Hashable {
     /// Keeps only responses that HTTP allows to be stored, and therefore none with `no-store`. A
-    /// response with `must-revalidate` or `no-cache` is stored, but is not emitted until the origin
-    /// has confirmed it. RFC 9111 §4.2.4, §5.2.2
+    /// response with `no-cache`, or a stale response with `must-revalidate`, is stored, but is not
+    /// emitted until the origin has confirmed it. RFC 9111 §4.2.4, §5.2.2
     case asAllowed
     /// Keeps successful responses to GET, regardless of `Cache-Control`: `no-store`, `no-cache`,
     /// `must-revalidate`, `private`, `max-age=0`, or none.

@@ -3,8 +3,8 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// Logs, once for each endpoint type, why its values cannot be read from the store and how to fix
-/// this.
+/// Logs, once for each endpoint type and reason, why its values cannot be read from the store and
+/// how to fix this.
 ///
 /// Without the log, a closure for stored values is never called, and the developer sees no reason.
 final class UnreadableEndpoints: Sendable {
@@ -91,21 +91,23 @@ extension StorageRefusal {
     var advice: String {
         switch self {
         case .responseNoStore:
-            "To keep it for offline reads and first emissions, set 'offlineReads' in the client's configuration or "
+            "To keep the response for offline reads and first emissions, set 'offlineReads' in the client's configuration or "
                 + "in the endpoint to '.despiteDirectives'."
         case .requestNoStore: "Remove 'Cache-Control: no-store' from the request."
-        case .setCookie: "It sets a cookie. Name the 'principal' that it belongs to."
+        case .setCookie: "The response sets a cookie. Name the 'principal' to which the response belongs."
         case .method, .notExplicit:
-            "Set its lifetime with the endpoint's 'storage': '.expiring(.after(…))'."
+            "Set the response's lifetime with the endpoint's 'storage': '.expiring(.after(…))'."
         case .varyAny: "The origin sends 'Vary: *' or a malformed 'Vary'. Only the origin can change that."
         case .authorization, .privateResponse:
-            "It contains a secret from the request, or a rule treats the store as a shared cache."
-        case .rule, .guarded, .bodyLength, .bypass: "A rule, a guard or a limit on the body's length excludes it."
-        case .store: "The store is full, closed or failing, or the body is too large for it: see the log above."
-        case .tags: "It has more than 64 tags, or a tag of more than 1,024 bytes. Use fewer or shorter tags."
+            "A field of the response repeats a secret from the request."
+        case .rule, .guarded, .bodyLength, .bypass:
+            "A rule, a guard or a limit on the body's length excludes the response."
+        case .store:
+            "The store is read-only, full, busy, closed or failing, or the body is too large: see earlier log messages."
+        case .tags: "The response has more than 64 tags, or a tag of more than 1,024 bytes. Use fewer or shorter tags."
         case .endless: "An event stream has no end, so it is not stored."
-        case .unclearEnd: "Bytes followed the response's end: the origin or a proxy frames it incorrectly."
-        case .partialContent: "It is partial content. Request the whole resource, without 'Range'."
+        case .unclearEnd: "Bytes followed the end of the response: the origin or a proxy frames it incorrectly."
+        case .partialContent: "The response is partial content. Request the whole resource, without 'Range'."
         case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest, .statusProvoked, .storedSuccess:
             "Responses with this status are not stored."
         }

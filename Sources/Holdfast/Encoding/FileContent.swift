@@ -66,7 +66,7 @@ struct FileContent: Sendable, Hashable {
                     throw TransportError(
                         code: .invalidRequest,
                         message:
-                            "The file '\(path)' contains the boundary of its multipart content. It was not sent. Choose another 'boundary'."
+                            "The file '\(path)' contains the multipart boundary, so the request was aborted. Set another 'boundary'."
                     )
                 }
                 if offset == state.length { file = nil }
@@ -148,11 +148,14 @@ private final class OpenFile: Sendable {
     }
 
     private func changed() -> TransportError {
-        Self.failure(path, "changed after its length of \(state.length) bytes was sent. Send it again")
+        Self.failure(path, "changed after its length of \(state.length) bytes was announced")
     }
 
     private static func failure(_ path: String, _ what: String) -> TransportError {
-        TransportError(code: .invalidRequest, message: "The file '\(path)' \(what). The request was aborted.")
+        TransportError(
+            code: .invalidRequest,
+            message: "The file '\(path)' \(what), so the request was aborted. Send it again."
+        )
     }
 }
 

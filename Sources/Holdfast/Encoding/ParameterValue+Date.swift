@@ -15,8 +15,8 @@ extension ParameterValue {
         case millisecondsSince1970
     }
 
-    /// Creates a date in the format of a convention, rounded down to whole units. A date outside
-    /// the range of 64-bit milliseconds is clamped to that range.
+    /// Creates a date in the format of a convention, rounded down to whole units. A number outside
+    /// the range of `Int64` is clamped to that range.
     public static func date(_ date: Date, as convention: Dates = .iso8601) -> ParameterValue {
         switch convention {
         case .iso8601:

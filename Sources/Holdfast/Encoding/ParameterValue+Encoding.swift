@@ -8,7 +8,8 @@ extension ParameterValue {
     /// Creates the JSON value that an `Encodable` value encodes to.
     ///
     /// Dates become ISO 8601 in UTC with whole seconds; use ``date(_:as:)`` for other formats. A
-    /// `Decimal` with more digits than a `Double` can represent becomes a string of digits.
+    /// `Decimal` with more digits than a `Double` can represent becomes a string of digits; inside
+    /// another value, such as a structure, it is rounded.
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if the value throws an error or
     ///   contains a number that is not finite.

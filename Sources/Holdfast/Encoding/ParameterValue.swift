@@ -1,4 +1,4 @@
-/// The value of a parameter. Numbers keep all of their digits.
+/// The value of a parameter. Integers keep all of their digits.
 public indirect enum ParameterValue: Sendable, Hashable {
     case null
     case boolean(Bool)

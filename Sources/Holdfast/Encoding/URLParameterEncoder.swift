@@ -13,7 +13,8 @@
 ///   normalization.
 /// - `null` and empty arrays are omitted.
 /// - Separators (`&`, `=`, the comma of ``Arrays/commaJoined``) are always escaped in values.
-/// - Names at the top level are used unchanged, so you can write `filter[author]` yourself.
+/// - Names at the top level may contain brackets and dots, so you can write `filter[author]`
+///   yourself.
 /// - A nested name that contains the nesting's own characters is an error, because it could be read
 ///   as a deeper name.
 public struct URLParameterEncoder: ParameterEncoder, Hashable {

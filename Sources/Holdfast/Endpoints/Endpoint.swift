@@ -90,8 +90,8 @@ public protocol Endpoint: Sendable {
     /// The secrets of this request, in addition to the client's ``RequestDefaults/secrets``.
     var secrets: Secrets { get }
     /// Whether the request changes data at the origin. A mutation is not served from the store, not
-    /// collapsed with another request, and not retried unless ``isIdempotent``. The default depends
-    /// on the method and the task. These are not mutations:
+    /// collapsed with another request, and not retried once it is sent, unless ``isIdempotent``.
+    /// The default depends on the method and the task. These are not mutations:
     /// - a request with a safe method (RFC 9110 §9.2.1)
     /// - a GraphQL query
     /// - a POST whose response is stored under its content (``storage``)
@@ -128,8 +128,8 @@ public protocol Endpoint: Sendable {
     /// The strategy for getting a single value, unless the call specifies one.
     /// ``SingleValueStrategy/standard`` by default.
     var strategy: SingleValueStrategy { get }
-    /// The stored responses and objects that a successful request invalidates, before the caller
-    /// sees the response. None by default.
+    /// The stored responses that a successful request invalidates, before the caller sees the
+    /// response. None by default.
     var invalidates: [StoreInvalidation] { get }
     /// Whether a successful request with an unsafe method also invalidates the stored responses of
     /// its own URL. RFC 9111 §4.4

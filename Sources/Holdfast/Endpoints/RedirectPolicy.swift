@@ -7,14 +7,15 @@
 ///   apply to each hop.
 /// * **The hops are one call**: its timeout covers all hops, plugins prepare only its first
 ///   request, and at most ten redirects are followed.
-/// * **Method**: 307 and 308 keep the method and content. 303 leads to a GET, and so do 301 and 302
-///   after a POST.
+/// * **Method**: 307 and 308 keep the method and content. 303 leads to a GET (or a HEAD after a
+///   HEAD). After a POST, 301 and 302 also lead to a GET.
 /// * **Another origin** gets no credentials and no secrets. It gets only fields that describe the
 ///   content and the requested response, such as `Accept`, `Range` and `User-Agent`. The other
 ///   fields are not added again if a later redirect leads back.
 /// * **Failures**: a loop, an eleventh redirect, an invalid `Location` (with user information, or
-///   with a scheme other than `http` and `https`), and a redirect from `https` to `http` have the
-///   code ``HoldfastError/Code/redirectFailed``. Strategies that may use the store then use it.
+///   with a scheme other than `http` and `https`), a redirect from `https` to `http`, and a
+///   redirect that requires sending content that can be read only once have the code
+///   ``HoldfastError/Code/redirectFailed``. Strategies that may use the store then use it.
 /// * **Not followed**: redirects whose status the call accepts. With `acceptedStatuses` of `[302]`,
 ///   a 302 is the response.
 public enum RedirectPolicy: Sendable, Hashable {

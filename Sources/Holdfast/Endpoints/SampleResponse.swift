@@ -23,7 +23,7 @@ public struct SampleResponse: Sendable, Hashable {
         self.content = content
     }
 
-    /// Creates a sample from JSON or any other text, with its media type.
+    /// Creates a sample from JSON. For other text, set `Content-Type` in `fields`.
     public init(status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], json: String) {
         var fields = fields
         if !fields.contains(.contentType) { fields[.contentType] = "application/json" }

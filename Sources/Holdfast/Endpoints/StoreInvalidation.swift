@@ -1,5 +1,5 @@
 /// Stored responses that an endpoint's successful request invalidates. They become stale, and stay
-/// available for offline reads.
+/// available for offline reads if no directive forbids stale use.
 public enum StoreInvalidation: Sendable {
     /// The responses of another endpoint's target, for every principal.
     case endpoint(any Endpoint)

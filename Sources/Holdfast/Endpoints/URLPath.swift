@@ -23,7 +23,7 @@ import HTTPCacheSemantics
 /// becomes `a%2Fb%3Fc`. Two kinds of values cannot be encoded, and make the call fail with code
 /// `invalidURL`:
 ///
-/// - An empty value, because the path would name another resource (`/users/`).
+/// - An empty value before any `?`, because the path would name another resource (`/users/`).
 /// - A value that makes a segment read as `.` or `..`, because servers resolve these segments even
 ///   if they are encoded.
 ///

@@ -11,9 +11,11 @@ import HTTPTypes
 /// )
 /// ```
 ///
-/// Queries change nothing. They are collapsed and retried. If the endpoint's storage is
-/// `CacheRequest.Storage.expiring`, they are stored under a key that includes their content. Every
-/// other operation is a mutation, regardless of the endpoint's storage. GraphQL over HTTP §6
+/// Queries change nothing, so they may be collapsed and retried. The response to a query sent by
+/// GET is stored like any other response. The response to a query sent by POST is stored only if
+/// the endpoint's storage is `CacheRequest.Storage.expiring`, under a key that includes the
+/// content. Every other operation is a mutation, regardless of the endpoint's storage. GraphQL over
+/// HTTP §6
 ///
 /// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). Because a
 /// GraphQL API has one URL, these are all stored queries of the API. An endpoint can override this:

@@ -41,8 +41,8 @@ public struct FieldsPlugin: PreparingPlugin {
 
     /// Adds fields that are created for each request.
     ///
-    /// - Parameter fields: called for each lookup and each network request. It must return quickly.
-    ///   If it throws, the call fails with its error.
+    /// - Parameter fields: called as often as ``PreparingPlugin/prepare(_:for:)``, and its errors
+    ///   have the same effect. It must return quickly.
     public init(
         _ placement: Placement = .whereMissing,
         secrets: Set<HTTPField.Name> = [],

@@ -24,10 +24,12 @@ public protocol PreparingPlugin: Plugin {
     /// Changes a request before it is looked up and sent. The cache key is derived from the changed
     /// request.
     ///
-    /// This runs once for each lookup and for each network request, except for requests that follow
-    /// a redirect: they get the fields of the previous request, and other origins get no
-    /// credentials. For ``CallInfo/Purpose/lookup``, it must not wait for the network, because
-    /// stored responses must be available without the network.
+    /// This runs for each lookup, before each request is sent, and again after a
+    /// ``RecoveringPlugin`` recovers the request. It does not run again for a retry, which sends
+    /// the same request. It does not run for a request that follows a redirect either: such a
+    /// request gets the fields of the previous request, and other origins get no credentials. For
+    /// ``CallInfo/Purpose/lookup``, it must not wait for the network, because stored responses must
+    /// be available without the network.
     /// - Throws: any error that prevents the request. After a ``HoldfastError`` with code
     ///   `loginRequired` or `authenticationFailed`, the call fails. After any other error, the
     ///   stored value is still used if the strategy allows it.
@@ -107,13 +109,14 @@ public protocol ProcessingPlugin: Plugin {
 
 /// Recovers requests that the origin rejected, for example by using another token.
 public protocol RecoveringPlugin: Plugin {
-    /// Called when the origin has rejected a request.
+    /// Called when the origin has responded with a status that the call does not accept. If several
+    /// plugins can recover requests, they are called in order until one returns `true`.
     ///
     /// - Parameters:
     ///   - response: the head of the response.
     ///   - request: the request as prepared.
-    /// - Returns: whether the request should be prepared and sent once more. The method is called
-    ///   at most once per call.
+    /// - Returns: whether the request should be prepared and sent once more. The response to that
+    ///   request is final.
     func recover(from response: HTTPResponse, to request: CacheRequest, for call: CallInfo) async throws -> Bool
 }
 

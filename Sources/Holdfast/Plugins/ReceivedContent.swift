@@ -4,7 +4,7 @@ public struct ReceivedContent: Sendable {
     public enum Ending: Sendable {
         /// All content arrived.
         case complete
-        /// The reader stopped, because it did not need the rest or the caller was cancelled.
+        /// The reader stopped, because it did not need the rest or the caller was canceled.
         case abandoned
         /// The content broke off with this error.
         case brokenOff(any Error)

@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 /// Removes secrets from requests and responses that are shown to people. Secrets are the values
-/// that ``Redaction`` recognizes by name, and the values named in the ``Secrets`` of the client and
-/// the endpoint.
+/// that ``Redaction`` recognizes by name, and the values named in the ``Secrets`` of the client,
+/// the endpoint and the plugins.
 ///
 /// When in doubt, it redacts. Names are compared without regard to case or percent-encoding, and
 /// each part of a nested name (`auth[token]`) is also compared.

@@ -9,7 +9,8 @@ extension ByteBuffer {
     ///   - limit: the maximum number of bytes that each coding may produce.
     ///   - target: the name of the request, for messages.
     /// - Throws: ``HoldfastError`` with code `bodyTooLarge` if the limit is exceeded, or
-    ///   `decodingFailed` if a coding is unknown or the content is damaged or truncated.
+    ///   `decodingFailed` if a coding is unknown, if there are more than two codings, or if the
+    ///   content is damaged or truncated.
     func decoded(codings fields: HTTPFields, upTo limit: Int, of target: MessageTarget) throws -> ByteBuffer {
         guard fields.contains(.contentEncoding), readableBytes > 0 else { return self }
         var content = self

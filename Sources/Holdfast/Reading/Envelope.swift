@@ -20,6 +20,7 @@
 /// The type that a call requests determines what it receives:
 /// - ``EnvelopeResult`` has the outcome and the reason for it.
 /// - ``Enveloped`` has the outcome, the reason and the model.
+/// - `Data` and ``Content`` are the whole content.
 /// - Any other type receives only the model, and an envelope that reports a failure is an error
 ///   with code `envelope`.
 ///

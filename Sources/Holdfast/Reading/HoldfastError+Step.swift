@@ -19,7 +19,7 @@ extension HoldfastError {
         case let error as DecodingError:
             self.init(undecodable: error, type: type, subject: "A value of type '\(Swift.type(of: value))'")
         case is CancellationError:
-            self.init(code: .cancelled, message: "The step to '\(type)' was cancelled.")
+            self.init(code: .cancelled, message: "The step to '\(type)' was canceled.")
         case let error:
             self.init(
                 code: .dataFormat,

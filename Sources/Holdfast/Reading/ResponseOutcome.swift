@@ -14,7 +14,8 @@ public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     case badRequest
     /// 410 and 426: the resource, or this version of the client, is no longer served.
     case outdated
-    /// 500 to 599, and every status that HTTP does not define: the origin failed.
+    /// 500 to 599, and every status that HTTP does not define: the origin failed. Also content that
+    /// reports a failure (an envelope or GraphQL errors).
     case failed
     /// The status is a success, but expected content is missing.
     case noData

@@ -12,8 +12,8 @@ public struct Emission<Value: Sendable>: Sendable {
     public var source: CacheResponse.Source
     /// The time since the origin generated the response or last confirmed it. RFC 9111 §4.2.3
     public var age: Duration
-    /// Whether the value is past its freshness lifetime, or invalidated. Always `false` for a value
-    /// from the network.
+    /// Whether the value is past its freshness lifetime, or invalidated. A value from the network
+    /// is stale only if a stale stored redirect led to it.
     public var isStale: Bool
     /// Whether the content equals the stored value that was emitted before. If so, there is nothing
     /// to redraw.

@@ -11,12 +11,12 @@
 ///   the caller uses the stored value.
 /// * **End**: the stream ends exactly once. It either completes or throws ``HoldfastError``. No
 ///   emission follows.
-/// * **Cancellation**: the request is cancelled when the iterator or the subscription is released,
-///   or when the iterating task is cancelled. Cancelling a subscription takes effect immediately,
-///   even while a callback runs. Cancelling a task takes effect when its loop's body returns. A
-///   cancelled iteration throws `CancellationError`; callbacks just end.
+/// * **Cancellation**: the request is canceled when the iterator or the subscription is released,
+///   or when the iterating task is canceled. Canceling a subscription takes effect immediately,
+///   even while a callback runs. Canceling a task takes effect when its loop's body returns. A
+///   canceled iteration throws `CancellationError`; callbacks just end.
 ///
-/// If no other caller shares a cancelled request, its connection is closed. If its response is
+/// If no other caller shares a canceled request, its connection is closed. If its response is
 /// already being stored, the fetch may continue, so that the response is stored for the next
 /// caller:
 ///
@@ -84,7 +84,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
             do {
                 guard let emission = try await produce() else {
                     self.produce = nil
-                    // A cancelled iteration must not look like a complete one.
+                    // A canceled iteration must not look like a complete one.
                     try Task.checkCancellation()
                     return nil
                 }

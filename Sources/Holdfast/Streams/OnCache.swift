@@ -13,11 +13,13 @@ public struct OnCache<Value: Sendable>: Sendable {
         OnCache(call: call.on(client), onStored: onStored)
     }
 
-    /// Returns the network's value as a stream of one emission. The stored value's closure returns
-    /// before that emission.
+    /// Returns the network's value as a stream. The stored value's closure returns before that
+    /// emission. If the call follows the store (``CallOptions/followsStore``), more emissions
+    /// follow.
     ///
-    /// If the mode prevents network use and there was a stored value, the stream completes without
-    /// an emission.
+    /// If there was a stored value, and the network is not used (because of the mode or
+    /// ``CallOptions/reuseWithin``) or its failure is ignored (``NetworkFailure/endingQuietly``),
+    /// the stream completes without an emission.
     public func request() -> EmissionStream<Value> {
         stream(.onCache(self)) { onStored($0) }
     }
@@ -64,7 +66,7 @@ public struct OnCache<Value: Sendable>: Sendable {
     /// earlier, on the same executor.
     ///
     /// - Parameter onCompleted: called last, unless the request ends with a failure. Also called if
-    ///   the mode prevents network use, so that there is no result.
+    ///   the network is not used, so that there is no result.
     /// - Returns: the subscription. Releasing it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,

@@ -19,7 +19,7 @@ extension EmissionStream {
     /// }
     /// ```
     ///
-    /// Keep the subscription in the owner, so that the request is cancelled as soon as the owner is
+    /// Keep the subscription in the owner, so that the request is canceled as soon as the owner is
     /// released. If the subscription is kept elsewhere, it ends when its next callback is due and
     /// the owner has been released. No callback runs without its owner. Everything else is the same
     /// as for ``subscribe(on:onNext:onError:onCompleted:)``.

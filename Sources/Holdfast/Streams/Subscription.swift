@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A request that delivers its emissions to callbacks. Cancelling or releasing the subscription
+/// A request that delivers its emissions to callbacks. Canceling or releasing the subscription
 /// cancels the request.
 public final class Subscription: Sendable {
     private let cancellation: Cancellation
@@ -12,7 +12,7 @@ public final class Subscription: Sendable {
         /// The subscription whose callbacks the current task runs.
         @TaskLocal static var current: Cancellation?
 
-        /// The work that is cancelled immediately with the subscription, even while a callback
+        /// The work that is canceled immediately with the subscription, even while a callback
         /// runs.
         let underWay = CancellationGroup()
         private let isOwnerGone: @Sendable () -> Bool
@@ -22,7 +22,7 @@ public final class Subscription: Sendable {
             self.isOwnerGone = isOwnerGone
         }
 
-        /// Runs a callback, unless the subscription is cancelled or its owner has been released.
+        /// Runs a callback, unless the subscription is canceled or its owner has been released.
         func unlessCancelled(_ callback: () -> Void) {
             if cancelWithoutOwner() { return }
             // Requests that a callback starts are not part of this subscription.
@@ -35,7 +35,7 @@ public final class Subscription: Sendable {
             await Self.$current.withValue(nil) { await callback() }
         }
 
-        /// Returns whether the subscription is cancelled. If its owner has been released, cancels
+        /// Returns whether the subscription is canceled. If its owner has been released, cancels
         /// it first. Called only where the callbacks run, because it may release the owner.
         private func cancelWithoutOwner() -> Bool {
             if isOwnerGone() { underWay.cancel() }
@@ -49,7 +49,7 @@ public final class Subscription: Sendable {
     }
 
     /// - Parameter owner: the owner of the callbacks, held weakly. After it is released, no more
-    ///   callbacks run, and the subscription is cancelled when the next callback is due.
+    ///   callbacks run, and the subscription is canceled when the next callback is due.
     init(of owner: (any AnyObject & Sendable)? = nil, _ body: @escaping @Sendable (Cancellation) async -> Void) {
         let cancellation =
             if let owner {

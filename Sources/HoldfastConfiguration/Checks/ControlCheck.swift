@@ -11,10 +11,16 @@ extension Configuration {
             for (setting, isSet) in [
                 ("control.hosts", !control.hosts.isEmpty), ("control.insecure", control.isInsecure),
             ] where isSet {
-                report(setting, "It has no effect without 'control.listen'.")
+                report(
+                    setting,
+                    "It has no effect without 'control.listen'. Set 'control.listen', or remove this setting."
+                )
             }
             if !control.tokens.isEmpty, clients.purgers.isEmpty {
-                report("control.tokens", "It has no effect without 'control.listen' or 'clients.purgers'.")
+                report(
+                    "control.tokens",
+                    "It has no effect without 'control.listen' or 'clients.purgers'. Set one of them, or remove this setting."
+                )
             }
         }
         if control.isOff {

@@ -41,7 +41,9 @@ struct RuleCheck {
         }
         checkMatch()
         let settings = rule.settings
-        if SettingSet(of: settings).isEmpty { report(nil, "It has no settings, so it has no effect.") }
+        if SettingSet(of: settings).isEmpty {
+            report(nil, "It has no settings, so it has no effect. Add one, or remove the rule.")
+        }
         checkValues(settings)
         checkFields("to-origin.set", settings.toOrigin.set, sources, &values)
         checkFields("to-client.set", settings.toClient.set, sources, &values)
@@ -186,14 +188,17 @@ extension RuleCheck {
     private mutating func checkContradictions(_ settings: RuleSettings) {
         if settings.bypass == true {
             for setting in Setting.all where !setting.worksWithBypass && setting.isSet(settings) {
-                report(setting.name, "It has no effect with \(other("bypass")), because nothing is stored.")
+                report(
+                    setting.name,
+                    "It has no effect with \(other("bypass")), because nothing is stored. Remove one of them."
+                )
             }
         }
         if let smallest = settings.store.smallest, let largest = settings.store.largest, smallest > largest {
-            report("store.smallest", "It is more than \(other("store.largest")), so nothing is stored.")
+            report("store.smallest", "It is more than \(other("store.largest")), so nothing is stored. Lower it.")
         }
         if case .on(let soft) = settings.softTimeout, case .on(let hard) = settings.hardTimeout, soft >= hard {
-            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect.")
+            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect. Lower it.")
         }
         if let methods = settings.store.methods, settings.store.content != nil, !methods.contains(.post) {
             report("store.content", "It applies to POST, which is not in \(other("store.methods")).")
@@ -214,7 +219,10 @@ extension RuleCheck {
         case nil: return
         }
         if settings.ignore.fields?.contains(name) == true {
-            report("store.per", "It uses '\(name.rawName)', which \(other("ignore.fields")) ignores.")
+            report(
+                "store.per",
+                "It uses '\(name.rawName)', which \(other("ignore.fields")) ignores. Remove it from that list."
+            )
         }
     }
 
@@ -228,7 +236,7 @@ extension RuleCheck {
             guard let place = Setting.places[name], Setting.all[place].isSet(settings) else { continue }
             report(
                 name,
-                "It has no effect with 'offline' in \(other("mode")), because no request is sent to an origin."
+                "It has no effect with 'offline' in \(other("mode")), because no request is sent to an origin. Remove it, or change the mode."
             )
         }
     }

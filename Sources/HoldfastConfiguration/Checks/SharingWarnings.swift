@@ -11,7 +11,7 @@ extension RuleSet {
             guard let (setting, effect) = Self.liftedPremise(rule.settings) else { return nil }
             return RuleCheck(rule, number: index + 1).finding(
                 setting,
-                "It \(effect). Responses to requests with 'Authorization' or 'Cookie' are therefore shared only if they have 'public'. To store them per user, set 'store.per'."
+                "It \(effect). A directive that a rule overrides no longer allows responses to requests with 'Authorization' or 'Cookie' to be shared; 'public' still does. To store such responses per user, set 'store.per'."
             )
         }
     }
@@ -24,7 +24,7 @@ extension RuleSet {
                 .map { "'\($0.0)'" }
             return found.isEmpty ? nil : found.joined(separator: " and ")
         }
-        if let names = names(settings.stale.ignore) { return ("stale.ignore", "lifts \(names)") }
+        if let names = names(settings.stale.ignore) { return ("stale.ignore", "overrides \(names)") }
         if let names = names(settings.ignore.directives) { return ("ignore.directives", "ignores \(names)") }
         guard let lifetime = settings.freshness.lifetime, lifetime > .zero else { return nil }
         return ("freshness.lifetime", "replaces the lifetime that 'must-revalidate' and 's-maxage' apply to")

@@ -108,7 +108,7 @@ extension Configuration {
         }
         guard let url = fleet.url else {
             for setting in lines.keys.sorted() where setting.hasPrefix("fleet.") && setting != "fleet.url" {
-                report(setting, "It has no effect without 'fleet.url'.")
+                report(setting, "It has no effect without 'fleet.url'. Set 'fleet.url', or remove this setting.")
             }
             return findings
         }

@@ -116,7 +116,7 @@ extension TopSetting {
         for value in values {
             let listener = try listener(value)
             guard !result.contains(where: { isSame($0, listener) }) else {
-                throw Refusal("\(shown(listener.text)) is listed twice.", line: value.line)
+                throw Refusal("\(shown(listener.text)) is listed twice. Remove one of them.", line: value.line)
             }
             for certificate in listener.tls?.certificates ?? [] {
                 // Metrics and messages identify a certificate only by its name.

@@ -69,10 +69,10 @@ extension Configuration {
             findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
         }
         if let soft = options.softTimeout, let hard = options.hardTimeout, soft >= hard {
-            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect.")
+            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect. Lower it.")
         }
         if options.breaker.initialBackOff > options.breaker.maximumBackOff {
-            report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
+            report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")). Lower it.")
         }
         if clients.trusted.isEmpty, listeners.contains(where: \.expectsProxyHeader) {
             report(
@@ -124,7 +124,7 @@ extension Configuration {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
                 setting,
-                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin. Both routes share stored responses, so its '\(value)' also "
+                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin. Both routes share stored responses, so that route's '\(value)' also "
                     + "applies here. Set the same value here. Another \(word) has an effect only if this route comes first and leads to a longer path."
             )
         }
@@ -135,7 +135,10 @@ extension Configuration {
             reportShared("tags-from", other, Writers.list(routes[other].tagsFrom.map(\.rawValue)), "list")
         }
         if let name = route.name, let first = lookup.named[name], first < index {
-            report("name", "Another route\(routes[first].line.map { " on line \($0)" } ?? "") has this name.")
+            report(
+                "name",
+                "Another route\(routes[first].line.map { " on line \($0)" } ?? "") has this name. Rename one of them."
+            )
         }
         if let first = lookup.firstCovering(route), first < index {
             let place = routes[first].line.map { " (line \($0))" } ?? ""

@@ -137,7 +137,7 @@ enum TLSReader {
         for value in values {
             let name: Configuration.TLS.ApplicationProtocol = try word(value)
             guard !result.contains(name) else {
-                throw Refusal("'\(name.rawValue)' is listed twice.", line: value.line)
+                throw Refusal("'\(name.rawValue)' is listed twice. Remove one of them.", line: value.line)
             }
             result.append(name)
         }
@@ -162,7 +162,10 @@ enum TLSReader {
         for value in values {
             let certificate = try certificate(value)
             guard !result.contains(where: { $0.name == certificate.name }) else {
-                throw Refusal("Two certificates are named \(shown(certificate.name)).", line: value.line)
+                throw Refusal(
+                    "Two certificates are named \(shown(certificate.name)). Rename one of them.",
+                    line: value.line
+                )
             }
             result.append(certificate)
         }
@@ -183,7 +186,7 @@ enum TLSReader {
         guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"\\,{}".utf8.contains($0) })
         else {
             throw Refusal(
-                "\(shown(name)) is not a certificate name. A name has at most 64 ASCII characters, without spaces, quotes, commas and braces.",
+                "\(shown(name)) is not a certificate name. A name has at most 64 visible ASCII characters except double quotes, backslashes, commas and braces.",
                 line: value.line
             )
         }

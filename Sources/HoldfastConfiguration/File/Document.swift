@@ -82,15 +82,15 @@ struct Document {
                 return Refusal("There is a tab at column \(mark.column). Indent YAML with spaces.", line: mark.line)
             }
             let place = context.map { " \($0.text)" } ?? ""
-            return Refusal("It is not valid YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
+            return Refusal("The file is not valid YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
         case .composer(_, let problem, let mark, _):
             if problem.contains("another document") {
                 return Refusal("A second document begins here. A file may contain only one.", line: mark.line)
             }
-            return Refusal("It is not valid YAML at column \(mark.column): \(problem).", line: mark.line)
+            return Refusal("The file is not valid YAML at column \(mark.column): \(problem).", line: mark.line)
         case .reader(let problem, let offset, _, _):
             let before = yaml.prefix(offset ?? 0)
-            return Refusal("It is not valid YAML: \(problem).", line: 1 + before.count { $0.isNewline })
+            return Refusal("The file is not valid YAML: \(problem).", line: 1 + before.count { $0.isNewline })
         case .duplicatedKeysInMapping(let names, let context):
             let keys = names.map { shown($0) }.joined(separator: ", ")
             return Refusal(

@@ -185,7 +185,7 @@ extension FileReader {
         let url = recordingRefusal(entry.line, nil, "origins") { () throws(Refusal) in
             let url = try OriginReader.url(entry)
             guard !known.contains(where: { $0.url == url }) else {
-                throw Refusal("'\(url)' is listed twice.")
+                throw Refusal("'\(url)' is listed twice. Remove one of them.")
             }
             return url
         }

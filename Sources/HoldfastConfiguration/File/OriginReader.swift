@@ -52,7 +52,7 @@ enum OriginReader {
         }
         guard !isAddress(target.host) else {
             throw Refusal(
-                "\(value.shown) is an IP address, but TLS sends only names. Remove it if the certificate contains the address.",
+                "\(value.shown) is an IP address, but TLS sends only names. Remove 'server-name' if the certificate contains the address.",
                 line: value.line
             )
         }
@@ -81,7 +81,7 @@ enum OriginReader {
             let text = try item.text("a URL such as 'https://mirror.example.com'")
             guard let target = try? TargetURI(text), target.query == nil, !text.contains("#") else {
                 throw Refusal(
-                    "\(item.shown) is not a mirror such as 'https://mirror.example.com', an http or https URL without query and fragment.",
+                    "\(item.shown) is not a mirror such as 'https://mirror.example.com', an http or https URL without a query or fragment.",
                     line: item.line
                 )
             }
@@ -109,7 +109,9 @@ enum OriginReader {
         var result: [String] = []
         for item in items {
             let text = try read(item)
-            guard !result.contains(text) else { throw Refusal("'\(text)' is listed twice.", line: item.line) }
+            guard !result.contains(text) else {
+                throw Refusal("'\(text)' is listed twice. Remove one of them.", line: item.line)
+            }
             result.append(text)
         }
         return result
@@ -183,7 +185,7 @@ enum OriginReader {
             path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
         else {
             throw Refusal(
-                "\(value.shown) is not a path such as '/healthz'. A path begins with a slash and has at most 1024 ASCII bytes without spaces.",
+                "\(value.shown) is not a path such as '/healthz'. A path begins with a slash and has at most 1024 visible ASCII characters except '#'.",
                 line: value.line
             )
         }

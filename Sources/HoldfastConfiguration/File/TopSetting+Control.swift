@@ -56,7 +56,7 @@ extension TopSetting {
         for value in values {
             let token = try token(value)
             guard !result.contains(where: { $0.name == token.name }) else {
-                throw Refusal("Two tokens have the name \(shown(token.name)).", line: value.line)
+                throw Refusal("Two tokens have the name \(shown(token.name)). Rename one of them.", line: value.line)
             }
             result.append(token)
         }
@@ -99,7 +99,7 @@ extension TopSetting {
         }
         guard isPlain, name.utf8.count <= 64 else {
             throw Refusal(
-                "\(value.shown) is not a name. A name has 1 to 64 letters, digits and '-._'.",
+                "\(value.shown) is not a name. A name has 1 to 64 ASCII letters, digits and '-._'.",
                 line: value.line
             )
         }

@@ -138,7 +138,7 @@ extension TopSetting {
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#".utf8.contains($0) })
         else {
             throw Refusal(
-                "\(value.shown) is not a path such as '/healthz'. A path begins with a slash and has no query, no space and no non-ASCII byte."
+                "\(value.shown) is not a path such as '/healthz'. A path begins with a slash, has only visible ASCII characters, and has no query or fragment."
             )
         }
         guard !PathNormalForm.hasDotSegment(text) else {
@@ -181,7 +181,7 @@ extension TopSetting {
                     }
                     let origin = "\(target.scheme)://\(target.authority)"
                     guard configuration.store.originQuotas.updateValue(try self.quota(quota), forKey: origin) == nil
-                    else { throw Refusal("'\(origin)' is listed twice.", line: quota.line) }
+                    else { throw Refusal("'\(origin)' is listed twice. Remove one of them.", line: quota.line) }
                 }
             case "each-origin": configuration.store.eachOriginQuota = try quota(entry)
             default: throw Readers.unknown(entry, of: ["tags", "origins", "each-origin"])

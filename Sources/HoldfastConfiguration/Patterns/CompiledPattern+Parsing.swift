@@ -19,7 +19,9 @@ extension CompiledPattern {
             )
         }
         guard !bytes.contains(UInt8(ascii: "#")) else {
-            throw Refusal("\(shown(text)) contains a '#'. Fragments are never sent, so this matches nothing.")
+            throw Refusal(
+                "\(shown(text)) contains a '#'. Fragments are never sent, so the pattern matches nothing. Remove the fragment."
+            )
         }
         let slash = UInt8(ascii: "/")
         let question = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex

@@ -28,8 +28,8 @@ public final class RuleSet: ExchangeRules {
     ///     uses those of this process.
     ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`
     ///     uses the current folder.
-    /// - Throws: ``ConfigurationError`` if a rule contradicts itself or can never take effect, or
-    ///   if the value of a field is missing.
+    /// - Throws: ``ConfigurationError`` if a rule has an invalid value, contradicts itself or can
+    ///   never take effect, or if the value of a field is missing.
     public convenience init(
         _ rules: [Rule],
         environment: [String: String]? = nil,

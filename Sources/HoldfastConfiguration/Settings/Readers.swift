@@ -104,7 +104,7 @@ enum Readers {
             }
             guard isToken, name.utf8.count <= 64 else {
                 throw Refusal(
-                    "\(item.shown) is not a protocol name. A name has 1 to 64 letters, digits and '-._/'.",
+                    "\(item.shown) is not a protocol name. A name has 1 to 64 ASCII letters, digits, and characters such as '-', '.' and '/'.",
                     line: item.line
                 )
             }
@@ -168,7 +168,7 @@ enum Readers {
     static func principal(_ value: FileValue) throws(Refusal) -> ExchangeSettings.PrincipalSource {
         let entries = try value.entries("'{field: NAME}' or '{cookie: NAME}'")
         guard entries.count == 1, let entry = entries.first else {
-            throw Refusal("Expected one of '{field: NAME}' and '{cookie: NAME}'.")
+            throw Refusal("Expected either '{field: NAME}' or '{cookie: NAME}'.")
         }
         switch entry.key {
         case "field": return .field(try fieldName(entry.value))

@@ -75,7 +75,9 @@ final class PageSessions: Sendable {
         let secret = secret(text, of: client, for: Self.codeLife)
         let now = self.now()
         guard state.withLock({ $0.codes.append(secret, atMost: Self.maximumCodes, at: now) }) else {
-            throw Self.full("unused codes exist")
+            throw Self.full(
+                "unused codes exist, which is the limit for all clients together. Wait a minute for some to expire"
+            )
         }
         return Code(text: text, expiresAt: secret.expiresAt)
     }
@@ -83,7 +85,7 @@ final class PageSessions: Sendable {
     private static func full(_ what: String) -> ControlProblem {
         ControlProblem(
             .tooManySessions,
-            "\(maximumOfAll) \(what), which is the limit for all clients together. Close unused pages, or use the Unix socket.",
+            "\(maximumOfAll) \(what), or use the Unix socket.",
             limit: maximumOfAll
         )
     }
@@ -116,7 +118,9 @@ final class PageSessions: Sendable {
             guard let index = state.codes.index(of: digest), now < state.codes[index].deadline else { return nil }
             let session = secret(token, of: state.codes[index].client, for: Self.sessionLife)
             guard state.sessions.append(session, atMost: Self.maximumSessions, at: now) else {
-                throw Self.full("sessions are open")
+                throw Self.full(
+                    "sessions are open, which is the limit for all clients together. End sessions that are not in use"
+                )
             }
             state.codes.remove(at: index)
             return session

@@ -23,7 +23,7 @@ public final class TokenVerifier: Sendable {
             guard let twin = tokens[..<index].first(where: { $0.digest == token.digest }) else { continue }
             throw ControlToken.Refusal(
                 description:
-                    "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Create another one with 'openssl rand -hex 32'."
+                    "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Create another token with 'openssl rand -hex 32'."
             )
         }
         self.tokens = TokenTable(tokens)
@@ -45,7 +45,7 @@ public final class TokenVerifier: Sendable {
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyFailedTries,
-                "The token is wrong, as were \(FailedTries.limit) other tokens from this address within a minute. Send a token from 'control.tokens', which is accepted immediately, or use the Unix socket.",
+                "The token is wrong, as were \(FailedTries.limit) other tokens from the same network within a minute. Send a token from 'control.tokens', which is accepted immediately, or use the Unix socket.",
                 limit: FailedTries.limit
             )
         }
@@ -93,7 +93,8 @@ public final class TokenVerifier: Sendable {
         owner(of: credentials, or: sessions) != nil
     }
 
-    /// Returns the name of a client that may purge, or `nil` for other clients.
+    /// Returns the name of a client that may purge, or `nil` for other clients. A wrong token
+    /// counts as a failed attempt.
     public func purger(presenting credentials: [String], from address: String) -> String? {
         guard let client = try? client(presenting: credentials, from: address), client.scope >= .purge else {
             return nil
@@ -104,7 +105,7 @@ public final class TokenVerifier: Sendable {
     /// The error for a missing token and for a wrong token.
     private static let unauthorized = ControlProblem(
         .unauthorized,
-        "A token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens'.",
+        "A valid token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens' or of a page's session.",
         field: "Authorization"
     )
 

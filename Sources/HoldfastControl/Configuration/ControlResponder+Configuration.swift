@@ -64,7 +64,7 @@ extension ControlResponder {
             let value = Redaction.uriText(text, limit: 200)
             throw ControlProblem(
                 .invalidRequest,
-                "'url': \(error) Use an absolute http or https URL.",
+                "'url': \(error)",
                 field: "url",
                 value: value
             )

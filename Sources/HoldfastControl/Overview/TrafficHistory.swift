@@ -26,7 +26,7 @@ struct TrafficHistory: Sendable {
 
     private var points: [Window: [Point]] = [.hour: [], .day: []]
 
-    /// The oldest point that is kept.
+    /// The oldest point of the last hour.
     var first: Point? { points[.hour]?.first }
 
     /// Adds a point. Call this function about once per step of the hour window.
@@ -44,7 +44,7 @@ struct TrafficHistory: Sendable {
         }
     }
 
-    /// Returns the oldest point within the given time before now.
+    /// Returns the oldest point within the given time before now. Only the last hour is searched.
     func point(within milliseconds: Int64, of now: Timestamp) -> Point? {
         points[.hour]?.first { now.milliseconds(since: $0.at) <= milliseconds }
     }

@@ -34,7 +34,8 @@ final class TrafficRecorder: Service {
         var recent: Stretch?
         var hour: Stretch?
         var outages: [OutageLog.Outage]
-        /// The time when recording began.
+        /// The time of the oldest point of the last hour; before the first point, the time when the
+        /// process started.
         var since: Timestamp
     }
 

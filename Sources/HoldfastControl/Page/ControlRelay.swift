@@ -69,6 +69,7 @@ public struct ControlRelay: Sendable {
     /// Relays until the task is canceled.
     ///
     /// - Parameter whenListening: called with the page's URL, which contains a code.
+    /// - Throws: the system's error if it cannot listen.
     public func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (PageSessions(), client)

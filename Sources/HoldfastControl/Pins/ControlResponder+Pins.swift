@@ -35,7 +35,7 @@ extension ControlResponder {
             logger.error("Pinning failed", metadata: ["control.client": "\(context.client.name)", "error": "\(error)"])
             throw ControlProblem(
                 .storeFailed,
-                "The change was not completed, but part of it may be in force: \(error) Repeat it; pinning twice does no harm."
+                "The change was not completed, but part of it may be in force: \(error) Then repeat the change; repeating it does no harm."
             )
         }
         if !change.dryRun {

@@ -11,7 +11,7 @@ struct PurgeAcknowledgement: Sendable {
     /// Waits until a purge has reached its level, or until the time limit. During the wait, the
     /// purge holds neither a permit nor an idempotency key.
     ///
-    /// - Parameter result: the result of a purge that is in effect and durable on this node.
+    /// - Parameter result: the result of a purge that is in effect on this node.
     init(_ result: PurgeResult, of purge: PurgeRequest, _ sharing: (any SharingOperations)?) async {
         self.result = result
         guard let sharing, !result.dryRun else { return }

@@ -221,12 +221,13 @@ actor PurgeCoordinator {
         if await operations.storeCondition() == .readOnly {
             return ControlProblem(
                 .storeReadOnly,
-                "The store is read-only, so nothing was purged: \(error) Purge through the process that writes to it."
+                "The store is read-only, so the purge was not completed; part of it may be in force. "
+                    + "Free some space or make the file system writable, restart the gateway, and repeat the purge."
             )
         }
         return ControlProblem(
             .storeFailed,
-            "The purge was not completed, but part of it may be in force: \(error) Repeat it; purging twice does no harm."
+            "The purge was not completed, but part of it may be in force: \(error) Then repeat the purge; purging twice does no harm."
         )
     }
 

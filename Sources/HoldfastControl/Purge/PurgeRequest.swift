@@ -5,8 +5,8 @@ import HTTPCacheSemantics
 public struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The action on the selected responses.
     public enum Action: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Expire the responses: they are validated before their next use, but stay available while
-        /// their origin is unreachable.
+        /// Expire the responses: they are validated before their next use. While their origin is
+        /// unreachable, they can still be served, except those that must not be served stale.
         case expire
         /// Remove the responses, including offline copies.
         case remove
@@ -43,8 +43,8 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The pace at which to fetch the expired responses again; `nil` leaves this to clients'
     /// requests.
     public var refresh: RefreshPace?
-    /// The level that the purge must reach before it is acknowledged; `nil` uses the gateway's
-    /// configuration.
+    /// The level that the purge waits for before it is acknowledged; `nil` uses the gateway's
+    /// configuration. A purge that does not reach the level in time still succeeds.
     public var wait: PurgeLevel?
     /// The time limit for reaching the level, such as `5s` or `500ms`; `nil` uses
     /// ``PurgeWait/limit(for:)``.

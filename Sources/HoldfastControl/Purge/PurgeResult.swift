@@ -64,7 +64,8 @@ extension StoreOperations {
     package static var dryRunExamination: Int { 100_000 }
 
     /// Counts the responses that a purge affects, and purges them unless it is a dry run. When this
-    /// function returns, the purge is in effect and durable.
+    /// function returns, the purge is in effect. It is also durable, unless the disk is full or
+    /// read-only; in that case, it may not survive the end of the process.
     ///
     /// - Throws: ``ControlProblem`` if a selector is invalid; the store's errors.
     public func perform(_ purge: PurgeRequest) async throws -> PurgeResult {

@@ -114,7 +114,7 @@ extension ControlResponder {
         } catch let refusal as ResponseComparison.Refusal {
             throw Self.problem(refusal, id)
         } catch let error as ExchangeError {
-            throw ControlProblem(.originNotAsked, "The origin did not respond: \(error.message)")
+            throw ControlProblem(.originNotAsked, "The response could not be fetched from the origin: \(error.message)")
         } catch {
             throw ControlProblem(.storeFailed, "The comparison failed: \(error)")
         }

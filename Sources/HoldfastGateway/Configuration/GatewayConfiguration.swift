@@ -43,8 +43,8 @@ public struct GatewayConfiguration: Sendable {
     /// content, or content after an early response. Default: 1 MiB
     public var discardedContentLimit = 1 << 20
     /// Addresses of proxies in front of this gateway; `unix` for proxies that connect through a
-    /// Unix socket. The gateway appends its own values to their `Forwarded`, `X-Forwarded-For` and
-    /// `X-Forwarded-Proto`. For all other clients it replaces these fields.
+    /// Unix socket. The gateway appends its own values to their `Forwarded` and `X-Forwarded-For`,
+    /// and forwards their `X-Forwarded-Proto`. For all other clients it replaces these fields.
     public var trustedClients: [AddressRange] = []
     /// Addresses of clients that may purge with the method PURGE if they have a token. All other
     /// clients get 405. Default: none

@@ -124,8 +124,8 @@ final class HTTP2Session {
         nghttp2_submit_trailer(session, id, fields.pointer, fields.count) == 0
     }
 
-    /// Returns the number of content bytes that the client accepts on a stream, regardless of other
-    /// streams.
+    /// Returns a stream's flow-control window: the number of content bytes that the client accepts
+    /// on the stream. Ignores the connection's window. RFC 9113 §5.2
     func window(of id: Int32) -> Int { Int(nghttp2_session_get_stream_remote_window_size(session, id)) }
 
     /// Returns how many content bytes of a response from memory were sent; `nil` for any other

@@ -51,7 +51,7 @@ package struct MemoryReturn: Sendable {
         self.server = server
     }
 
-    /// Runs until its task is cancelled, or its service group shuts down.
+    /// Runs until its task is canceled, or its service group shuts down.
     package func run() async {
         await cancelWhenGracefulShutdown {
             var freed = FreedMemory()

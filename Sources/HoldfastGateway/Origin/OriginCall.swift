@@ -143,7 +143,7 @@ final class OriginCall: TransportCall {
         }
     }
 
-    /// Handles a failure before the head, for a call that was not cancelled.
+    /// Handles a failure before the head, for a call that was not canceled.
     private func retryOrFail(_ failure: OriginFailure) {
         let kept = state.withLock { state -> OriginConnection? in
             if failure.isUnsent { state.isSent = false }

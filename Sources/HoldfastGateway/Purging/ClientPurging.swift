@@ -12,7 +12,8 @@ public protocol ClientPurging: Sendable {
     ///   - address: the client's IP address.
     func client(presenting credentials: [String], from address: String) -> String?
 
-    /// Performs a purge. The purge is in effect and durable when this returns a success.
+    /// Performs a purge. When this returns a success, the purge is in effect. It is also durable,
+    /// unless the disk is full.
     func perform(_ purge: ClientPurge, by client: String) async -> ClientPurgeResponse
 }
 

@@ -26,7 +26,7 @@ public struct CertificateWatch: Service {
         self.clock = clock
     }
 
-    /// Runs until its task is cancelled, or its service group shuts down.
+    /// Runs until its task is canceled, or its service group shuts down.
     public func run() async {
         await cancelWhenGracefulShutdown {
             while (try? await clock.sleep(for: interval)) != nil {

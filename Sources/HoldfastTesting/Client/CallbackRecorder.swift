@@ -29,8 +29,8 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
     /// The recorded calls, in order.
     public var events: [Event] { state.withLock { $0 } }
 
-    /// The ``events`` as text: `stored`, `next store`, `next network`, `error` with its code,
-    /// `completed`.
+    /// The ``events`` as text: `stored`, `next store`, `next network` (also for a substitute),
+    /// `error` with its code, `completed`.
     public var order: [String] {
         events.map { event in
             switch event {

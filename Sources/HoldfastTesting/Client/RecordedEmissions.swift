@@ -14,7 +14,7 @@ public struct RecordedEmissions<Value: Sendable>: Sendable {
         case completed
         /// The stream threw this error.
         case failed(any Error)
-        /// The recording reached its limit, or its task was cancelled.
+        /// The recording reached its limit, or its task was canceled.
         case cancelled
     }
 

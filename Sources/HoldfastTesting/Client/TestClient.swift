@@ -66,9 +66,9 @@ public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConverti
 ///   - configuration: the client's configuration.
 ///   - logger: the client's logger; by default, it discards all messages.
 /// - Returns: the result of `body`.
-/// - Throws: the error of `body`. If `body` succeeds, ``IgnoredProperties`` if a called endpoint
-///   has ignored properties, or ``UnscriptedCalls`` if a request had no script, even if a stored
-///   response was served and hid the request's failure.
+/// - Throws: the error of `body`, or an error of the store. If `body` succeeds,
+///   ``IgnoredProperties`` if a called endpoint has ignored properties, or ``UnscriptedCalls`` if a
+///   request had no script, even if a stored response was served and hid the request's failure.
 public func withTestClient<Value>(
     _ configuration: CachingClient.Configuration = CachingClient.Configuration(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

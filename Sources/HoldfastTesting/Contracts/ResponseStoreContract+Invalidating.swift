@@ -182,7 +182,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "An invalidation of a principal covers everything in this principal's partitions, including those of its credentials, and nothing else."
+            "An invalidation of a principal covers all responses in this principal's partitions, including those of its credentials, and nothing else."
         ) {
             tested in
             let hers = [

@@ -193,13 +193,13 @@ extension TransportContract {
                 tested.findings.equal(code, .connectionClosed, "the code of a body that is incomplete \(ending)")
             }
         },
-        Rule("Cancelling the calling task ends the exchange on the wire.", [.silence]) { tested in
+        Rule("Canceling the calling task ends the exchange on the wire.", [.silence]) { tested in
             let exchange = Task { try await tested.transport.send(tested.request()) }
             await tested.origin.waitForRequests(1)
             exchange.cancel()
             await tested.origin.waitForClosed(1)
             if case .success = await exchange.result {
-                tested.findings.add("a cancelled exchange returned a response")
+                tested.findings.add("a canceled exchange returned a response")
             }
         },
         Rule(

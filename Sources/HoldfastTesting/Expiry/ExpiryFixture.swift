@@ -79,7 +79,8 @@ public struct ExpiryFixture: Decodable, Sendable {
         public var ttl: Seconds?
         /// `allowed`, or the name of the directive that forbids stale use.
         public var staleUse: String?
-        /// Whether the response is served in place of a response with a status of 500 or above.
+        /// Whether the response is served in place of a response with status 500, 502, 503 or 504.
+        /// RFC 5861 §4
         public var staleOnError: Bool?
     }
 

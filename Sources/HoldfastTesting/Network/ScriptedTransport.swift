@@ -23,7 +23,7 @@ public final class ScriptedTransport: Transport {
     }
 
     /// The requests that a script applies to. Without a method, the script applies to all methods
-    /// that have no script of their own.
+    /// that have no script of their own, or whose script is used up.
     struct Subject: Hashable {
         var method: HTTPRequest.Method?
         var target: String

@@ -116,7 +116,7 @@ extension StoreWriter {
             code: .busy,
             message:
                 "'\(path)' accepts no new data for now: a read transaction in another process stays open, "
-                + "so its log of \(usage.log) bytes cannot be reused. End that reader, then try again."
+                + "so the write-ahead log of \(usage.log) bytes cannot be reused. End that transaction, then try again."
         )
     }
 
@@ -155,7 +155,7 @@ extension StoreWriter {
         logIsHeld.store(isHeld, ordering: .relaxed)
         if isHeld, !wasHeld {
             logger.warning(
-                "a long-running reader in another process keeps the log from shrinking; nothing is stored until it ends",
+                "a long-running reader in another process keeps the write-ahead log from shrinking; nothing is stored until that reader ends",
                 metadata: ["store.path": "\(path)", "store.log.bytes": "\(usage.log)"]
             )
         }

@@ -201,7 +201,7 @@ extension StoreWriter {
 
     private static let unsynced = StoreError(
         code: .io,
-        message: "The store's log could not be synced, so it cannot be copied now. Try again."
+        message: "The store's write-ahead log could not be synced, so the store cannot be copied now. Try again."
     )
 
     /// Copies the log into the database.

@@ -93,8 +93,9 @@ extension WriteContext {
 
     private static let tooManyPrefixes = StoreError(
         code: .busy,
-        message: "\(PendingInvalidation.limit) removals by prefix or principal are in progress, which is the limit. "
-            + "Try again in a moment, or remove everything."
+        message:
+            "\(PendingInvalidation.limit) removals by prefix, host or principal are in progress, which is the limit. "
+            + "Try again in a moment, or remove all responses."
     )
 
     /// - Parameters:

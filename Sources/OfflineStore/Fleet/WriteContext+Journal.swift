@@ -4,7 +4,7 @@ import HTTPCacheSemantics
 /// The journal of invalidations that several nodes share: see ``InvalidationLog``.
 extension WriteContext {
     /// The maximum number of invalidations waiting to be published. If there are more, a single
-    /// invalidation of everything, which only marks, replaces them.
+    /// invalidation that marks everything replaces them.
     static let waitingLimit = 10_000
     /// The maximum number of invalidations in the journal. If there are more, the oldest published
     /// ones are dropped.

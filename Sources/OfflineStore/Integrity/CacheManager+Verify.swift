@@ -28,7 +28,7 @@ extension CacheManager {
     ///   - maximumFindings: the maximum number of findings to keep. Further findings are only
     ///     counted.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `unwritable`,
-    ///   `invalidConfiguration`, `io`; `CancellationError` if the task is cancelled. Damage is a
+    ///   `invalidConfiguration`, `io`; `CancellationError` if the task is canceled. Damage is a
     ///   finding, not an error.
     @concurrent
     public static func verify(

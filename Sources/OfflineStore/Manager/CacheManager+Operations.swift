@@ -12,8 +12,9 @@ extension CacheManager: StoreOperations {
     /// Invalidates the responses of all scopes, in transactions of at most 256 scopes.
     ///
     /// Prefixes, hosts and principals go in transactions of at most 32. Each transaction waits
-    /// until earlier ones are applied: only 64 may be unfinished, and beyond that, a purge becomes
-    /// a purge of everything.
+    /// until earlier ones are applied: only 64 may be unfinished. Beyond that, a purge that marks
+    /// covers every response. A removal first marks every response, and fails with `busy` if all 64
+    /// are removals.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`, `busy`.
     @concurrent
@@ -44,8 +45,8 @@ extension CacheManager: StoreOperations {
     /// Waits until the store can compare `count` more prefixes.
     ///
     /// Another purge may take the permits that a wait has freed, so each wait ends with a check.
-    /// After ``waits`` waits, the caller goes ahead anyway. Its purge may then become a purge of
-    /// everything, and its result says so.
+    /// After ``waits`` waits, the caller goes ahead anyway. Its purge may then cover every
+    /// response, and its result says so; or a removal fails with `busy`.
     func waitForPermits(_ count: Int) async throws {
         for _ in 0..<Self.waits {
             if try unfinishedPrefixes() + count <= PendingInvalidation.limit { return }
@@ -79,7 +80,7 @@ extension CacheManager: StoreOperations {
     /// Responses that are stored or removed in the meantime may or may not be counted.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `CancellationError` if the task was
-    ///   cancelled.
+    ///   canceled.
     @concurrent
     public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         var counting = ScopeCounting(core: core, now: now(), limit: max(1, limit))

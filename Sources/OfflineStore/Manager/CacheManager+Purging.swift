@@ -3,12 +3,12 @@ public import HTTPCacheSemantics
 
 /// Purging stored responses by key, target URI, prefix, tag or principal, or all of them.
 ///
-/// *Invalidating* marks responses: the store serves them only if the origin is unreachable;
-/// otherwise they must be validated. *Removing* also deletes offline copies. Each call takes its
-/// own invalidation number. When the call returns, its invalidation or removal is in effect for
-/// every reader of the store, and survives a power failure. Responses that are being fetched at the
-/// time are not stored. A call takes the same time for any number of responses: their rows are
-/// marked or deleted afterward, in short transactions.
+/// *Invalidating* marks responses: they must be validated before use, and are served without
+/// validation only while the origin is unreachable. *Removing* also deletes offline copies. Each
+/// call takes its own invalidation number. When the call returns, its invalidation or removal is in
+/// effect for every reader of the store, and survives a power failure. Responses that are being
+/// fetched at the time are not stored. A call takes the same time for any number of responses:
+/// their rows are marked or deleted afterward, in short transactions.
 ///
 /// Objects are not affected: see ``removeObject(forKey:)`` and ``removeObjects(withPrefix:)``.
 /// ``removeAll()`` removes both.
@@ -39,9 +39,9 @@ extension CacheManager {
     /// Marks everything stored for a target URI as invalidated: all partitions, methods and
     /// variants.
     ///
-    /// The store then serves these responses only if the origin is unreachable. A response
-    /// currently being fetched for the target is not stored. The invalidation is in effect and
-    /// durable when this returns.
+    /// After that, they are served without validation only while the origin is unreachable. A
+    /// response currently being fetched for the target is not stored. The invalidation is in effect
+    /// and durable when this returns.
     ///
     /// - Parameter target: compared byte by byte, including the query. A target without stored
     ///   responses is not an error.
@@ -69,10 +69,10 @@ extension CacheManager {
     /// Marks everything stored for the target URIs with a prefix as invalidated: all partitions,
     /// methods and variants.
     ///
-    /// The store then serves these responses only if the origin is unreachable. Responses currently
-    /// being fetched under the prefix are not stored. Fetches of other URIs of the same origin may
-    /// not be stored either. The invalidation takes one short transaction for any number of
-    /// responses. It is in effect and durable when this returns.
+    /// After that, they are served without validation only while the origin is unreachable.
+    /// Responses currently being fetched under the prefix are not stored. Fetches of other URIs of
+    /// the same origin may not be stored either. The invalidation takes one short transaction for
+    /// any number of responses. It is in effect and durable when this returns.
     ///
     /// ```swift
     /// let prefix = try TargetPrefix("https://a.example/list?page=")
@@ -80,8 +80,8 @@ extension CacheManager {
     /// ```
     ///
     /// Rows are marked afterward. Until then, each read is compared with the unfinished prefixes.
-    /// If 64 prefixes that do not include each other are unfinished, the next one invalidates every
-    /// response instead.
+    /// If 64 such invalidations or removals are unfinished and do not include each other, the next
+    /// invalidation covers every response instead.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -108,9 +108,10 @@ extension CacheManager {
 
     /// Marks everything stored under a tag as invalidated, in all partitions.
     ///
-    /// The store then serves these responses only if the origin is unreachable. Responses with the
-    /// tag that are currently being fetched are not stored. The invalidation takes one short
-    /// transaction for any number of responses. It is in effect and durable when this returns.
+    /// After that, they are served without validation only while the origin is unreachable.
+    /// Responses with the tag that are currently being fetched are not stored. The invalidation
+    /// takes one short transaction for any number of responses. It is in effect and durable when
+    /// this returns.
     ///
     /// - Parameter tag: compared byte by byte. A tag without responses is not an error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
@@ -184,9 +185,9 @@ extension CacheManager {
 
     /// Marks every stored response as invalidated.
     ///
-    /// The store then serves them only if the origin is unreachable. Responses currently being
-    /// fetched are not stored. The invalidation takes one short transaction. It is in effect and
-    /// durable when this returns.
+    /// After that, they are served without validation only while the origin is unreachable.
+    /// Responses currently being fetched are not stored. The invalidation takes one short
+    /// transaction. It is in effect and durable when this returns.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent

@@ -142,7 +142,7 @@ extension CacheManager {
     /// Each change follows a commit in which this process stored, freshened or invalidated a
     /// response, so another lookup is worthwhile. Evictions and removals of expired responses are
     /// not reported. A slow watcher gets the newest 64 changes. The stream ends when the store is
-    /// closed, or when the task that reads it is cancelled.
+    /// closed, or when the task that reads it is canceled.
     ///
     /// In a process that only reads, the stream reports commits of the writing process. All commits
     /// within ``Configuration/changeInterval`` become one change with the scope `.all`, for any

@@ -66,7 +66,8 @@ extension CacheManager: TemporaryStore {
         if isReadOnly {
             throw StoreError(
                 code: .readOnly,
-                message: "The store '\(folder)' is open read-only, so it cannot keep a \(Value.settingName)."
+                message:
+                    "The store '\(folder)' is open read-only, so it cannot keep a \(Value.settingName). Open the store for writing."
             )
         }
         return core.folder.path(ofSetting: Value.settingName)

@@ -73,10 +73,10 @@ public final class CacheManager: Sendable {
     /// reject it with `newerSchema`. Work that a crash interrupted is finished or removed, some of
     /// it after this returns.
     ///
-    /// **Read-only file systems**: an existing store is opened only for reading (``isReadOnly``),
-    /// so that its responses can be served. Nothing is written. Invalidations hold only while this
-    /// process has the store open. If invalidations may have been lost, every entry is treated as
-    /// invalidated.
+    /// **Read-only file systems and full disks**: an existing store is opened only for reading
+    /// (``isReadOnly``), so that its responses can be served. Nothing is written. Invalidations
+    /// hold only while this process has the store open. If invalidations may have been lost, every
+    /// entry is treated as invalidated.
     ///
     /// - Parameters:
     ///   - folder: the store's folder; a relative path is relative to the process's working
@@ -111,8 +111,8 @@ public final class CacheManager: Sendable {
     /// Without either, the store can be read only if its write-ahead log is empty, or if the file
     /// system is mounted read-only.
     ///
-    /// Only the configuration's reader count, coder and change interval have an effect. Nothing is
-    /// kept in memory.
+    /// Only the configuration's reader count, coder, change interval and telemetry have an effect.
+    /// Nothing is kept in memory.
     ///
     /// - Throws: ``StoreError``: `notAStore` (also if there is no store yet), `foreignDatabase`,
     ///   `newerSchema`, `damaged` (opening it for writing sets the database aside), `unwritable`,

@@ -77,7 +77,7 @@ extension CacheManager {
     /// * **Expiry** is not a change: nothing is emitted at that instant. Values of any age are
     ///   emitted. Their ``StoredObject/isExpired`` is as of that time, and
     ///   ``StoredObject/expiresAt`` says when a value will expire.
-    /// * **End**: when the store is closed, or when the task that iterates is cancelled.
+    /// * **End**: when the store is closed, or when the task that iterates is canceled.
     ///
     /// In a process that only reads, changes arrive within ``Configuration/changeInterval``. The
     /// process polls only while there is an iteration.
@@ -103,7 +103,7 @@ extension CacheManager {
 
 /// A change to the stored objects.
 enum ObjectChange: Sendable {
-    /// The object of a key was stored, or could not be stored.
+    /// The object of a key was stored, or storing it failed.
     case object(key: [UInt8])
     /// Any object may have changed.
     case any

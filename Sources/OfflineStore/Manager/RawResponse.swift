@@ -39,7 +39,7 @@ public struct StoredRawResponse: Sendable, Hashable {
     public var storedAt: Timestamp
     /// The first instant at which it is no longer live; `nil` if it never expires.
     public var expiresAt: Timestamp?
-    /// Whether it was invalidated and kept for offline use.
+    /// Whether it was invalidated, so that it must be validated before use.
     public var isInvalidated: Bool
     /// Whether it is no longer live: expired, invalidated, or received while the clock was ahead.
     public var isExpired: Bool

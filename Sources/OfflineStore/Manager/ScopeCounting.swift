@@ -35,7 +35,7 @@ struct ScopeCounting {
         leftInIndex = indexLimit
     }
 
-    /// - Throws: `CancellationError` if the task is cancelled; the store's errors.
+    /// - Throws: `CancellationError` if the task is canceled; the store's errors.
     mutating func count(_ scopes: [InvalidationScope]) throws -> ScopeCount {
         var compared: [[UInt8]] = []
         for scope in scopes {

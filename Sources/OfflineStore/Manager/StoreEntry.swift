@@ -63,7 +63,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     ///
     /// Always true for objects.
     public let isUsableStale: Bool
-    /// Whether it was invalidated and kept for offline use.
+    /// Whether it was invalidated and must be validated before use. While the origin is
+    /// unreachable, it may still be served, unless an unsafe request invalidated it.
     public var isInvalidated: Bool { invalidation != nil }
     /// The cause of its invalidation; `nil` if it was not invalidated.
     public let invalidation: InvalidationCause?

@@ -26,7 +26,7 @@ public struct StoreStatistics: Sendable, Hashable {
     /// The number of entries that are past their lifetime, may be used when the network is
     /// unreachable, and were not invalidated.
     public var stale = 0
-    /// The number of entries that were invalidated and kept for offline use.
+    /// The number of entries that were invalidated but not removed.
     public var invalidated = 0
     /// The number of entries with damage. They are not served, and stay until they are replaced,
     /// evicted or removed.

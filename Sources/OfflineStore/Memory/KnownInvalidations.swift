@@ -21,7 +21,7 @@ final class KnownInvalidations: Sendable {
 
     private struct State {
         var last: [Key: Int64] = [:]
-        /// The number of the last invalidation of everything.
+        /// The number of the last invalidation that covered everything.
         var lastOfAll: Int64 = 0
         /// The number of the last invalidation of any prefix, principal, or prefix of objects.
         var lastOfWide: Int64 = 0

@@ -73,7 +73,6 @@ struct MemoryShard {
     }
 
     /// Records a use and returns the value.
-    /// Records a use and returns the value.
     ///
     /// - Returns: the value, the sequence number that it was last checked against, and whether this
     ///   is its first use in a period of the recency log.

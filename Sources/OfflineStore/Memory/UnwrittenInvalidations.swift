@@ -85,8 +85,9 @@ final class UnwrittenInvalidations: Sendable {
     /// Adds an invalidation. If there already is one of the same scope, the later number and the
     /// stronger effect count.
     ///
-    /// - Returns: `false` if there are too many removals. Too many marks become one mark of
-    ///   everything; removals cannot be combined, because they would remove other responses.
+    /// - Returns: `false` if there are too many removals. If there are too many marks, they are
+    ///   merged into one invalidation that marks every entry; removals cannot be merged, because
+    ///   they would remove other responses.
     func add(_ record: Record) -> Bool {
         state.withLock { state in
             defer { count.store(state.narrow.count + state.broad.count, ordering: .releasing) }
@@ -132,8 +133,8 @@ extension [InvalidationScope: UnwrittenInvalidations.Record] {
         self[record.scope] = record
     }
 
-    /// Removes the invalidations that mark, and returns one invalidation of everything with the
-    /// same effect.
+    /// Removes the invalidations that mark, and returns one invalidation that covers every
+    /// response, with the strongest of their effects.
     fileprivate mutating func takeMarks() -> UnwrittenInvalidations.Record? {
         var everything: Self = [:]
         for var record in values where record.effect != .remove {

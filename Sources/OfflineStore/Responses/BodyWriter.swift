@@ -243,7 +243,7 @@ final class BodyWriter: Sendable {
         StoreError(
             code: .tooLarge,
             message: "\(name) has \(length) bytes or more; the limit for one entry is \(limits.maximumObject). "
-                + "Raise 'budget' (an entry may take at most an eighth of it), or do not store it."
+                + "An entry may take at most an eighth of 'budget', and at most 4 GiB. Raise 'budget', or do not store the entry."
         )
     }
 }

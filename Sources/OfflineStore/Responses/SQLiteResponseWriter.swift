@@ -66,7 +66,7 @@ final class SQLiteResponseWriter: ResponseWriter {
                 code: .incomplete,
                 message:
                     "The body for '\(draft.key.components.target.redacted)' ended after \(length) of \(expected) bytes. "
-                    + "It is not stored; fetch it again."
+                    + "The response is not stored. Fetch it again."
             )
         }
         let state = body.database.state

@@ -20,7 +20,7 @@ final class Latch: Sendable {
         for continuation in waiting.values { continuation.resume() }
     }
 
-    /// Returns once the latch is open or the task is cancelled.
+    /// Returns once the latch is open or the task is canceled.
     func wait() async {
         let number = state.withLock { state in
             state.next += 1

@@ -39,7 +39,7 @@ extension RedisLink {
     }
 }
 
-/// The reply that a task waits for. If the task is cancelled, the wait ends without a reply.
+/// The reply that a task waits for. If the task is canceled, the wait ends without a reply.
 final class PendingReply: Sendable {
     typealias Reply = Result<RESPValue, RedisTierError>
 
@@ -89,5 +89,5 @@ final class PendingReply: Sendable {
 }
 
 extension RedisTierError {
-    fileprivate static let cancelled = RedisTierError(.cancelled, "The task that waited for the reply was cancelled.")
+    fileprivate static let cancelled = RedisTierError(.cancelled, "The task that waited for the reply was canceled.")
 }

@@ -4,7 +4,8 @@ package import HTTPCacheSemantics
 package import NIOCore
 
 /// Examines a server or the primaries of a cluster, either before a fleet relies on it or when
-/// something fails. No data remains on the server afterward.
+/// something fails. No data remains on the server afterward; if the key of a probe cannot be
+/// removed, it expires after 10 seconds.
 package struct RedisExaminer: Sendable {
     /// The fleet's settings that a server is checked against.
     package struct Expectations: Sendable {

@@ -97,7 +97,7 @@ struct ServerJudgement: Sendable {
             return finding(
                 .warning,
                 "memory",
-                "\(words): the server may evict the log of purges, and all nodes then validate everything.",
+                "\(words): the server may evict the log of purges, and all nodes then validate all stored responses.",
                 remedy: "Run '\(better)': everything except the log has a time to live."
             )
         }
@@ -127,7 +127,7 @@ struct ServerJudgement: Sendable {
             return finding(
                 .warning,
                 "persistence",
-                "No append-only file: a restart loses the log, and nodes that were cut off then validate everything.",
+                "No append-only file: a restart loses the log, and nodes that were cut off then validate all stored responses.",
                 remedy: "Run 'CONFIG SET appendonly yes'."
             )
         }
@@ -160,7 +160,7 @@ struct ServerJudgement: Sendable {
             return finding(
                 .error,
                 "replicas",
-                "\(words): no contact is ever confirmed, and journals keep every purge.",
+                "\(words): no contact is confirmed, and the journals keep every purge.",
                 remedy: "Start replicas, or lower 'fleet.quorum' to \(count)."
             )
         }
@@ -221,10 +221,10 @@ struct ServerJudgement: Sendable {
         guard let word = facts.rejectedWrite else { return nil }
         let remedy: String
         switch word {
-        case "OOM": remedy = "Its memory is full. Raise 'maxmemory', or set 'maxmemory-policy volatile-lru'."
-        case "MISCONF": remedy = "It cannot save to its disk. Check its log."
+        case "OOM": remedy = "The server's memory is full. Raise 'maxmemory', or set 'maxmemory-policy volatile-lru'."
+        case "MISCONF": remedy = "The server cannot save to its disk. Check its log."
         case "NOREPLICAS": remedy = "Too few replicas are connected. Start them, or lower 'min-replicas-to-write'."
-        default: remedy = "It is not a primary."
+        default: remedy = "The server is not a primary. Name the primary in 'fleet.url'."
         }
         return finding(.error, "writing", "The server rejects writes with '\(word)'.", remedy: remedy)
     }

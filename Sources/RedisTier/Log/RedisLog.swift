@@ -61,7 +61,7 @@ package final class RedisLog: FleetLog {
         confirmer = supervisor { _ in }
     }
 
-    /// Maintains the connections until its task is cancelled. Call it once.
+    /// Maintains the connections until its task is canceled. Call it once.
     package func run() async {
         await withTaskGroup { group in
             for supervisor in [commands, reader, confirmer] { group.addTask { await supervisor.run() } }

@@ -17,7 +17,7 @@ final class Bell: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until the bell is rung or the task is cancelled. Only one task may wait at a time.
+    /// Waits until the bell is rung or the task is canceled. Only one task may wait at a time.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

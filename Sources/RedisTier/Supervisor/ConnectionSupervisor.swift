@@ -61,7 +61,7 @@ package final class ConnectionSupervisor: Sendable {
     /// The current state, which says whether commands are sent.
     package var state: SupervisorState { current.load(ordering: .acquiring) }
 
-    /// Connects and probes until its task is cancelled. Call it once.
+    /// Connects and probes until its task is canceled. Call it once.
     package func run() async {
         while true {
             let now = surroundings.now()

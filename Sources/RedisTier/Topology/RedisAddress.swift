@@ -2,14 +2,12 @@
 ///
 /// The scheme selects the kind of address:
 /// - `redis://host:port` is a single server; `rediss` adds TLS.
-/// - `redis://host:port` is a single server; `rediss` adds TLS.
 /// - `redis+sentinel://name@host:port,host:port` lists sentinels that watch a primary called
 ///   `name`; `rediss+sentinel` uses TLS both to the sentinels and to the primary.
 /// - `redis+cluster://host:port,host:port` lists some of a cluster's nodes, which know the other
 ///   nodes.
 ///
 /// `valkey` and `valkeys` are aliases of `redis` and `rediss`. A server's user name precedes the
-/// host. The password is a separate setting, because URLs are logged.
 /// host. The password is a separate setting, because URLs are logged.
 package struct RedisAddress: Sendable, Hashable {
     /// The servers behind an address.

@@ -150,7 +150,7 @@ package final class RedisConnector: Sendable {
         return present != last
     }
 
-    /// Polls until the task is cancelled, and calls `onMove` whenever the primary has moved.
+    /// Polls until the task is canceled, and calls `onMove` whenever the primary has moved.
     /// Polling is needed because a server that is cut off from its sentinels does not learn that it
     /// was replaced.
     func watch(every pause: () async throws -> Void, onMove: () -> Void) async {

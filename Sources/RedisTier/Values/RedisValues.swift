@@ -73,7 +73,7 @@ package final class RedisValues: FleetValues {
         }
     }
 
-    /// Maintains the connections until its task is cancelled. Call it once.
+    /// Maintains the connections until its task is canceled. Call it once.
     package func run() async {
         switch home {
         case .cluster(let cluster): await cluster.run()

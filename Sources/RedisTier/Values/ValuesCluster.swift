@@ -49,7 +49,7 @@ final class ValuesCluster: Sendable {
 
     // MARK: The map
 
-    /// Keeps the map and the connections up to date until its task is cancelled. Call it once.
+    /// Keeps the map and the connections up to date until its task is canceled. Call it once.
     func run() async {
         shared.withLock { $0.isRunning = true }
         while !Task.isCancelled {

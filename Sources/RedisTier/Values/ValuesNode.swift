@@ -54,7 +54,7 @@ final class ValuesNode: Sendable {
         large = supervisor(tried.large) { _ in }
     }
 
-    /// Maintains the connections until its task is cancelled. Call it once.
+    /// Maintains the connections until its task is canceled. Call it once.
     func run() async {
         await withTaskGroup { group in
             for supervisor in [small, large] { group.addTask { await supervisor.run() } }

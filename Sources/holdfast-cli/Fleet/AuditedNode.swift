@@ -41,7 +41,7 @@ struct AuditReport: Encodable, Sendable {
     }
 }
 
-/// Finds fresh responses on a node that a purge should have removed.
+/// Finds responses on a node that are still fresh although a purge covers them.
 struct AuditedNode: Sendable {
     let client: ControlClient
     let selection: PurgeRequest.Selection

@@ -35,7 +35,7 @@ struct FleetOptions: ParsableArguments {
             let configuration = try Configuration(withoutValuesOf: path)
             guard let fleet = try FleetInspection(configuration, environment: environment) else {
                 throw CommandFailure(
-                    "'\(path)' does not set 'fleet.url', so it shares nothing. Set it, or name another file with '--config'."
+                    "'\(path)' does not set 'fleet.url', so the gateway shares no purges. Set 'fleet.url', or name another file with '--config'."
                 )
             }
             return fleet
@@ -68,7 +68,7 @@ extension FleetLogError {
         switch self {
         case .unreachable: "The server can no longer be reached."
         case .timedOut: "The server did not respond in time."
-        case .cancelled: "The command was cancelled."
+        case .cancelled: "The command was canceled."
         case .wrongEpoch, .lowEpoch: "Another server now serves the log. Repeat the command."
         case .refused("NOPERM"):
             "The user in 'fleet.url' may not read the log. 'holdfast fleet check' shows the rights that it needs."

@@ -116,7 +116,7 @@ struct FleetReport: Encodable {
         }
         if let epochs, let gaps {
             lines.append(
-                "  since its start   epochs begun: \(epochs); gaps, each of which expired everything: \(gaps)"
+                "  since its start   epochs begun: \(epochs); gaps, each of which expired all responses: \(gaps)"
             )
         }
         if node == nil, let position { lines.append("  end of the log    \(position)") }

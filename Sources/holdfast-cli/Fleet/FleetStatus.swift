@@ -43,7 +43,7 @@ struct FleetStatus: AsyncParsableCommand {
         let status: StatusReport = try await gateway.get("/v1/status")
         guard let fleet = status.fleet else {
             throw CommandFailure(
-                "The gateway shares nothing: 'fleet.url' was not set when it started. Set it, and restart the gateway."
+                "The gateway shares no purges: 'fleet.url' was not set when it started. Set 'fleet.url', and restart the gateway."
             )
         }
         return FleetReport(fleet)

@@ -24,7 +24,7 @@ struct Mode: AsyncParsableCommand {
 
             Examples:
               holdfast mode --store feed.store
-              holdfast mode offline --until 14:00 --reason 'the origin moves' --config holdfast.yaml
+              holdfast mode offline --until 14:00 --reason 'origin migration' --config holdfast.yaml
               holdfast mode preferStored --for 2h --socket /run/holdfast/control.sock
               holdfast mode automatic --config holdfast.yaml
             """

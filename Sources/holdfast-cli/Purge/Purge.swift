@@ -8,11 +8,11 @@ struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Purges stored responses.",
         discussion: """
-            Expires the selected responses: each is validated with its origin before its next use, and is still served while the origin is unreachable. \
+            Expires the selected responses: each is validated with its origin before its next use, and may still be served while the origin is unreachable, unless a directive forbids it. \
             With '--remove', the responses are deleted, including offline copies; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are the origin's, \
             as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
 
-            When the command ends, the purge applies to the next request and survives a crash. A response that was being fetched at the time is not stored. \
+            When the command ends, the purge applies to the next request. It survives a crash, unless the disk is full or read-only. A response that was being fetched during the purge is not stored. \
             If a gateway has the store open, the command uses the gateway's control socket; otherwise it purges the store itself.
 
             With '--refresh 20/s', a running gateway fetches the expired responses again in the background, at that rate, so that no client waits for them. Only GET requests \

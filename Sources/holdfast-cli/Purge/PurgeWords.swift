@@ -13,7 +13,7 @@ enum PurgeWords {
             .replacing("'select'", with: "The command line")
             .replacing("'reason'", with: "'--reason'")
             .replacing("'within'", with: "'--within'")
-            .replacing("Send several purges", with: "Run several commands")
+            .replacing("Send several requests", with: "Run several commands")
     }
 
     private static func option(_ member: Substring) -> String {

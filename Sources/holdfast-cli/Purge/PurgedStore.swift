@@ -72,7 +72,7 @@ struct PurgedStore: Sendable {
             }
             guard waited < Self.startLimit else {
                 throw CommandFailure(
-                    "\(inUse) It has no control socket at '\(socket.path)': "
+                    "\(inUse) That process has no control socket at '\(socket.path)': "
                         + "start the gateway without '--no-control', or stop it first."
                 )
             }

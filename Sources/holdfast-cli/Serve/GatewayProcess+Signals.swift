@@ -14,7 +14,7 @@ import UnixSignals
 #endif
 
 extension GatewayProcess {
-    /// Handles signals until the task is cancelled.
+    /// Handles signals until the task is canceled.
     func obey(_ signals: UnixSignalsSequence, ending services: ServiceGroup) async {
         let ending = EndOfProcess()
         await withTaskGroup(of: Void.self) { delays in

@@ -279,7 +279,7 @@ private struct Ending: Service {
     init(_ close: @escaping @Sendable () async throws -> Void) { self.close = close }
 
     func run() async throws {
-        // This throws if the group was cancelled. The part must be closed in that case, too.
+        // This throws if the group was canceled. The part must be closed in that case, too.
         try? await gracefulShutdown()
         try await close()
     }

@@ -33,7 +33,7 @@ struct Serve: AsyncParsableCommand {
             'listen' in the file may be a list, and may contain Unix sockets: '{unix: /run/holdfast/http.sock, mode: 0660}'. Sockets from a service manager \
             (systemd: a socket unit) replace all listeners. During a restart, clients of such sockets wait; they are not rejected.
 
-            Other processes of the same user control the gateway through a Unix socket, for example with 'holdfast purge'. The socket is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
+            Other processes of the same user or group control the gateway through a Unix socket, for example with 'holdfast purge'. The socket is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
             otherwise in the store's folder; 'control.socket' in the file sets another path. Its permissions are 0660, and one line on standard error names it:
 
               holdfast controlled by /home/me/.local/state/holdfast/https-api.example.com-443/control.sock
@@ -113,7 +113,8 @@ struct Serve: AsyncParsableCommand {
             "When the gateway contacts the origin.",
             discussion: """
                 online: as RFC 9111 requires. automatic: like online, but stored responses are served while the origin is unreachable. \
-                preferStored: stored responses are served immediately; the origin gets a request only on a miss. offline: the origin gets no requests. \
+                preferStored: stored responses are served immediately, even stale ones; the origin gets only misses, and requests whose responses \
+                must not be stale. offline: the origin gets no requests. \
                 Default: automatic.
                 """
         )

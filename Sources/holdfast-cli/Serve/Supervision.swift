@@ -29,7 +29,7 @@ struct Supervision: Sendable {
         }
     }
 
-    /// Runs until the task is cancelled.
+    /// Runs until the task is canceled.
     func run() async {
         guard manager.isPresent else { return }
         await withTaskGroup(of: Void.self) { tasks in

@@ -104,7 +104,7 @@ extension FleetValuesContract {
                 try await values.pass(lease.name, for: long, within: limit)
             }
         },
-        Rule("Cancelling a call ends only that call.", with: [.stall]) { tested in
+        Rule("Canceling a call ends only that call.", with: [.stall]) { tested in
             let values = try await tested.node().values
             try await tested.engine.cause(.stall)
             let task = Task { [limit = tested.limit] in

@@ -141,7 +141,10 @@ package final class InMemoryLogEngine: Sendable {
 
     func isAlive(_ server: Int) -> Bool { state.withLock { $0.servers[server].isAlive } }
 
-    /// Runs a body on a running server; returns `nil` if the server is dead.
+    /// Runs a body on a server, and wakes the readers that wait for a new entry.
+    ///
+    /// - Throws: `unreachable` if the server is dead, `timedOut` if the engine is stalled, or the
+    ///   error of `body`.
     func with<Value>(
         _ number: Int,
         _ body: (inout InMemoryLogServer, EngineTime) throws(FleetLogError) -> sending Value

@@ -38,6 +38,40 @@ import Testing
         }
     }
 
+    @Test func onlineModeContactsAnOriginThatFailed() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script(
+                "https://api.example.com/moments?userID=harbour",
+                .ok(#"{"moments": []}"#, fields: [.cacheControl: "max-age=60"])
+            )
+            _ = try await test.client.fetch(GetFeed(userID: "harbour"))
+            test.clock.advance(by: .seconds(3600))
+            test.transport.isReachable = false
+            _ = try await test.client.fetch(GetFeed(userID: "harbour"))
+            // The probe waits on the sleeper, which does not move.
+            await test.sleeper.sleepers(atLeast: 1)
+            test.transport.isReachable = true
+            test.client.mode = .online
+            let repeated = try await test.client.fetch(GetFeed(userID: "harbour"))
+            #expect(repeated.isStale && test.transport.requests.count == 2)
+            test.client.mode = .automatic
+            test.clock.advance(by: .seconds(1))
+            let unprobed = try await test.client.fetch(GetFeed(userID: "harbour"))
+            #expect(unprobed.isStale && test.transport.requests.count == 2)
+
+            test.transport.isReachable = true
+            test.transport.script(
+                "https://api.example.com/moments?userID=harbour",
+                .ok(#"{"moments": []}"#)
+            )
+            test.client.mode = .online
+            test.clock.advance(by: .seconds(1))
+            let fresh = try await test.client.fetch(GetFeed(userID: "harbour"))
+            precondition(fresh.source == .network)
+            #expect(test.transport.requests.count == 3)
+        }
+    }
+
     @Test func testEndsThePauseOfARetry() async throws {
         let configuration = CachingClient.Configuration(environment: .production, retry: RetryPolicy())
         try await withTestClient(configuration) { test in

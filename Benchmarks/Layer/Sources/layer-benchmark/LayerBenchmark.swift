@@ -60,7 +60,7 @@ import NIOHTTP1
         let figures =
             try await network() + stored(memory: true) + stored(memory: false) + stored(memory: false, actor: true)
             + [waking()]
-        print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
+        print("| | µs | compared with | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
         return figures.filter(\.isMissed).map(\.name)
     }

@@ -27,7 +27,7 @@ package final class Limiter: Sendable {
 
     /// Waits for a permit. Call ``leave()`` to return it.
     ///
-    /// - Throws: ``Refusal``; `CancellationError` if the task is cancelled while it waits.
+    /// - Throws: ``Refusal``; `CancellationError` if the task is canceled while it waits.
     package func enter() async throws {
         let id = state.withLock { state in
             state.next += 1
@@ -44,7 +44,7 @@ package final class Limiter: Sendable {
                 switch arrival {
                 case .enter: continuation.resume()
                 case .wait:
-                    // The task may have been cancelled before it was added to the queue.
+                    // The task may have been canceled before it was added to the queue.
                     if Task.isCancelled { stopWaiting(id) }
                 case .isFull: continuation.resume(throwing: Refusal.isFull)
                 case .hasEnded: continuation.resume(throwing: Refusal.hasEnded)

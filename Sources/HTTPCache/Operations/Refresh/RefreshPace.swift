@@ -92,6 +92,8 @@ public protocol RefreshOperations: Sendable {
     /// - all responses have been examined
     /// - the number of requests in the report has been sent
     /// - the mode changes to one that allows no requests to origins
+    /// - too many consecutive requests fail
+    /// - the store cannot be read
     /// - the program shuts down
     func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport)
 

@@ -100,7 +100,7 @@ final class RefreshRegistry: Sendable {
         }
     }
 
-    /// Runs a refresh until it ends or is cancelled.
+    /// Runs a refresh until it ends or is canceled.
     private func run(
         _ report: RefreshReport,
         _ number: Int64,

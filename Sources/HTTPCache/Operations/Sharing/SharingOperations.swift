@@ -7,7 +7,7 @@ public protocol SharingOperations: Sendable {
     var acknowledgedLevel: PurgeLevel { get }
 
     /// Waits until all purges requested here before this call have reached a level, the time limit
-    /// passes, or the task is cancelled.
+    /// passes, or the task is canceled.
     ///
     /// This method does not fail; it returns the level that was reached. Purges continue to spread
     /// whether or not a caller waits.

@@ -9,8 +9,9 @@ public enum EntryState: String, Sendable, Hashable, CaseIterable, Codable {
     case stale
     /// It is past its freshness lifetime, and may not be used without validation by the origin.
     case expired
-    /// It was invalidated by a purge or a successful write, and is kept for use while the origin is
-    /// unreachable.
+    /// It was invalidated by a purge, by the program or by a successful unsafe request, and must be
+    /// validated before use. While the origin is unreachable, it may still be served, unless an
+    /// unsafe request invalidated it.
     case invalidated
     /// Part of it does not match its checksum, so it is no longer served.
     case damaged

@@ -15,7 +15,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
     public var expired = 0
     /// The number of these entries that may be served while their origin is unreachable.
     public var usableStale = 0
-    /// The number of entries that were invalidated and kept for offline use.
+    /// The number of entries that were invalidated but not removed.
     public var invalidated = 0
     /// The number of damaged entries, which are not served.
     public var damaged = 0

@@ -3,13 +3,15 @@ import OfflineStore
 
 extension CachingClient {
     /// Fetches items of a batch. Items that have not expired are read from the store, in one
-    /// transaction. One request fetches the other items, and each of them is stored separately.
+    /// transaction. One call of ``ObjectBatch/fetch`` fetches the other items, and each of them is
+    /// stored separately.
     ///
     /// Each id is requested once, even if it is listed several times. If the origin is not
-    /// contacted or does not respond, expired items are returned, marked stale. The result lists
-    /// the ids that have no item.
+    /// contacted, does not respond or fails (5xx), expired items are returned, marked stale. In
+    /// `preferStored` mode, expired items are not fetched again. The result lists the ids that have
+    /// no item.
     /// - Throws: ``HoldfastError`` if the origin rejected the request, if its response is
-    ///   malformed, or if it did not respond and no item is stored. `CancellationError`.
+    ///   malformed, or if there is no response and no item is stored. `CancellationError`.
     public func fetch<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>

@@ -3,14 +3,15 @@ import HTTPCacheSemantics
 import OfflineStore
 
 extension CachingClient {
-    /// Fetches one value from each endpoint. Stored values are looked up together. Missing values
-    /// are fetched with a limited number of concurrent requests, and each is stored separately.
+    /// Fetches one value from each endpoint. Stored values are looked up together, unless the
+    /// client has plugins that prepare requests. Missing values are fetched with a limited number
+    /// of concurrent requests, and each is stored separately.
     ///
     /// - Parameters:
     ///   - strategy: the strategy for all endpoints; by default, each endpoint's own.
     ///   - limit: the maximum number of concurrent requests; less than 1 is treated as 1.
     /// - Returns: the results in the endpoints' order. A failure does not affect the other results.
-    /// - Throws: `CancellationError` if the calling task is cancelled; nothing else.
+    /// - Throws: `CancellationError` if the calling task is canceled; nothing else.
     public func fetch<E: Endpoint>(
         all endpoints: [E],
         _ strategy: SingleValueStrategy? = nil,

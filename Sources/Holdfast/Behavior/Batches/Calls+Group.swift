@@ -11,7 +11,7 @@ extension Collection {
     ///   - strategy: the strategy for all calls; by default, each endpoint's own.
     ///   - limit: the maximum number of concurrent calls; less than 1 is treated as 1.
     /// - Returns: the results in the calls' order.
-    /// - Throws: `CancellationError` if the calling task is cancelled; nothing else.
+    /// - Throws: `CancellationError` if the calling task is canceled; nothing else.
     public func fetchEach<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,
         concurrently limit: Int = 8
@@ -27,14 +27,14 @@ extension Collection {
     }
 
     /// Fetches one value from each call, with a limited number of concurrent calls. If a call
-    /// fails, the other calls are cancelled.
+    /// fails, the other calls are canceled.
     ///
     /// - Parameters:
     ///   - strategy: the strategy for all calls; by default, each endpoint's own.
     ///   - limit: the maximum number of concurrent calls; less than 1 is treated as 1.
     /// - Returns: the values in the calls' order.
     /// - Throws: the ``HoldfastError`` of the first call that fails; `CancellationError` if the
-    ///   calling task is cancelled.
+    ///   calling task is canceled.
     public func fetchAll<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,
         concurrently limit: Int = 8

@@ -62,8 +62,8 @@ public struct BatchResponse<ID: Hashable & Sendable, Value: Sendable>: Sendable 
         public var value: Value
         /// Where the item comes from.
         public var source: CacheResponse.Source
-        /// Whether the item has expired. It is used because the origin was not contacted or did not
-        /// respond.
+        /// Whether the item has expired. An expired item is returned only if the origin was not
+        /// contacted, did not respond or failed (5xx).
         public var isStale: Bool
     }
 
@@ -71,8 +71,9 @@ public struct BatchResponse<ID: Hashable & Sendable, Value: Sendable>: Sendable 
     public var items: [ID: Item]
     /// The requested ids without an item, in the order of the request and without duplicates.
     public var missing: [ID]
-    /// The reason that the origin did not respond, if it was contacted. If `nil`, the origin does
-    /// not have the missing items.
+    /// The reason that the items that are ``missing`` or stale were not fetched, with code
+    /// `offlineMiss` if the mode forbids network use. If `nil`, the origin does not have the
+    /// missing items.
     public var failure: HoldfastError?
 
     /// Returns the value of the item with an id.

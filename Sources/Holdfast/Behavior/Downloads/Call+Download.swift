@@ -13,20 +13,23 @@ extension Call {
     /// the download:
     ///
     /// - The call sends `Range` and `If-Range` with the strong validator from `<file>.part.json`.
-    /// - After a restart of the machine, it uses only synced content. At most the last 8 MiB are
-    ///   not synced.
+    /// - After a restart of the machine, it uses only synced content. About the last 8 MiB are not
+    ///   synced.
     /// - If the content has changed, or has no strong validator, the download starts over.
     ///
     /// RFC 9110 §14, §13.1.5
     ///
     /// The content is written as it arrives. The request therefore accepts only uncompressed
-    /// content, and the call's steps and validations do not apply to the file. The response is not
-    /// stored, unless the endpoint states its lifetime (`CacheRequest.Storage.expiring`) and the
-    /// call uses the store. In that case, the whole content is always requested.
+    /// content, unless the endpoint sets `Accept-Encoding`, and the call's steps and validations do
+    /// not apply to the file. The response is not stored, unless the endpoint states its lifetime
+    /// (`CacheRequest.Storage.expiring`) and the call uses the store. In that case, the whole
+    /// content is always requested.
     /// - Parameter destination: the file; by default, the one in the endpoint's task.
-    /// - Throws: ``HoldfastError`` with code `fileFailed` if the file cannot be created or written,
-    ///   or already exists; with code `bodyTooLarge` if the content exceeds the `maximumBodyBytes`
-    ///   of the endpoint or the call. `CancellationError`.
+    /// - Throws: ``HoldfastError`` with code `parametersMissing` if there is no destination; with
+    ///   code `fileFailed` if the file cannot be created or written, if it exists and
+    ///   ``DownloadDestination/overwrites`` is `false`, or if another download to it is in
+    ///   progress; with code `bodyTooLarge` if the content exceeds the `maximumBodyBytes` of the
+    ///   endpoint or the call; with any code of another call. `CancellationError`.
     @concurrent
     public func download(to destination: DownloadDestination? = nil) async throws -> DownloadedFile {
         let client = try resolvedClient()

@@ -125,11 +125,11 @@ struct Download<Value: Sendable>: Sendable {
             }
         } catch {
             // Keep the received content for a later attempt. This write does not suspend, because
-            // the download may be cancelled.
+            // the download may be canceled.
             if !(error is HoldfastError) { try file.writeNow(waiting, at: written) }
             throw error
         }
-        // A cancelled body may end as if it were complete.
+        // A canceled body may end as if it were complete.
         try Task.checkCancellation()
         try await file.write(waiting, at: written)
         return written + Int64(waiting.readableBytes)

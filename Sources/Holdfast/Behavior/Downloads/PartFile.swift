@@ -19,12 +19,12 @@ import Synchronization
 /// The file that a download writes: `<file>.part`, next to its destination. Only its owner can read
 /// it, and only one download at a time writes to it.
 ///
-/// All file operations run on NIO's thread pool, so neither event loops nor cooperative threads
-/// wait for a disk.
+/// File operations run on NIO's thread pool, so neither event loops nor cooperative threads wait
+/// for a disk. The exception is the end of a failed download, which must not suspend.
 final class PartFile: Sendable {
     /// The number of bytes to collect before each write.
     static let chunkSize = 256 << 10
-    /// The number of bytes between syncs. A loss of power loses at most this many.
+    /// The number of bytes between syncs. A loss of power loses about this many.
     static let syncDistance: Int64 = 8 << 20
 
     private let descriptor: Int32
@@ -228,7 +228,7 @@ final class PartFile: Sendable {
         self.record.withLock { $0 = record }
     }
 
-    /// Does the same as ``write(_:at:)`` without suspending: for the last bytes of a cancelled
+    /// Does the same as ``write(_:at:)`` without suspending: for the last bytes of a canceled
     /// download.
     func writeNow(_ buffer: ByteBuffer, at offset: Int64) throws {
         try buffer.withUnsafeReadableBytes { try Self.write($0, to: descriptor, named: path, at: offset) }
@@ -273,7 +273,7 @@ final class PartFile: Sendable {
     /// Ends a failed download. The part stays if a later download can resume it, and is removed
     /// otherwise.
     ///
-    /// This does not suspend, because the task may be cancelled. If the part cannot be removed, the
+    /// This does not suspend, because the task may be canceled. If the part cannot be removed, the
     /// next download empties it.
     func end(after error: any Error) {
         let isTooLarge = (error as? HoldfastError)?.code == .bodyTooLarge

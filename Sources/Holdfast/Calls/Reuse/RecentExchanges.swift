@@ -5,7 +5,7 @@ import Synchronization
 /// Shares one response among calls that make the same request at the same time, or shortly after
 /// each other.
 ///
-/// An exchange runs in its own task. Cancelling a caller ends only that caller's wait; cancelling
+/// An exchange runs in its own task. Canceling a caller ends only that caller's wait; canceling
 /// the last waiting caller ends the exchange.
 final class RecentExchanges: Sendable {
     private typealias Waiter = CheckedContinuation<CacheResponse, any Error>
@@ -60,7 +60,7 @@ final class RecentExchanges: Sendable {
     /// - Parameter fetch: performs the exchange, and returns its response with the content in
     ///   memory.
     /// - Throws: the error of `fetch`, to all waiting callers; `CancellationError` if the caller is
-    ///   cancelled.
+    ///   canceled.
     func response(
         to identity: ExchangeIdentity,
         within window: Duration,

@@ -12,7 +12,8 @@ struct RecentResponse: Sendable {
     let bytes: Int
 
     /// Creates a reusable response. Returns `nil` for responses that later calls must not reuse:
-    /// failures, incomplete content, and responses that the store serves.
+    /// statuses other than 2xx, incomplete content, responses that another fetch received, and
+    /// responses that the store serves.
     init?(_ response: CacheResponse, at now: Timestamp) {
         guard response.source == .network, response.head.status.kind == .successful, !response.outcome.isCollapsed,
             let content = response.body.whole

@@ -39,7 +39,7 @@ extension EndpointRequirement {
 
     /// Returns the reason that a property with this name and another type is ignored.
     package func explanation(ofType type: String) -> String {
-        "'\(name)' is ignored, because its type is '\(type)'. The requirement of 'Endpoint' takes \(typeWords). "
+        "'\(name)' is ignored, because its type is '\(type)'. 'Endpoint' expects \(typeWords). "
             + "If the property is something else, rename it."
     }
 
@@ -47,7 +47,7 @@ extension EndpointRequirement {
     ///
     /// - Parameter kind: the kind of property, such as `lazy`.
     package func explanation(ofKind kind: String) -> String {
-        "'\(name)' is ignored, because it is \(kind). The requirement of 'Endpoint' takes a property of type \(typeWords)."
+        "'\(name)' is ignored, because it is \(kind). 'Endpoint' expects a property of type \(typeWords)."
     }
 }
 

@@ -24,7 +24,8 @@ struct Cookie: Sendable, Hashable {
 
     /// Reads a `Set-Cookie` field. RFC 6265bis §5.6, §5.7
     ///
-    /// - Returns: `nil` if the origin may not set the cookie, or if the cookie has no name.
+    /// - Returns: `nil` if the origin may not set the cookie, or if the cookie has no name, is too
+    ///   long or contains a control character.
     init?(_ field: String, from origin: TargetURI, at now: Timestamp) {
         // Control characters are forbidden, except for the tab.
         guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) else { return nil }

@@ -27,8 +27,8 @@ import Synchronization
 /// * A domain without a dot (com) is rejected. Other public suffixes (co.uk) are not known, so do
 ///   not use one jar for hosts whose owners do not trust each other.
 /// * A name and its value may have at most 4,096 bytes together. A domain may have at most 50
-///   cookies, and the jar at most 3,000. When a limit is exceeded, the least recently used cookie
-///   is removed. A cookie lasts at most 400 days.
+///   cookies, and the jar at most 3,000. When a limit is exceeded, expired cookies are removed or,
+///   if there are none, the least recently used cookie. A cookie lasts at most 400 days.
 public final class CookieJar: PreparingPlugin, ObservingPlugin {
     private struct State {
         var cookies = CookieStore()

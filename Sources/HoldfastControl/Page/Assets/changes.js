@@ -167,7 +167,7 @@ const modeWords = {
   automatic: "Like online, but stored responses are served while an origin is unreachable.",
   online: "Stored responses are served as HTTP allows; origins get all other requests.",
   preferStored: "Stored responses are served, even stale ones. Origins get only misses, and requests whose responses must not be stale.",
-  offline: "No requests are sent to origins. Requests for responses that are not stored get 504.",
+  offline: "No requests are sent to origins. Requests that the store cannot serve get 504.",
 };
 
 /** Opens the dialog for a temporary mode. */

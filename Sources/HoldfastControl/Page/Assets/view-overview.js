@@ -21,7 +21,7 @@ const missingWords = {
   private: "'private' forbids it",
   invalidated: "the resource has changed",
   credentials: "shared only because of a directive that a rule overrides",
-  cookie: "the request has a cookie, and the response is not 'public'",
+  cookie: "the request has a cookie, and the response is not marked as shareable",
   limit: "exceeds its staleness limit",
 };
 

@@ -137,7 +137,7 @@ function comparison(variant) {
 
 function difference({ status, fields = [], body }, command) {
   const sizes = `${bytes(body?.stored)} stored, ${bytes(body?.origin)} from the origin`;
-  const same = body?.isSame ? "is the same" : body?.isSame === false ? `differs: ${sizes}` : `is too long to compare: ${sizes}`;
+  const same = body?.isSame ? "is the same" : body?.isSame === false ? `differs: ${sizes}` : `could not be compared, because it is too long or could not be read completely: ${sizes}`;
   return table({
     title: "Compared with the origin",
     note: `Status ${status?.stored ?? dash} stored, ${status?.origin ?? dash} from the origin. The body ${same}.`,

@@ -22,7 +22,7 @@ public struct OriginHealthChecks: Service {
     /// The maximum time between two reads of the configuration.
     private static let longestPause = Duration.seconds(1)
 
-    /// Runs until its task is cancelled, or its service group shuts down.
+    /// Runs until its task is canceled, or its service group shuts down.
     public func run() async {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { checks in
@@ -124,7 +124,7 @@ extension OriginTransport {
             // Ends the wait even while a connection is being opened.
             promise.succeed(false)
         }
-        // A cancelled check proves nothing.
+        // A canceled check proves nothing.
         return Task.isCancelled ? nil : isGood
     }
 }

@@ -20,8 +20,8 @@ import Holdfast
 /// - Type aliases are resolved if the folder declares them.
 /// - A property without a stated type is checked only if its initial value is a literal or calls an
 ///   initializer.
-/// - A property with another name is reported only if its type matches the requirement's type and
-///   the endpoint does not declare that requirement.
+/// - A property with a similar name is reported only if its type matches the requirement's type, or
+///   if the names differ only in case, and only if the endpoint does not declare that requirement.
 public struct EndpointSourceCheck: Sendable {
     /// An ignored property.
     public struct Finding: Sendable, Hashable, CustomStringConvertible {
