@@ -43,8 +43,9 @@ extension CachePolicy {
     /// Returns the response fields to forward to the client, in wire order, without hop-by-hop
     /// fields and fields that `Connection` lists. RFC 9110 §7.6.1
     ///
-    /// `Connection` removes no `Set-Cookie`, and no field on which caching or the content's meaning
-    /// depends (``storedFields(of:)`` keeps the same fields).
+    /// Some fields are forwarded even if `Connection` lists them: `Set-Cookie`, and the fields on
+    /// which caching or the meaning of the content depends. ``storedFields(of:)`` also keeps the
+    /// latter, but not a `Set-Cookie` that `Connection` lists.
     public func forwardedResponseFields(of response: HTTPFields) -> HTTPFields {
         Self.withoutHopByHop(response, dropping: { _ in false }) { isProtected($0) || $0 == "set-cookie" }
     }

@@ -8,7 +8,8 @@ struct URLMatch {
 }
 
 extension RewriteClient {
-    /// Returns the part to replace of the URL that begins at the reader; `nil` if there is none.
+    /// Returns the start of the URL at the reader's position, with its replacement; `nil` if the
+    /// URL must not be replaced.
     ///
     /// The URL is absolute, or has no scheme and uses the scheme of the request's origin. In text,
     /// a URL without a scheme must follow a quote, `=` or `(`, because otherwise `//` could begin a

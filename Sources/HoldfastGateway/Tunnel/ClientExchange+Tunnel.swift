@@ -52,8 +52,9 @@ extension ClientExchange {
 
     /// Starts the tunnel after the origin has switched. Runs on the event loop.
     ///
-    /// - Throws: ``GatewayService/Rejection`` if the origin has not switched, or did not understand
-    ///   the key.
+    /// - Throws: ``GatewayService/Rejection`` if the origin did not switch protocols, sent a wrong
+    ///   `Sec-WebSocket-Accept`, or closed the connection; `CancellationError` if the offer has no
+    ///   connection to take.
     func startTunnel(
         _ response: CacheResponse,
         _ attempt: UpgradeAttempt,

@@ -267,8 +267,9 @@ extension Serve {
 }
 
 extension Logger {
-    /// Writes events at or above a level. At `notice`, these are the events that matter to an
-    /// operator: for example, an origin becomes unreachable, or responds again.
+    /// Returns a logger that writes events at or above the current level of `levels`. At `notice`,
+    /// it writes the events that matter to an operator, such as an origin that becomes unreachable
+    /// or responds again.
     static func events(_ levels: LogLevels, _ format: LeveledLogHandler.Format, to output: EventLog) -> Logger {
         let logger = Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format, to: output) }
         output.onLosses { reason in
