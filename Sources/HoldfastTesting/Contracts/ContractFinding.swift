@@ -7,6 +7,11 @@ public struct ContractFinding: Sendable, Hashable, CustomStringConvertible {
     /// The operation, the expected result and the actual result.
     public let detail: String
 
+    package init(rule: String, detail: String) {
+        self.rule = rule
+        self.detail = detail
+    }
+
     /// The rule and the detail in one line.
     public var description: String { "\(rule) — \(detail)" }
 }

@@ -1,5 +1,5 @@
 package import FleetTier
-import HoldfastTesting
+package import HoldfastTesting
 
 /// The contract of every `FleetLog`, as a test suite that returns its findings about an engine.
 ///

@@ -1,5 +1,5 @@
 package import FleetTier
-import HoldfastTesting
+package import HoldfastTesting
 package import NIOCore
 
 /// The contract of every `FleetValues`, including leases, as a test suite that returns its findings
