@@ -1,3 +1,4 @@
+import FleetTesting
 import FleetTier
 import Foundation
 import HoldfastTesting
