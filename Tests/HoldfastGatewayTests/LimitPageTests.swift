@@ -50,7 +50,7 @@ struct LimitPageTests {
             "text in a span": RecordedSpan.textLimit, "duration series per origin": OriginTelemetry.share,
             "concurrent HTTP/2 requests per connection": HTTP2Session.Settings().concurrentStreams,
             "unread content of an HTTP/2 request": HTTP2Session.Settings().streamWindow,
-            "patience with an HTTP/2 connection": HTTP2Patience.limit,
+            "useless work on an HTTP/2 connection, in points": HTTP2Patience.limit,
             "smallest HTTP/2 data frame": HTTP2Stream.leastFrame,
             "tunnels": configuration.maximumTunnels,
             "protocols per route": HoldfastConfiguration.Configuration.Route.upgradeLimit,

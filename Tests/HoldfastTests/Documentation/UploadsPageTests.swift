@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// The page "Uploads and GraphQL".
+/// The page "Uploads, downloads and GraphQL".
 @Suite(.timeLimit(.minutes(20))) struct UploadsPageTests {
     struct Comment: Encodable, Sendable { var text: String }
 
@@ -40,6 +40,10 @@ import Testing
         let photo: String
         var path: String { "/moments" }
         var task: HTTPTask { .multipart([.text(title, name: "title"), .file(photo, name: "photo")]) }
+    }
+
+    struct GetMap: Endpoint {
+        var path: String { "/maps/harbour" }
     }
 
     struct MomentsOf: Endpoint {
@@ -79,6 +83,32 @@ import Testing
             #expect(sent.map(\.head.method) == [.post, .post, .put])
             #expect(sent[0].text == #"{"text":"fine"}"#)
             #expect(sent[1].text?.contains("At the pier") == true && sent[1].text?.contains("bytes of a boat") == true)
+        }
+    }
+
+    @Test func progressAndDownloadMatchThePage() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photo = folder.appending(path: "boat.jpg").path
+        let file = folder.appending(path: "map.bin").path
+        try Data("bytes of a boat".utf8).write(to: URL(filePath: photo))
+        let shown = Events()
+        @Sendable func show(_ bytes: Int64) { shown.append("\(bytes)") }
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script("https://api.example.com/moments", .status(.created))
+            let upload = client.call(AddMoment(title: "At the pier", photo: photo), as: NoContent.self)
+            _ = try await upload.with { $0.onProgress = { show($0.completed) } }.fetch()
+            #expect(!shown.all.isEmpty)
+
+            test.transport.script("https://api.example.com/maps/harbour", .ok("piers"))
+            let map = try await client.download(GetMap(), to: DownloadDestination(file)) { show($0.completed) }
+            #expect(map.path == file && map.length == 5 && map.resumedFrom == 0)
+            #expect(shown.all.last == "5")
+            #expect(try Data(contentsOf: URL(filePath: file)) == Data("piers".utf8))
+            let error = await #expect(throws: HoldfastError.self) { _ = try await client.download(GetMap()) }
+            #expect(error?.code == .parametersMissing)
         }
     }
 
