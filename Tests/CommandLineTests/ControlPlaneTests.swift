@@ -52,7 +52,7 @@ struct ControlPlaneTests {
                 (#"{"select": {"urls": ["a.example/x"]}}"#, 400, "select.urls[0]", ["a.example/x", "absolute"]),
                 (#"{"select": {"prefixes": ["https://"]}}"#, 400, "select.prefixes[0]", ["https://"]),
                 (#"{"select": {"hosts": ["a.example:1"]}}"#, 400, "select.hosts[0]", ["prefix"]),
-                (#"{"select": {"all": true, "tags": ["a"]}}"#, 400, "select.all", ["alone"]),
+                (#"{"select": {"all": true, "tags": ["a"]}}"#, 400, "select.all", ["Remove the other selectors"]),
                 (#"{"select": {"all": "yes"}}"#, 400, "select.all", ["yes", "true"]),
                 (#"{"select": {"all": true}, "action": "delete"}"#, 400, "action", ["delete", "remove"]),
                 (#"{"select": {"all": true}, "dryrun": true}"#, 400, "dryrun", ["'dryRun'"]),

@@ -142,7 +142,7 @@ struct HoldfastFleetCommandTests {
             for command in ["check", "log", "status"] {
                 let none = try await fleet(folder, [command])
                 #expect(
-                    none.status == 1 && none.error.contains("does not set 'fleet.url', so it shares nothing"),
+                    none.status == 1 && none.error.contains("does not set 'fleet.url', so the gateway"),
                     "\(none)"
                 )
                 let unnamed = try await Tool("holdfast").run(arguments: ["fleet", command])

@@ -8,13 +8,13 @@ import Holdfast
 private struct OtherTypes: Endpoint {
     let path = "/x"
     let baseURL: URL  // ignored: its type is 'URL'
-    let method: String  // ignored: takes 'HTTPRequest.Method'
+    let method: String  // ignored: expects 'HTTPRequest.Method'
     let task: Parameters  // ignored: its type is 'Parameters'
-    let headers: [String: String]?  // ignored: takes 'HTTPFields' or '[String: String]'
-    let principal: UUID  // ignored: takes 'String' or 'String?'
-    let secrets: [String]  // ignored: takes 'Secrets'
-    let isMutation: Bool?  // ignored: takes 'Bool'
-    let isIdempotent: Int  // ignored: takes 'Bool'
+    let headers: [String: String]?  // ignored: expects 'HTTPFields' or '[String: String]'
+    let principal: UUID  // ignored: expects 'String' or 'String?'
+    let secrets: [String]  // ignored: expects 'Secrets'
+    let isMutation: Bool?  // ignored: expects 'Bool'
+    let isIdempotent: Int  // ignored: expects 'Bool'
 }
 
 private struct OtherNames: Endpoint {

@@ -5,15 +5,15 @@ import Holdfast
 
 private struct OtherTypes: Endpoint {
     let path = "/x"
-    let acceptedStatuses: ClosedRange<Int>  // ignored: takes 'AcceptedStatuses'
-    let valuePath: String  // ignored: takes 'ValuePath'
-    let envelope: Envelope  // ignored: takes 'EnvelopeChoice'
-    let emptyContent: Bool  // ignored: takes 'EmptyContent'
-    let maximumBodyBytes: Int64  // ignored: takes 'Int' or 'Int?'
-    let timeout: TimeInterval  // ignored: takes 'Duration' or 'Duration?'
+    let acceptedStatuses: ClosedRange<Int>  // ignored: expects 'AcceptedStatuses'
+    let valuePath: String  // ignored: expects 'ValuePath'
+    let envelope: Envelope  // ignored: expects 'EnvelopeChoice'
+    let emptyContent: Bool  // ignored: expects 'EmptyContent'
+    let maximumBodyBytes: Int64  // ignored: expects 'Int' or 'Int?'
+    let timeout: TimeInterval  // ignored: expects 'Duration' or 'Duration?'
     let retry = 3  // ignored: its type is 'Int'
-    let redirects: Bool  // ignored: takes 'RedirectPolicy'
-    let sampleResponse: Data  // ignored: takes 'SampleResponse' or 'SampleResponse?'
+    let redirects: Bool  // ignored: expects 'RedirectPolicy'
+    let sampleResponse: Data  // ignored: expects 'SampleResponse' or 'SampleResponse?'
 }
 
 private struct OtherNames: Endpoint {

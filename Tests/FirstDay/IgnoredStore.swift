@@ -5,13 +5,13 @@ import Holdfast
 
 private struct OtherTypes: Endpoint {
     let path = "/x"
-    let storage: Bool  // ignored: takes 'CacheRequest.Storage'
-    let rule: Rule  // ignored: takes 'RuleSettings' or 'RuleSettings?'
-    let offlineReads: Bool  // ignored: takes 'OfflineReads' or 'OfflineReads?'
-    let tags: Set<String>  // ignored: takes '[String]'
-    let strategy: CacheAndNetworkStrategy  // ignored: takes 'SingleValueStrategy'
-    let invalidates: StoreInvalidation  // ignored: takes '[StoreInvalidation]'
-    let invalidatesTarget: String  // ignored: takes 'Bool'
+    let storage: Bool  // ignored: expects 'CacheRequest.Storage'
+    let rule: Rule  // ignored: expects 'RuleSettings' or 'RuleSettings?'
+    let offlineReads: Bool  // ignored: expects 'OfflineReads' or 'OfflineReads?'
+    let tags: Set<String>  // ignored: expects '[String]'
+    let strategy: CacheAndNetworkStrategy  // ignored: expects 'SingleValueStrategy'
+    let invalidates: StoreInvalidation  // ignored: expects '[StoreInvalidation]'
+    let invalidatesTarget: String  // ignored: expects 'Bool'
 }
 
 private struct OtherNames: Endpoint {
@@ -28,7 +28,7 @@ private struct OtherNames: Endpoint {
 private enum Computed: Endpoint {
     case feed
     var path: String { "/x" }
-    var storage: CacheRequest.Storage? { nil }  // ignored: takes 'CacheRequest.Storage'
+    var storage: CacheRequest.Storage? { nil }  // ignored: expects 'CacheRequest.Storage'
     var rule: [RuleSettings] { [] }  // ignored: its type is '[RuleSettings]'
     var offline: OfflineReads { .despiteDirectives }  // ignored: 'offlineReads' of type
     var tags: [String]? { nil }  // ignored: its type is '[String]?'

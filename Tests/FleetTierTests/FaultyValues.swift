@@ -49,7 +49,7 @@ final class FaultyValues: FleetValues {
             case .engineIsGivenUp: "An engine is used again"
             case .fullEngineKeepsTheLease: "A full engine"
             case .deadlinesAreLong: "No call waits"
-            case .cancelledCallTimesOut: "Cancelling a call"
+            case .cancelledCallTimesOut: "Canceling a call"
             }
         }
     }

@@ -32,7 +32,7 @@ final class MutantStore: ResponseStore {
         case takesPrefixesForTargets = "An invalidation of a prefix covers exactly the targets"
         case takesPrefixesForPaths = "A prefix may end anywhere"
         case takesPrefixesForOrigins = "begin with it, in all partitions, method classes and variants"
-        case takesPrincipalsForAll = "An invalidation of a principal covers everything"
+        case takesPrincipalsForAll = "An invalidation of a principal covers all responses"
         case forgetsPrefixesBeyondSome = "Concurrent invalidations of many prefixes"
         case forgetsTags = "A tag is invalidated for all responses"
         case freshensWithoutFence = "A response that was invalidated after the fencing number is not freshened"

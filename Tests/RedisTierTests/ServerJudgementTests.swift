@@ -201,7 +201,7 @@ import Testing
 
     @Test func lostLogAndAnotherSecretAreFound() throws {
         #expect(try findings(log())["log"]?.message == "40 entries, 2 nodes, epoch 17.")
-        #expect(try findings(log { $0.isOfThisServer = false })["log"]?.message.contains("starts a new one") == true)
+        #expect(try findings(log { $0.isOfThisServer = false })["log"]?.message.contains("starts a new epoch") == true)
         #expect(try findings(log { $0.count = 0 })["log"]?.level == .warning)
         #expect(try findings(log())["secret"]?.level == .ok)
         #expect(try findings(log { $0.unreadableCount = 3 })["secret"]?.level == .warning)

@@ -146,7 +146,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         if select.all, select.count > 1 {
             throw ControlProblem(
                 .invalidRequest,
-                "'select.all' already covers every response, but there are \(select.count - 1) other selectors. Remove them.",
+                "'select.all' already covers every response. Remove the other selectors.",
                 field: "select.all",
                 value: "true"
             )
