@@ -14,13 +14,19 @@ enum Terminal {
         try #require(write(person, typed, typed.count) == typed.count)
         let process = try ChildProcess(executable, arguments, input: command, output: command, error: command)
         let ending = try await process.end()
-        // A terminal keeps more than the command writes until it is read.
-        _ = fcntl(person, F_SETFL, O_NONBLOCK)
-        var shown = [UInt8](repeating: 0, count: 1 << 16)
-        let count = read(person, &shown, shown.count)
+        // The output of the command may still be on its way. A mark written now arrives after it.
+        let mark = Array("\u{1}end\u{1}".utf8)
+        try #require(write(command, mark, mark.count) == mark.count)
+        var shown: [UInt8] = []
+        while shown.suffix(mark.count) != mark[...] {
+            var chunk = [UInt8](repeating: 0, count: 1 << 12)
+            let count = read(person, &chunk, chunk.count)
+            try #require(count > 0)
+            shown += chunk.prefix(count)
+        }
         close(command)
         close(person)
-        return (ending, String(decoding: shown.prefix(max(0, count)), as: UTF8.self))
+        return (ending, String(decoding: shown.dropLast(mark.count), as: UTF8.self))
     }
 
     /// The two sides of a new terminal.
