@@ -294,12 +294,17 @@ struct HTTP2ConnectionTests {
     }
 
     /// Neither a client that does not answer the ping, nor one that answers and stays connected,
-    /// may take the time for closing: here it is without end.
+    /// may take the time for closing or draining: here both are without end.
+    ///
+    /// Mutant: `stop-waits-for-silent-clients`.
     @Test(arguments: [true, false]) func stopsWithoutWaitingForIdleClientsToClose(answersPing: Bool) async throws {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { if !answersPing { $0.timeouts.lateRequest = .passing(50) } }
+                configure: {
+                    $0.timeouts.draining = $0.timeouts.closing
+                    if !answersPing { $0.timeouts.lateRequest = .passing(50) }
+                }
             ) { gateway in
                 try await connect(gateway, closesAtEnd: false) { client in
                     try await client.send(FrameClient.get("/fine", on: 1))
