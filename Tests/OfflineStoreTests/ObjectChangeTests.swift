@@ -135,6 +135,23 @@ import Testing
         try await store.close()
     }
 
+    /// An invalidation of responses makes the watcher read, and the object is the same.
+    ///
+    /// Mutant: `watched-object-is-repeated`.
+    @Test func unchangedObjectIsNotEmittedAgain() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.setObject(0, forKey: "n")
+        var values = store.changes(ofObject: "n", as: Int.self).makeAsyncIterator()
+        #expect(try await values.next()??.value == 0)
+        for number in 1...30 {
+            try await store.invalidateAllResponses()
+            let storing = Task { try await store.setObject(number, forKey: "n") }
+            #expect(try await values.next()??.value == number)
+            try await storing.value
+        }
+        try await store.close()
+    }
+
     @Test(arguments: Watching.allCases) func cancellingEndsTheWatching(watching: Watching) async throws {
         try await run(watching) { writer, watched in
             let (heard, hearing) = AsyncStream.makeStream(of: Void.self)
