@@ -86,7 +86,7 @@ enum ForwardedFields {
             if own.name == .xForwardedProto {
                 // A proxy that terminates TLS knows its client's protocol, whatever protocol it
                 // uses with this gateway.
-                switch claimed[.xForwardedProto]?.lowercased() {
+                switch GatewayClient.scheme(claimedIn: claimed) {
                 case "https": fields.append(overHTTPS)
                 case "http": fields.append(overHTTP)
                 default: fields.append(own)
@@ -106,9 +106,7 @@ enum ForwardedFields {
     /// The gateway's own element describes the proxy. An origin that reads `Forwarded` would take
     /// the proxy's protocol for the client's, and might redirect to https forever.
     private static func element(of claimed: HTTPFields) -> String? {
-        guard let scheme = claimed[.xForwardedProto]?.lowercased(), scheme == "http" || scheme == "https" else {
-            return nil
-        }
+        guard let scheme = GatewayClient.scheme(claimedIn: claimed) else { return nil }
         let first = claimed[values: .xForwardedFor].first?.split(separator: ",").first
         let address = first.map { GatewayClient.address(in: $0) } ?? ""
         let isAddress = address.allSatisfy { $0.isHexDigit || $0 == "." || $0 == ":" } && AddressRange(address) != nil

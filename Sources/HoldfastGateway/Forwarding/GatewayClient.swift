@@ -68,6 +68,16 @@ extension GatewayClient {
 }
 
 extension GatewayClient {
+    /// Returns the client's protocol that a trusted proxy states in `X-Forwarded-Proto`: `http` or
+    /// `https`; `nil` for anything else.
+    static func scheme(claimedIn fields: HTTPFields) -> String? {
+        switch fields[.xForwardedProto]?.lowercased() {
+        case "https": "https"
+        case "http": "http"
+        default: nil
+        }
+    }
+
     /// Returns an address as a node of `Forwarded`. RFC 7239 §6
     static func node(_ address: String) -> String { address.contains(":") ? "\"[\(address)]\"" : address }
 

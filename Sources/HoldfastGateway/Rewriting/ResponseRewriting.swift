@@ -40,15 +40,8 @@ final class ResponseRewriting: Sendable {
 
     /// Returns the client that a request's response is rewritten for.
     func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient {
-        var scheme = client.scheme
-        // The same rule as for `X-Forwarded-Proto`, which origins get.
-        if client.isTrusted(by: configuration) {
-            switch request.fields[.xForwardedProto]?.lowercased() {
-            case "https": scheme = "https"
-            case "http": scheme = "http"
-            default: break
-            }
-        }
+        let claimed = client.isTrusted(by: configuration) ? GatewayClient.scheme(claimedIn: request.fields) : nil
+        let scheme = claimed ?? client.scheme
         let authority = request.authority?.authority(for: scheme)
         return RewriteClient(map, route: route, scheme: scheme, authority: authority)
     }
