@@ -76,6 +76,9 @@ extension CachingClient {
 
 extension CachingClient.Configuration {
     /// Creates a client configuration with the mode, rules and options of a configuration file.
+    ///
+    /// The file's `store` and `fleet` are not used: a client made with this configuration shares no
+    /// purges. To join the fleet, open the client with the file itself.
     public init(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),
