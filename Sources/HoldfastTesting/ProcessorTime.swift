@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -31,5 +33,35 @@ package enum ProcessorTime {
         let start = ofThread()
         try body()
         return ofThread() - start
+    }
+
+    /// Returns the steps of a body that take longer than ``limit``, each with its time.
+    ///
+    /// A thread that shares its core with another takes more processor time for the same work, and
+    /// so does one whose machine lends the core to others. So the body runs again, at most five
+    /// times, while a step has been too long each time; the shortest time of a step counts. The
+    /// body must do the same steps from the same state each time it runs.
+    package static func stepsOverLimit(of body: (Steps) async throws -> Void) async rethrows -> [String] {
+        var shortest: [String: Duration] = [:]
+        for _ in 0..<5 {
+            let steps = Steps()
+            try await body(steps)
+            shortest.merge(steps.longest, uniquingKeysWith: min)
+            if shortest.values.allSatisfy({ $0 < limit }) { return [] }
+        }
+        return shortest.filter { $0.value >= limit }.map { "\($0.key): \($0.value)" }.sorted()
+    }
+
+    /// The steps of one run of a body.
+    package final class Steps: Sendable {
+        private let times = Mutex<[String: Duration]>([:])
+
+        /// The longest time of each step.
+        var longest: [String: Duration] { times.withLock { $0 } }
+
+        /// Adds a step; of steps with the same name, the longest counts.
+        package func add(_ name: String, _ time: Duration) {
+            times.withLock { $0[name] = max($0[name] ?? .zero, time) }
+        }
     }
 }
