@@ -46,6 +46,27 @@ import Testing
         }
     }
 
+    /// The settings alone lose the fleet, so they open no client either.
+    @Test func settingsOfAFileWithAFleetOpenNoClient() async throws {
+        try await withFile { file, store in
+            var settings = CachingClient.Configuration(file)
+            settings.mode = .preferStored
+            let error = await #expect(throws: ConfigurationError.self) {
+                try await CachingClient.open(store: store, configuration: settings, logger: Self.logger)
+            }
+            #expect(error?.description.contains("'HoldfastFleet'") == true)
+            #expect(!FileManager.default.fileExists(atPath: store))
+            var alone = file
+            alone.fleet.url = nil
+            let client = try await CachingClient.open(
+                store: store,
+                configuration: CachingClient.Configuration(alone),
+                logger: Self.logger
+            )
+            try await client.close()
+        }
+    }
+
     @Test func clientOpensWhileTheServerIsUnreachable() async throws {
         try await withFile { file, store in
             for _ in 1...2 {

@@ -59,7 +59,7 @@ extension CachingClient {
 
     /// The error for a file with a fleet, and no connector. The client could purge only its own
     /// store, and its program would not notice.
-    private static func missingFleet(_ file: HoldfastConfiguration.Configuration) -> ConfigurationError {
+    fileprivate static func missingFleet(_ file: HoldfastConfiguration.Configuration) -> ConfigurationError {
         ConfigurationError([
             .init(
                 file: file.file,
@@ -67,7 +67,7 @@ extension CachingClient {
                 setting: "fleet.url",
                 message: """
                     The client cannot join the fleet. Add the product 'HoldfastFleet' to the target, import it, \
-                    and open the client with 'fleet: .redis'.
+                    and open the client with the file and 'fleet: .redis'.
                     """
             )
         ])
@@ -77,8 +77,10 @@ extension CachingClient {
 extension CachingClient.Configuration {
     /// Creates a client configuration with the mode, rules and options of a configuration file.
     ///
-    /// The file's `store` and `fleet` are not used: a client made with this configuration shares no
-    /// purges. To join the fleet, open the client with the file itself.
+    /// The file's `store` is not used. If the file has a `fleet` section,
+    /// ``CachingClient/open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)``
+    /// throws, because the client would share no purges. To join the fleet, open the client with
+    /// the file itself. A client with your own store and transport cannot join it.
     public init(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),
@@ -93,5 +95,6 @@ extension CachingClient.Configuration {
             decoder: decoder,
             maximumBodyBytes: maximumBodyBytes
         )
+        if file.fleet.url != nil { missingFleet = CachingClient.missingFleet(file) }
     }
 }

@@ -77,6 +77,9 @@ public final class CachingClient: Sendable {
         /// eighth of the limit. The oldest responses are removed first. With 0, no response is
         /// kept, and each call makes its own request.
         public var reuseMemoryBytes: Int
+        /// The error for a client that would leave out the fleet of the configuration's file; `nil`
+        /// if there is no such fleet.
+        var missingFleet: ConfigurationError?
 
         /// Creates a configuration; see the properties for the defaults.
         public init(
@@ -229,7 +232,8 @@ public final class CachingClient: Sendable {
     /// - Parameter folder: the store's folder, created if it does not exist. Only one process at a
     ///   time may write to it.
     /// - Throws: `StoreError` if the folder is not a store, cannot be written, or is in use by
-    ///   another process.
+    ///   another process; `ConfigurationError` if the configuration comes from a file with a
+    ///   `fleet` section.
     public static func open(
         store folder: String,
         configuration: Configuration = Configuration(),
@@ -238,7 +242,8 @@ public final class CachingClient: Sendable {
         clock: any WallClock = SystemWallClock(),
         logger: Logger = Logger(label: "holdfast")
     ) async throws -> CachingClient {
-        try await open(
+        if let error = configuration.missingFleet { throw error }
+        return try await open(
             store: folder,
             configuration: configuration,
             storeConfiguration: storeConfiguration,
