@@ -63,6 +63,34 @@ import Testing
         try await store.close()
     }
 
+    enum Removal: CaseIterable { case key, prefix, everything, responses, none }
+
+    /// Values that were fetched before a removal of objects do not come back, whatever their
+    /// number and size. Other invalidations do not keep them out.
+    @Test(arguments: Kind.allCases, Removal.allCases)
+    func valuesFetchedBeforeARemovalAreNotStored(_ kind: Kind, _ removal: Removal) async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.setObject("before", forKey: "small-0")
+        let fencingNumber = store.invalidationSequence
+        switch removal {
+        case .key: try await store.removeObject(forKey: "small-0")
+        case .prefix: try await store.removeObjects(withPrefix: "small-")
+        case .everything: try await store.removeAll()
+        case .responses: try await store.removeResponses(of: "ada")
+        case .none: break
+        }
+        let values = kind.values
+        try await store.setObjects(values, expiry: .never, fencingNumber: fencingNumber)
+        let isStored = removal == .responses || removal == .none
+        #expect(
+            try await store.objects(String.self, forKeys: Array(values.keys))
+                == (isStored ? Array(values.values) : Array(repeating: nil, count: values.count))
+        )
+        try await store.setObjects(values, expiry: .never, fencingNumber: store.invalidationSequence)
+        #expect(try await store.objects(String.self, forKeys: Array(values.keys)) == Array(values.values))
+        try await store.close()
+    }
+
     @Test func storedValuesSurviveTheEndOfTheProcess() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let values = Kind.many.values

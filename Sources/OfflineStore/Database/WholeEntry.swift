@@ -56,6 +56,7 @@ extension StoreCore {
     ///
     /// - Parameters:
     ///   - items: items with different keys.
+    ///   - isAllowed: whether to store a batch; called within its transaction.
     ///   - entry: creates an entry; `nil` if the body was too large for a shared transaction and
     ///     was stored on its own.
     ///   - whenStored: called for each entry after its commit, except for those stored on their
@@ -64,6 +65,7 @@ extension StoreCore {
         of items: some Sequence<Item>,
         to database: StoreDatabase,
         through writer: StoreWriter,
+        if isAllowed: @escaping @Sendable (WriteContext) throws -> Bool = { _ in true },
         entry: (Item) async throws -> WholeEntry?,
         whenStored: @escaping @Sendable (WholeEntry) -> Void = { _ in }
     ) async throws {
@@ -79,14 +81,16 @@ extension StoreCore {
                     // At most one transaction is in progress, because waiting entries use memory.
                     try await group.next()
                     await writer.admit()
-                    group.addTask { [batch] in try await self.writeBatch(batch, to: database, whenStored) }
+                    group.addTask { [batch] in
+                        try await self.writeBatch(batch, to: database, if: isAllowed, whenStored)
+                    }
                     batch = EntryBatch()
                     limit = limits.entriesTogether
                 }
                 batch.append(entry)
             }
             try await group.next()
-            try await writeBatch(batch, to: database, whenStored)
+            try await writeBatch(batch, to: database, if: isAllowed, whenStored)
         }
     }
 
@@ -97,10 +101,12 @@ extension StoreCore {
     private func writeBatch(
         _ batch: EntryBatch,
         to database: StoreDatabase,
+        if isAllowed: @escaping @Sendable (WriteContext) throws -> Bool,
         _ whenStored: @Sendable (WholeEntry) -> Void
     ) async throws {
         if batch.entries.isEmpty { return }
         try await write(to: database, bytes: batch.bytes, entries: batch.entries.count) { [entries = batch.entries] in
+            guard try isAllowed($0) else { return }
             for entry in entries { try $0.insert(entry) }
         }
         for entry in batch.entries { whenStored(entry) }

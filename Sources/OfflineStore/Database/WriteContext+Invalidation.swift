@@ -9,16 +9,15 @@ extension WriteContext {
         case target = 1
         case key = 2
         case tag = 3
-        /// It has a number so that the sidecar knows of it. In-flight fetches are not checked
-        /// against it.
+        /// It has a number so that the sidecar knows of it. Fetches of objects are checked against
+        /// it; fetches of responses are not.
         case object = 4
         /// The hash is the origin's. In-flight fetches of the whole origin are checked against it,
         /// because the prefix itself may no longer be recorded by then.
         case prefix = 5
         /// The hash is that of the principal.
         case principal = 6
-        /// Objects whose keys begin with some bytes. As for ``object``, no in-flight fetch is
-        /// checked against it.
+        /// Objects whose keys begin with some bytes; checked as ``object`` is.
         case objects = 7
     }
 
@@ -69,6 +68,20 @@ extension WriteContext {
             if hashes.contains(statement.integer(0)) { return true }
         }
         return false
+    }
+
+    /// Returns whether any object was removed after `fencingNumber`.
+    ///
+    /// If the log no longer reaches back to the fencing number, it returns `true`.
+    func hasRemovedObjects(after fencingNumber: InvalidationSequence) throws -> Bool {
+        if fencingNumber.number >= lastSequence { return false }
+        if fencingNumber.number < (try sequence().logLowWaterMark) { return true }
+        let search = try connection.prepare(
+            "SELECT 1 FROM invalidation WHERE sequence > ?1 AND scope IN (0, 4, 7) LIMIT 1"
+        )
+        defer { search.reset() }
+        search.bind(1, fencingNumber.number)
+        return try search.step()
     }
 
     /// Takes the next invalidation number, and applies an invalidation of responses.

@@ -1,4 +1,4 @@
-import HTTPCache
+package import HTTPCache
 public import HTTPCacheSemantics
 
 /// Stores many values or responses at once, which is faster than one by one.
@@ -31,6 +31,20 @@ extension CacheManager {
         expiry: Expiry = .never,
         coder: (any ObjectCoder)? = nil
     ) async throws {
+        try await setObjects(values, expiry: expiry, coder: coder, fencingNumber: nil)
+    }
+
+    /// Stores values, unless an object was removed after `fencingNumber`. Otherwise, values that
+    /// were fetched for a user who has logged out would come back.
+    ///
+    /// A removal by prefix covers keys of any kind, so after any removal, nothing is stored.
+    @concurrent
+    package func setObjects<Value: Encodable & Sendable>(
+        _ values: some Collection<(key: String, value: Value)>,
+        expiry: Expiry,
+        coder: (any ObjectCoder)? = nil,
+        fencingNumber: InvalidationSequence?
+    ) async throws {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
@@ -40,11 +54,14 @@ extension CacheManager {
         // If a key occurs twice, the stable order puts its last value after the others.
         let ordered = sorted.indices.lazy.filter { $0 + 1 == sorted.count || sorted[$0].name != sorted[$0 + 1].name }
             .map { sorted[$0] }
-        try await core.writeBatches(of: ordered, to: database, through: writer) { item in
+        let isAllowed: @Sendable (WriteContext) throws -> Bool = { context in
+            try fencingNumber.map { try !context.hasRemovedObjects(after: $0) } ?? true
+        }
+        try await core.writeBatches(of: ordered, to: database, through: writer, if: isAllowed) { item in
             let (key, name, value) = item
             let entry = try entry(value, key: key, name: name, at: now, expiry, encoding, database.state)
             if let whole = entry.whole(isVisibleBeforeCommit: false, database.state) { return whole }
-            try await store(entry, key: key, database)
+            try await store(entry, key: key, database, if: isAllowed)
             return nil
         } whenStored: { [core] entry in
             core.objectChanges.publish(.object(key: entry.draft.key))

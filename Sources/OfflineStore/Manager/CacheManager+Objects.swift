@@ -91,7 +91,15 @@ extension CacheManager {
     }
 
     /// Stores one object in its own transaction.
-    func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
+    ///
+    /// - Parameter isAllowed: whether to store an object that is too large for a shared
+    ///   transaction; called within the transaction.
+    func store(
+        _ entry: ObjectEntry,
+        key: String,
+        _ database: StoreDatabase,
+        if isAllowed: @escaping @Sendable (WriteContext) throws -> Bool = { _ in true }
+    ) async throws {
         // Publish the change even after a failure: a watcher may have seen the value before its
         // commit.
         defer { core.objectChanges.publish(.object(key: entry.key)) }
@@ -105,7 +113,7 @@ extension CacheManager {
         try await body.append(ByteBuffer(bytes: entry.bytes))
         _ = try await body.finish(mayRunHere: true) { bodyID, _, _ in
             let draft = entry.draft(id: bodyID, residentLimit: state.limits.residentBody)
-            return BodyWriter.Ending(draft: draft, value: bodyID, visibility: .pending) { _ in true }
+            return BodyWriter.Ending(draft: draft, value: bodyID, visibility: .pending, isAllowed: isAllowed)
         }
     }
 

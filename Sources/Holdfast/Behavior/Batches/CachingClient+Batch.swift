@@ -10,6 +10,9 @@ extension CachingClient {
     /// contacted, does not respond or fails (5xx), expired items are returned, marked stale. In
     /// `preferStored` mode, expired items are not fetched again. The result lists the ids that have
     /// no item.
+    ///
+    /// If an object is removed from the store while the items are fetched, the items are returned
+    /// but not stored, so that a log-out leaves nothing behind.
     /// - Throws: ``HoldfastError`` if the origin rejected the request, if its response is
     ///   malformed, or if there is no response and no item is stored. `CancellationError`.
     public func fetch<ID, Value>(
@@ -74,12 +77,17 @@ extension CachingClient {
             )
         }
         let requested = Set(ids)
+        let fencingNumber = store.invalidationSequence
         // An item that was not requested may be filed under the wrong key.
         let values = try await untilClosed("a batch of '\(Value.self)'") {
             try await batch.fetch(ids, self).filter { requested.contains($0.key) }
         }
         do {
-            try await store.setObjects(values.map { (key: batch.key($0.key), value: $0.value) }, expiry: batch.expiry)
+            try await store.setObjects(
+                values.map { (key: batch.key($0.key), value: $0.value) },
+                expiry: batch.expiry,
+                fencingNumber: fencingNumber
+            )
         } catch {
             try Task.checkCancellation()
             logger.warning("Store failed", metadata: ["store.operation": "setObjects", "error": "\(error)"])
