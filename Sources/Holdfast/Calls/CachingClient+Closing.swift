@@ -1,3 +1,6 @@
+import HTTPCache
+import OfflineStore
+
 extension CachingClient {
     /// Runs a call in its own task, which ``close()`` ends.
     ///
@@ -55,10 +58,14 @@ extension Error {
     /// Whether closing the client may have caused the error. A response that arrived, or a limit
     /// that was reached, has its own error.
     fileprivate var mayComeFromClosing: Bool {
-        guard let error = self as? HoldfastError else { return self is CancellationError }
-        let codes: [HoldfastError.Code] = [
-            .cancelled, .closed, .transportFailed, .truncated, .originUnreachable, .overloaded,
-        ]
-        return codes.contains(error.code)
+        switch self {
+        case is HoldfastError, is CancellationError, is ExchangeError, is TransportError, is BodyStreamError:
+            let codes: [HoldfastError.Code] = [
+                .cancelled, .closed, .transportFailed, .truncated, .originUnreachable, .overloaded,
+            ]
+            return codes.contains(HoldfastError(self, target: "").code)
+        case let error as StoreError: return error.code == .closed
+        default: return false
+        }
     }
 }

@@ -42,7 +42,7 @@ extension CachingClient {
     /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be read.
     public func key(of endpoint: some Endpoint) async throws -> CacheKey? {
-        let keys = lookupKeys(of: try await prepare(call(endpoint), for: .lookup).request)
+        let keys = lookupKeys(of: try await prepareLookup(call(endpoint)).request)
         for key in keys {
             if try await isStored(key) { return key }
         }
@@ -68,7 +68,7 @@ extension CachingClient {
     /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be written.
     public func invalidate(_ endpoint: some Endpoint) async throws {
-        let prepared = try await prepare(call(endpoint), for: .lookup)
+        let prepared = try await prepareLookup(call(endpoint))
         for request in await requestsWithStoredRedirects(from: prepared.request) {
             let keys = lookupKeys(of: request)
             if keys.contains(where: { $0.components.content != nil }) {
@@ -92,7 +92,7 @@ extension CachingClient {
     /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be written.
     public func remove(_ endpoint: some Endpoint) async throws {
-        let prepared = try await prepare(call(endpoint), for: .lookup)
+        let prepared = try await prepareLookup(call(endpoint))
         for request in await requestsWithStoredRedirects(from: prepared.request) {
             for key in lookupKeys(of: request) { try await invalidate(key, keepingForOffline: false) }
         }

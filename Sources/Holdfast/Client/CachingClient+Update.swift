@@ -73,7 +73,7 @@ extension CachingClient {
         _ change: (inout Value) throws -> Void
     ) async throws -> StoredUpdate<Value> {
         let call = call(endpoint, as: type)
-        let prepared = try await prepare(call, for: .lookup)
+        let prepared = try await prepareLookup(call)
         while true {
             try Task.checkCancellation()
             guard let found = try await readForUpdate(call, prepared) else { return StoredUpdate(value: nil) }

@@ -324,14 +324,6 @@ public final class CachingClient: Sendable {
         set { engine.mode = newValue }
     }
 
-    /// Responds to a request without decoding. Returns the raw response as a stream. Plugins do not
-    /// run, redirects are not followed, and nothing is retried.
-    ///
-    /// - Throws: `ExchangeError`, or `CancellationError`.
-    public func respond(to request: CacheRequest) async throws -> CacheResponse {
-        try await engine.respond(to: request)
-    }
-
     /// Returns the request that an endpoint makes with this client's defaults, before plugins
     /// change it.
     ///
