@@ -3,8 +3,11 @@ import PackageDescription
 
 // The policy, the engine, the store, the gateway, its control plane and the fleet with their
 // tests, and nothing else: what scripts/mutants builds again for each change. It copies this file
-// into a folder of its own, beside copies of Sources and Tests. Settings and versions are those of
+// into a folder of its own, next to copies of Sources and Tests. Settings and versions are those of
 // the package itself.
+//
+// With MUTANTS_REQUEST_LAYER, it has the request layer with its tests instead of the gateway, the
+// control plane and the fleet.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -39,6 +42,54 @@ let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
 )
+
+/// Whether the package has the request layer.
+let hasRequestLayer = Context.environment["MUTANTS_REQUEST_LAYER"] != nil
+
+let requestLayer: [Target] = [
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
+    .target(
+        name: "HTTPClientTransport",
+        dependencies: [
+            "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL, logging,
+        ],
+        swiftSettings: settings
+    ),
+    .target(
+        name: "Holdfast",
+        dependencies: [
+            "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastConfiguration",
+            httpTypes, nioCore, nioPosix, crypto, logging,
+        ],
+        swiftSettings: settings
+    ),
+    .target(
+        name: "HoldfastTesting",
+        dependencies: [
+            "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
+        ],
+        swiftSettings: settings
+    ),
+    .target(
+        name: "SampleOrigin",
+        dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1, nioPosix],
+        path: "Examples/SampleOrigin",
+        swiftSettings: settings
+    ),
+    .testTarget(
+        name: "HoldfastTests",
+        dependencies: [
+            "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache", "SampleOrigin",
+            "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
+        ],
+        swiftSettings: settings
+    ),
+]
+
+/// The targets that both packages have.
+let shared: Set<String> = [
+    "CSQLite", "HoldfastMigrations", "OfflineStore", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+]
 
 let package = Package(
     name: "mutants",
@@ -252,3 +303,5 @@ let package = Package(
         ),
     ]
 )
+
+if hasRequestLayer { package.targets = package.targets.filter { shared.contains($0.name) } + requestLayer }
