@@ -1,26 +1,26 @@
-public import HTTPCache
+package import HTTPCache
 
 /// A machine-readable error response of the control plane. RFC 9457
 ///
 /// The detail names the field, its value, the limit and the next step, in this order, as far as
 /// they apply.
-public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+package struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// `urn:holdfast:problem:` followed by a code for the kind of problem.
-    public var type: String
+    package var type: String
     /// A short description of the kind of problem.
-    public var title: String
+    package var title: String
     /// The status of the response.
-    public var status: Int
+    package var status: Int
     /// An explanation of this problem for people.
-    public var detail: String
+    package var detail: String
     /// The field whose value was rejected, such as `select.urls[3]`.
-    public var field: String?
+    package var field: String?
     /// The rejected value, truncated to 100 characters.
-    public var value: String?
+    package var value: String?
     /// The limit that was exceeded.
-    public var limit: Int?
+    package var limit: Int?
     /// The errors of a rejected configuration file.
-    public var findings: [ReloadReport.Finding]?
+    package var findings: [ReloadReport.Finding]?
 
     init(_ kind: Kind, _ detail: String, field: String? = nil, value: String? = nil, limit: Int? = nil) {
         type = Self.typePrefix + kind.code
@@ -53,7 +53,7 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
     }
 
     /// The same text as ``detail``.
-    public var description: String { detail }
+    package var description: String { detail }
 
     /// The kinds of problems, each with a code, a title and a status.
     struct Kind: Sendable, Hashable {

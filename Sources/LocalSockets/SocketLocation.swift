@@ -7,15 +7,15 @@
 #endif
 
 /// The reason that a path cannot be used for a Unix socket.
-public struct SocketRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+package struct SocketRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The message. It contains the path, the limit and the next step.
-    public let description: String
+    package let description: String
     /// Whether another process is listening there.
-    public var isInUse = false
+    package var isInUse = false
 }
 
 /// The result of trying to connect to a Unix socket.
-public enum SocketReach: Sendable, Hashable {
+package enum SocketReach: Sendable, Hashable {
     /// A process is listening.
     case live
     /// There is no socket, or no process is listening.

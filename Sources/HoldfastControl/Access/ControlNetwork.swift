@@ -1,4 +1,4 @@
-public import NIOCore
+package import NIOCore
 import NIOPosix
 
 #if canImport(Glibc)
@@ -10,24 +10,24 @@ import NIOPosix
 #endif
 
 /// A network address of the control plane, for clients with a token.
-public struct ControlNetwork: Sendable {
+package struct ControlNetwork: Sendable {
     /// A host name or an IP address, without brackets.
-    public var host: String
+    package var host: String
     /// The port; 0 means any free port.
-    public var port: Int
+    package var port: Int
     /// The tokens that clients may use.
-    public var tokens: TokenVerifier
+    package var tokens: TokenVerifier
     /// The host names that clients may use in addition to `host` and `localhost`.
-    public var hosts: [String]
+    package var hosts: [String]
 
     /// The reason why the control plane cannot listen on an address.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         /// A message with the address, the reason and the next step.
-        public let description: String
+        package let description: String
     }
 
     /// Creates an address.
-    public init(host: String, port: Int, tokens: TokenVerifier, hosts: [String] = []) {
+    package init(host: String, port: Int, tokens: TokenVerifier, hosts: [String] = []) {
         self.host = host
         self.port = port
         self.tokens = tokens
@@ -55,7 +55,7 @@ public struct ControlNetwork: Sendable {
     /// Listens briefly, to detect errors before the gateway serves clients.
     ///
     /// - Throws: ``Refusal``
-    public func check(on group: any EventLoopGroup) async throws {
+    package func check(on group: any EventLoopGroup) async throws {
         try await Self.check(host, port, of: "control.listen", on: group)
     }
 
@@ -86,14 +86,14 @@ public struct ControlNetwork: Sendable {
 }
 
 /// An address on this machine where a control plane serves only metrics. Clients need no token.
-public struct MetricsAddress: Sendable {
+package struct MetricsAddress: Sendable {
     /// A host name or an IP address that is reachable only from this machine, without brackets.
-    public var host: String
+    package var host: String
     /// The port; 0 means any free port.
-    public var port: Int
+    package var port: Int
 
     /// Creates an address.
-    public init(host: String, port: Int) {
+    package init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
@@ -103,7 +103,7 @@ public struct MetricsAddress: Sendable {
     /// Listens briefly, to detect errors before the gateway serves clients.
     ///
     /// - Throws: ``ControlNetwork/Refusal``
-    public func check(on group: any EventLoopGroup) async throws {
+    package func check(on group: any EventLoopGroup) async throws {
         try await ControlNetwork.check(host, port, of: "metrics.listen", on: group)
     }
 }

@@ -124,17 +124,17 @@ struct SessionRequest {
 }
 
 /// The information that `holdfast inspect` needs to open the page.
-public struct InspectionReport: Sendable, Hashable, Codable {
+package struct InspectionReport: Sendable, Hashable, Codable {
     /// The page's URL with a code in its fragment, which browsers never send to a server. `nil` if
     /// the gateway has no port (`control.listen`).
-    public var url: String?
+    package var url: String?
     /// The code: 32 hexadecimal digits, valid for one use.
-    public var code: String?
+    package var code: String?
     /// The time when the code expires, as RFC 3339 text.
-    public var expiresAt: String?
+    package var expiresAt: String?
 
     /// Creates the report for a gateway without a port.
-    public init() {}
+    package init() {}
 
     init(_ place: String, _ code: PageSessions.Code) {
         url = "\(place)/#code=\(code.text)"

@@ -1,6 +1,6 @@
 /// The operations that a client of the control plane may use. Each scope includes the smaller
 /// scopes.
-public enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+package enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// Read-only operations.
     case read
     /// Read-only operations and purges.
@@ -9,7 +9,7 @@ public enum ControlScope: String, Sendable, Hashable, Codable, CaseIterable, Com
     case operate
 
     /// Returns whether the right scope allows more operations than the left scope.
-    public static func < (lhs: ControlScope, rhs: ControlScope) -> Bool { lhs.rank < rhs.rank }
+    package static func < (lhs: ControlScope, rhs: ControlScope) -> Bool { lhs.rank < rhs.rank }
 
     private var rank: Int {
         switch self {

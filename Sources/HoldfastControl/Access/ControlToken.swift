@@ -1,21 +1,21 @@
 import Crypto
 
 /// A secret that gives access to the control plane over TCP. Only the secret's digest is kept.
-public struct ControlToken: Sendable, Hashable {
+package struct ControlToken: Sendable, Hashable {
     /// The token's name in the log and the history.
-    public let name: String
+    package let name: String
     /// The operations that the token allows.
-    public let scope: ControlScope
+    package let scope: ControlScope
     let digest: SHA256Digest
 
     /// The reason why a token cannot be used.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         /// A message with the token's location and the next step. It contains no secret.
-        public let description: String
+        package let description: String
     }
 
     /// The minimum number of random bytes that a token must be able to encode.
-    public static let leastBytes = 32
+    package static let leastBytes = 32
     /// The maximum length of a token, in characters.
     static let maximumText = 512
 
@@ -26,7 +26,7 @@ public struct ControlToken: Sendable, Hashable {
     ///   - place: the token's location in the configuration, for the message.
     /// - Throws: ``Refusal`` if the text is too short to encode 32 random bytes, is too long, or
     ///   contains a character that bearer tokens must not contain.
-    public init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
+    package init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
         let bytes = Array(text.utf8)
         guard bytes.allSatisfy(Self.isTokenByte), bytes.count <= Self.maximumText else {
             throw Refusal(

@@ -7,21 +7,21 @@
 #endif
 
 /// A file that contains a token. Only its owner may have access.
-public struct TokenFile: Sendable, Hashable {
+package struct TokenFile: Sendable, Hashable {
     /// The file's path.
-    public let path: String
+    package let path: String
 
     /// The name of the file that is created in the store's folder if no token is configured.
-    public static let standardName = "control.token"
+    package static let standardName = "control.token"
 
     /// Creates a reference to the file at a path.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Reads the token.
     ///
     /// - Throws: ``ControlToken/Refusal`` if the file cannot be read, if other users have access to
     ///   it, or if it contains no valid token.
-    public func read(name: String, scope: ControlScope) throws(ControlToken.Refusal) -> ControlToken {
+    package func read(name: String, scope: ControlScope) throws(ControlToken.Refusal) -> ControlToken {
         // Without O_NONBLOCK, opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refusal("cannot be read: \(String(cString: strerror(errno)))") }
@@ -49,7 +49,7 @@ public struct TokenFile: Sendable, Hashable {
     ///
     /// - Returns: whether the file was created.
     /// - Throws: ``ControlToken/Refusal`` if the file cannot be created.
-    public func makeIfMissing() throws(ControlToken.Refusal) -> Bool {
+    package func makeIfMissing() throws(ControlToken.Refusal) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return false }
         var random = SystemRandomNumberGenerator()

@@ -1,8 +1,8 @@
-public import NIOCore
+package import NIOCore
 import Synchronization
 
 /// Identifies clients by their tokens, and counts wrong tokens per client network.
-public final class TokenVerifier: Sendable {
+package final class TokenVerifier: Sendable {
     private let tokens: TokenTable
     private let tries = Mutex(FailedTries())
     private let now: @Sendable () -> NIODeadline
@@ -12,7 +12,7 @@ public final class TokenVerifier: Sendable {
     /// - Parameter now: the monotonic clock for counting failed attempts.
     /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two tokens have the same
     ///   secret. The history could not show which of them was used.
-    public init(
+    package init(
         _ tokens: [ControlToken],
         now: @escaping @Sendable () -> NIODeadline = { .now() }
     ) throws(ControlToken.Refusal) {
@@ -95,7 +95,7 @@ public final class TokenVerifier: Sendable {
 
     /// Returns the name of a client that may purge, or `nil` for other clients. A wrong token
     /// counts as a failed attempt.
-    public func purger(presenting credentials: [String], from address: String) -> String? {
+    package func purger(presenting credentials: [String], from address: String) -> String? {
         guard let client = try? client(presenting: credentials, from: address), client.scope >= .purge else {
             return nil
         }

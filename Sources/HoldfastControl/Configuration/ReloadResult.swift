@@ -1,26 +1,26 @@
-public import HTTPCache
+package import HTTPCache
 
 /// The result of a reload, as returned by the control plane.
-public struct ReloadResult: Sendable, Hashable, Codable {
+package struct ReloadResult: Sendable, Hashable, Codable {
     /// The outcome: `reloaded`, `rejected` or `no-file`.
-    public var outcome: ReloadReport.Outcome
+    package var outcome: ReloadReport.Outcome
     /// The time when the reload ended, as RFC 3339 text.
-    public var at: String
+    package var at: String
     /// The client that requested the reload.
-    public var by: String
+    package var by: String
     /// The first 100 errors if the reload was rejected; otherwise empty.
-    public var findings: [ReloadReport.Finding]
+    package var findings: [ReloadReport.Finding]
     /// The settings, routes and rules that changed.
-    public var changed: [ReloadReport.Change]
+    package var changed: [ReloadReport.Change]
     /// The changed settings that take effect only after a restart: `from` is in effect, `to` is in
     /// the file.
-    public var kept: [ReloadReport.Change]
+    package var kept: [ReloadReport.Change]
 
     /// The maximum number of errors in a result.
     static let findingLimit = 100
 
     /// Creates the result from a report.
-    public init(_ report: ReloadReport) {
+    package init(_ report: ReloadReport) {
         outcome = report.outcome
         at = EndTime.text(report.at)
         by = report.client

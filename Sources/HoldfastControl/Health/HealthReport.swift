@@ -105,7 +105,7 @@ extension HealthReport.Check {
 }
 
 /// A phase in a gateway's life.
-public enum ServingPhase: String, Sendable, Hashable {
+package enum ServingPhase: String, Sendable, Hashable {
     /// The gateway is not listening yet.
     case starting
     /// The gateway accepts connections.

@@ -1,16 +1,16 @@
-public import HTTPCache
-public import NIOCore
+package import HTTPCache
+package import NIOCore
 
 /// Reports a gateway's health as one status, for clients that must not see details. It works with
 /// or without a control plane.
-public final class HealthWatch: Sendable {
+package final class HealthWatch: Sendable {
     private let operations: any CacheOperations
     private let loops: LoopWatch
 
     /// Creates a watch for a gateway's health.
     ///
     /// - Parameter loops: the event loops that serve the gateway's clients.
-    public init(operations: any CacheOperations, loops: [any EventLoop]) {
+    package init(operations: any CacheOperations, loops: [any EventLoop]) {
         self.operations = operations
         self.loops = LoopWatch(loops)
     }
@@ -18,7 +18,7 @@ public final class HealthWatch: Sendable {
     /// Returns the status that the control plane's `/healthz` would report in this phase.
     ///
     /// A stuck event loop delays the result by up to 2 seconds.
-    public func status(in phase: ServingPhase) async -> HealthStatus {
+    package func status(in phase: ServingPhase) async -> HealthStatus {
         let condition = await operations.storeCondition()
         let readiness = HealthReport.readiness(
             phase,

@@ -1,14 +1,14 @@
 /// The versions of a program and its parts, which become the labels of `holdfast_build_info`.
-public struct ProgramBuild: Sendable, Hashable {
+package struct ProgramBuild: Sendable, Hashable {
     /// The program's version.
-    public var version: String
+    package var version: String
     /// The commit from which the program was built; `unknown` if the build does not set it.
-    public var revision: String
+    package var revision: String
     /// The version of the system's SQLite library; `nil` without a store on disk.
-    public var sqlite: String?
+    package var sqlite: String?
 
     /// Creates a description of a program's build.
-    public init(version: String, revision: String = "unknown", sqlite: String? = nil) {
+    package init(version: String, revision: String = "unknown", sqlite: String? = nil) {
         self.version = version
         self.revision = revision
         self.sqlite = sqlite
@@ -16,7 +16,7 @@ public struct ProgramBuild: Sendable, Hashable {
 
     /// The compiler's version. It is approximate, because Swift code can only check whether the
     /// compiler has at least a given version.
-    public static let swift: String = {
+    package static let swift: String = {
         #if compiler(>=6.4)
             "6.4 or later"
         #elseif compiler(>=6.3)

@@ -1,15 +1,15 @@
-public import Foundation
-public import HTTPCacheSemantics
+package import Foundation
+package import HTTPCacheSemantics
 
 /// Parses the end of a temporary setting, and formats times.
-public enum EndTime {
+package enum EndTime {
     /// The maximum length of a temporary setting: 30 days. A setting that must last longer belongs
     /// in the configuration.
-    public static let longest = Duration.seconds(30 * 86_400)
+    package static let longest = Duration.seconds(30 * 86_400)
 
     /// Parses an RFC 3339 time, such as `2026-11-25T14:00:00Z` or `2026-11-25T15:00:00+01:00`.
     /// Returns `nil` if the text is not valid.
-    public static func instant(_ text: String) -> Timestamp? {
+    package static func instant(_ text: String) -> Timestamp? {
         let styles = [false, true].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
         guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
         return timestamp(date)
@@ -17,7 +17,7 @@ public enum EndTime {
 
     /// Parses a number and a unit, with or without a space between them: `90s`, `30 m`, `2h`, `7d`.
     /// Returns `nil` if the text is not valid, or if the number is zero.
-    public static func duration(_ text: String) -> Duration? {
+    package static func duration(_ text: String) -> Duration? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units: [String: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let number = Int64(digits), number > 0,
@@ -31,7 +31,7 @@ public enum EndTime {
     /// Returns `nil` if the text is not valid.
     ///
     /// If the clock skips that time of day, the result is the first moment after the gap.
-    public static func timeOfDay(_ text: String, after now: Timestamp, in zone: TimeZone = .current) -> Timestamp? {
+    package static func timeOfDay(_ text: String, after now: Timestamp, in zone: TimeZone = .current) -> Timestamp? {
         guard let match = text.wholeMatch(of: /([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?/),
             let hour = Int(match.1), let minute = Int(match.2), hour < 24, minute < 60
         else { return nil }
@@ -48,7 +48,7 @@ public enum EndTime {
     }
 
     /// Formats a time as RFC 3339 text in UTC, with milliseconds only if they are not zero.
-    public static func text(_ instant: Timestamp) -> String {
+    package static func text(_ instant: Timestamp) -> String {
         // Clamp to the range of years that the format can express.
         let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799)
         let style = Date.ISO8601FormatStyle(

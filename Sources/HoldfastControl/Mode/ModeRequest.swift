@@ -1,20 +1,20 @@
 import Foundation
-public import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 
 /// A switch of the mode: temporarily to another mode, or back to the configured mode.
-public struct ModeRequest: Sendable, Hashable, Encodable {
+package struct ModeRequest: Sendable, Hashable, Encodable {
     /// The mode to switch to.
-    public var mode: OfflineMode
+    package var mode: OfflineMode
     /// The time when the mode ends, as RFC 3339 text.
-    public var until: String?
+    package var until: String?
     /// The length of time that the mode lasts, such as `2h`.
-    public var `for`: String?
+    package var `for`: String?
     /// A note for the log and for other operators.
-    public var reason: String?
+    package var reason: String?
 
     /// Creates a switch. The values are checked when the switch is performed.
-    public init(_ mode: OfflineMode, until: String? = nil, for length: String? = nil, reason: String? = nil) {
+    package init(_ mode: OfflineMode, until: String? = nil, for length: String? = nil, reason: String? = nil) {
         self.mode = mode
         self.until = until
         self.for = length

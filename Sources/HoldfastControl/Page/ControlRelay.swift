@@ -1,13 +1,13 @@
 import Foundation
-public import HTTPTypes
+package import HTTPTypes
 import Hummingbird
-public import Logging
-public import NIOCore
+package import Logging
+package import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
 /// Sends requests to a control plane.
-public protocol ControlForwarding: Sendable {
+package protocol ControlForwarding: Sendable {
     /// Sends a request, and returns when the response's head has arrived.
     ///
     /// - Parameters:
@@ -18,16 +18,16 @@ public protocol ControlForwarding: Sendable {
 }
 
 /// A control plane's response.
-public struct ForwardedResponse: Sendable {
+package struct ForwardedResponse: Sendable {
     /// The HTTP status.
-    public var status: Int
+    package var status: Int
     /// The header fields.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The parts of the content, as they arrive.
-    public var content: any AsyncSequence<ByteBuffer, any Error> & Sendable
+    package var content: any AsyncSequence<ByteBuffer, any Error> & Sendable
 
     /// Creates a response.
-    public init(status: Int, fields: HTTPFields, content: any AsyncSequence<ByteBuffer, any Error> & Sendable) {
+    package init(status: Int, fields: HTTPFields, content: any AsyncSequence<ByteBuffer, any Error> & Sendable) {
         self.status = status
         self.fields = fields
         self.content = content
@@ -39,7 +39,7 @@ public struct ForwardedResponse: Sendable {
 ///
 /// File permissions protect the socket, but every user of the machine can reach the port. The port
 /// therefore requires a session, as a gateway's port does. The relay has its own sessions.
-public struct ControlRelay: Sendable {
+package struct ControlRelay: Sendable {
     private let host: String
     private let port: Int
     private let client: ControlClient
@@ -52,7 +52,7 @@ public struct ControlRelay: Sendable {
     ///   - host: a loopback address.
     ///   - port: the port; 0 means any free port.
     ///   - client: the user's name, for the session.
-    public init(
+    package init(
         host: String = "127.0.0.1",
         port: Int = 0,
         client: String,
@@ -70,7 +70,7 @@ public struct ControlRelay: Sendable {
     ///
     /// - Parameter whenListening: called with the page's URL, which contains a code.
     /// - Throws: the system's error if it cannot listen.
-    public func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
+    package func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (PageSessions(), client)
         let network = ControlNetwork(host: host, port: port, tokens: TokenVerifier(ofSessions: { .now() }))

@@ -1,18 +1,18 @@
-public import HTTPCache
+package import HTTPCache
 
 /// A request to pin or unpin stored responses.
-public struct PinRequest: Sendable, Hashable, Encodable {
+package struct PinRequest: Sendable, Hashable, Encodable {
     /// The responses to pin or unpin, selected as in a purge.
-    public var select: PurgeRequest.Selection
+    package var select: PurgeRequest.Selection
     /// Whether to pin the responses; `false` unpins them.
-    public var pinned: Bool
+    package var pinned: Bool
     /// Whether to only count the responses, without changing them.
-    public var dryRun: Bool
+    package var dryRun: Bool
     /// A note for the log.
-    public var reason: String?
+    package var reason: String?
 
     /// Creates a change. The values are checked when the change is performed.
-    public init(_ select: PurgeRequest.Selection, pinned: Bool, dryRun: Bool = false, reason: String? = nil) {
+    package init(_ select: PurgeRequest.Selection, pinned: Bool, dryRun: Bool = false, reason: String? = nil) {
         self.select = select
         self.pinned = pinned
         self.dryRun = dryRun
@@ -48,22 +48,22 @@ public struct PinRequest: Sendable, Hashable, Encodable {
     /// Returns the scopes of the selectors, without duplicates.
     ///
     /// - Throws: ``ControlProblem``, as for a purge.
-    public func scopes() throws -> [InvalidationScope] { try PurgeRequest(select, reason: reason).scopes() }
+    package func scopes() throws -> [InvalidationScope] { try PurgeRequest(select, reason: reason).scopes() }
 }
 
 /// The result of pinning or unpinning responses, or of a dry run.
-public struct PinResult: Sendable, Hashable, Codable {
+package struct PinResult: Sendable, Hashable, Codable {
     /// The numbers of selected responses before the change. A response counts once, even if several
     /// selectors match it.
-    public struct Matched: Sendable, Hashable, Codable {
+    package struct Matched: Sendable, Hashable, Codable {
         /// The number of responses.
-        public var responses: Int
+        package var responses: Int
         /// The number of bytes that the responses use in the store.
-        public var bytes: Int64
+        package var bytes: Int64
         /// The number of responses that were pinned.
-        public var pinned: Int
+        package var pinned: Int
         /// Whether the numbers are exact; `false` if they are estimates.
-        public var exact: Bool
+        package var exact: Bool
 
         init(_ count: ScopeCount) {
             responses = count.responses
@@ -74,15 +74,15 @@ public struct PinResult: Sendable, Hashable, Codable {
     }
 
     /// Whether the change pins the responses; `false` if it unpins them.
-    public var pinned: Bool
+    package var pinned: Bool
     /// Whether this was a dry run.
-    public var dryRun: Bool
+    package var dryRun: Bool
     /// The selected responses.
-    public var matched: Matched
+    package var matched: Matched
     /// The number of responses that were not already in the requested state.
-    public var changed: Int
+    package var changed: Int
     /// The space that all pinned responses now use.
-    public var pins: PinUse
+    package var pins: PinUse
 }
 
 extension StoreOperations {
@@ -91,7 +91,7 @@ extension StoreOperations {
     ///
     /// - Throws: ``ControlProblem`` if a selector is invalid, or if pinned responses would use too
     ///   much space; the store's errors.
-    public func perform(_ change: PinRequest) async throws -> PinResult {
+    package func perform(_ change: PinRequest) async throws -> PinResult {
         let scopes = try change.scopes()
         let limit = change.dryRun ? Self.dryRunExamination : Self.purgeExamination
         let count = try await count(scopes, examining: limit)

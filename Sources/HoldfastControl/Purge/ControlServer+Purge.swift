@@ -2,13 +2,13 @@ import Foundation
 import HTTPCache
 
 /// The control plane's response to a purge.
-public struct PurgeReply: Sendable, Hashable {
+package struct PurgeReply: Sendable, Hashable {
     /// The HTTP status.
-    public var status: Int
+    package var status: Int
     /// The purge's result, or a problem (RFC 9457) if the status is an error.
-    public var json: [UInt8]
+    package var json: [UInt8]
     /// The number of seconds to wait before retrying.
-    public var retryAfter: Int?
+    package var retryAfter: Int?
 }
 
 extension ControlServer {
@@ -16,7 +16,7 @@ extension ControlServer {
     /// rate limit, and appears in the same log and history, as other purges.
     ///
     /// - Parameter client: the client's name, for the log and the history.
-    public func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
+    package func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
         do {
             let result = try await coordinator.purge(purge, by: client)
             let acknowledgement = await PurgeAcknowledgement(result, of: purge, responder.operations.sharing)

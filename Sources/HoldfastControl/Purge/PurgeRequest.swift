@@ -1,10 +1,10 @@
-public import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 
 /// A purge: a selection of responses, and the action on them.
-public struct PurgeRequest: Sendable, Hashable, Encodable {
+package struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The action on the selected responses.
-    public enum Action: String, Sendable, Hashable, Codable, CaseIterable {
+    package enum Action: String, Sendable, Hashable, Codable, CaseIterable {
         /// Expire the responses: they are validated before their next use. While their origin is
         /// unreachable, they can still be served, except those that must not be served stale.
         case expire
@@ -13,49 +13,49 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     }
 
     /// The responses to select: all responses that match any of the selectors.
-    public struct Selection: Sendable, Hashable, Codable {
+    package struct Selection: Sendable, Hashable, Codable {
         /// Target URIs, each with all variants in all partitions.
-        public var urls: [String] = []
+        package var urls: [String] = []
         /// Prefixes of target URIs.
-        public var prefixes: [String] = []
+        package var prefixes: [String] = []
         /// Tags of stored responses.
-        public var tags: [String] = []
+        package var tags: [String] = []
         /// Hosts of target URIs, on every port.
-        public var hosts: [String] = []
+        package var hosts: [String] = []
         /// Whether to select every response. `true` cannot be combined with other selectors.
-        public var all = false
+        package var all = false
 
         /// Creates an empty selection.
-        public init() {}
+        package init() {}
 
         /// The number of selectors.
-        public var count: Int { urls.count + prefixes.count + tags.count + hosts.count + (all ? 1 : 0) }
+        package var count: Int { urls.count + prefixes.count + tags.count + hosts.count + (all ? 1 : 0) }
     }
 
     /// The responses to purge.
-    public var select: Selection
+    package var select: Selection
     /// The action on the selected responses.
-    public var action: Action
+    package var action: Action
     /// Whether to only count the responses, without purging them.
-    public var dryRun: Bool
+    package var dryRun: Bool
     /// A note for the log and the history.
-    public var reason: String?
+    package var reason: String?
     /// The pace at which to fetch the expired responses again; `nil` leaves this to clients'
     /// requests.
-    public var refresh: RefreshPace?
+    package var refresh: RefreshPace?
     /// The level that the purge waits for before it is acknowledged; `nil` uses the gateway's
     /// configuration. A purge that does not reach the level in time still succeeds.
-    public var wait: PurgeLevel?
+    package var wait: PurgeLevel?
     /// The time limit for reaching the level, such as `5s` or `500ms`; `nil` uses
     /// ``PurgeWait/limit(for:)``.
-    public var within: String?
+    package var within: String?
 
     /// The maximum number of selectors in a purge.
-    public static let maximumSelectors = 1000
+    package static let maximumSelectors = 1000
     /// The maximum length of a purge as JSON, in bytes.
-    public static let maximumBytes = 1 << 20
+    package static let maximumBytes = 1 << 20
     /// Creates a purge. The values are checked when the purge is performed.
-    public init(
+    package init(
         _ select: Selection,
         action: Action = .expire,
         dryRun: Bool = false,
@@ -76,7 +76,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     /// Reads a purge from JSON. Unknown members are rejected.
     ///
     /// - Throws: ``ControlProblem``
-    public init(json: [UInt8]) throws {
+    package init(json: [UInt8]) throws {
         guard json.count <= Self.maximumBytes else {
             throw ControlProblem.tooLarge(Self.maximumBytes)
         }
@@ -111,7 +111,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     ///
     /// - Throws: ``ControlProblem`` if there is no selector, if there are too many, or if a value
     ///   is invalid.
-    public func scopes() throws -> [InvalidationScope] {
+    package func scopes() throws -> [InvalidationScope] {
         try checkNumber()
         if let reason { try ReasonText.check(reason) }
         if let within { _ = try PurgeWait.limit(within) }

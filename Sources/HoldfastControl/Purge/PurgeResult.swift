@@ -1,25 +1,25 @@
-public import HTTPCache
+package import HTTPCache
 
 /// The result of a purge, or of its dry run.
-public struct PurgeResult: Sendable, Hashable, Codable {
+package struct PurgeResult: Sendable, Hashable, Codable {
     /// The numbers of responses that a purge affects. A response counts once, even if several
     /// selectors match it.
-    public struct Matched: Sendable, Hashable, Codable {
+    package struct Matched: Sendable, Hashable, Codable {
         /// The number of responses.
-        public var responses: Int
+        package var responses: Int
         /// The number of bytes that the responses use in the store.
-        public var bytes: Int64
+        package var bytes: Int64
         /// The number of responses that were already stale or invalidated, so that they would be
         /// served only while their origin is unreachable.
-        public var onlyOfflineCopies: Int
+        package var onlyOfflineCopies: Int
         /// The number of responses that were fresh but must not be served stale. Once expired, they
         /// cannot be served without their origin. `nil` if the responses are removed.
-        public var onlyWhileFresh: Int?
+        package var onlyWhileFresh: Int?
         /// Whether the numbers are exact; `false` if they are estimates.
-        public var exact: Bool
+        package var exact: Bool
 
         /// Creates the numbers from a count.
-        public init(_ count: ScopeCount, of action: PurgeRequest.Action) {
+        package init(_ count: ScopeCount, of action: PurgeRequest.Action) {
             responses = count.responses
             bytes = count.bytes
             onlyOfflineCopies = count.onlyOfflineCopies
@@ -29,31 +29,31 @@ public struct PurgeResult: Sendable, Hashable, Codable {
     }
 
     /// The purge's sequence number among the store's invalidations; `nil` for a dry run.
-    public var sequence: Int64?
+    package var sequence: Int64?
     /// The action on the responses.
-    public var action: PurgeRequest.Action
+    package var action: PurgeRequest.Action
     /// Whether this was a dry run.
-    public var dryRun: Bool
+    package var dryRun: Bool
     /// The responses that the purge affected.
-    public var matched: Matched
+    package var matched: Matched
     /// `true` if everything was expired, because there were too many prefix purges at once;
     /// otherwise `nil`.
-    public var coversEverything: Bool?
+    package var coversEverything: Bool?
     /// The maximum number of responses that will be fetched again in the background; `nil` if no
     /// refresh was requested.
-    public var refreshing: Int?
+    package var refreshing: Int?
     /// The level that the purge has reached in the fleet; `nil` if the gateway does not share
     /// purges.
-    public var reached: PurgeLevel?
+    package var reached: PurgeLevel?
     /// The position in the fleet log up to which it contains all purges of this node; `nil` while
     /// purges are waiting to be written.
-    public var position: String?
+    package var position: String?
     /// The number of replicas that confirmed the purge; `nil` if none had to confirm it.
-    public var replicas: Int?
+    package var replicas: Int?
     /// The nodes that have applied the purge; `nil` if this was not checked.
-    public var nodes: PurgeReach.Nodes?
+    package var nodes: PurgeReach.Nodes?
     /// A note for people about the level that the purge has reached; `nil` if there is none.
-    public var note: String?
+    package var note: String?
 }
 
 extension StoreOperations {
@@ -68,7 +68,7 @@ extension StoreOperations {
     /// read-only; in that case, it may not survive the end of the process.
     ///
     /// - Throws: ``ControlProblem`` if a selector is invalid; the store's errors.
-    public func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
+    package func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
         if purge.refresh != nil { throw ControlProblem.refreshNeedsGateway }
         let scopes = try purge.scopes()
         let limit = purge.dryRun ? Self.dryRunExamination : Self.purgeExamination

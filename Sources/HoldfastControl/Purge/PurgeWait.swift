@@ -1,13 +1,13 @@
-public import HTTPCache
+package import HTTPCache
 
 /// The time that a client waits for a purge to reach other nodes.
-public enum PurgeWait {
+package enum PurgeWait {
     /// The maximum wait.
-    public static let longest = Duration.seconds(60)
+    package static let longest = Duration.seconds(60)
 
     /// Returns the time limit for a purge without its own limit. `everywhere` takes longer, because
     /// nodes report their progress only once a second.
-    public static func limit(for level: PurgeLevel) -> Duration {
+    package static func limit(for level: PurgeLevel) -> Duration {
         level == .everywhere ? .seconds(5) : .seconds(1)
     }
 
@@ -28,7 +28,7 @@ public enum PurgeWait {
     /// Checks the text of a duration.
     ///
     /// - Throws: ``ControlProblem``
-    public static func check(_ text: String) throws(ControlProblem) { _ = try limit(text) }
+    package static func check(_ text: String) throws(ControlProblem) { _ = try limit(text) }
 
     /// Parses a duration: `5s`, `500ms`, `1m`.
     ///

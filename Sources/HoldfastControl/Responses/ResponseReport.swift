@@ -1,23 +1,23 @@
-public import HTTPCache
+package import HTTPCache
 import HTTPTypes
 
 /// A page of stored responses, as returned by the control plane.
-public struct ResponsesReport: Sendable, Hashable, Encodable {
+package struct ResponsesReport: Sendable, Hashable, Encodable {
     /// The responses, in the order of the listing.
-    public var responses: [ResponseReport]
+    package var responses: [ResponseReport]
     /// The value of `after` for the next page; `nil` on the last page. A page may contain fewer
     /// responses than its limit, or none, even if more pages follow.
-    public var next: Cursor?
+    package var next: Cursor?
     /// The number of entries that were examined for the page.
-    public var examined: Int
+    package var examined: Int
 
     /// The position after a page, which clients send back unchanged: a number if the cursor has one
     /// value, otherwise a string.
-    public struct Cursor: Sendable, Hashable, Encodable {
+    package struct Cursor: Sendable, Hashable, Encodable {
         let cursor: ResponseCursor
 
         /// Encodes the number or the string.
-        public func encode(to encoder: any Encoder) throws {
+        package func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if cursor.values.count == 1 {
                 try container.encode(cursor.values[0])
@@ -36,9 +36,9 @@ public struct ResponsesReport: Sendable, Hashable, Encodable {
 
 /// A stored response, as returned by the control plane, with the same keys as `cache-dump list`. A
 /// placeholder replaces the URL's query if the client must not see it. Times are RFC 3339 text.
-public struct ResponseReport: Sendable, Hashable, Encodable {
+package struct ResponseReport: Sendable, Hashable, Encodable {
     /// The response.
-    public var summary: ResponseSummary
+    package var summary: ResponseSummary
 
     init(_ summary: ResponseSummary) { self.summary = summary }
 
@@ -48,7 +48,7 @@ public struct ResponseReport: Sendable, Hashable, Encodable {
     }
 
     /// Encodes all keys, with `null` for each missing value.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(summary.id, forKey: .id)
         try container.encode(summary.entry, forKey: .entry)
@@ -69,18 +69,18 @@ public struct ResponseReport: Sendable, Hashable, Encodable {
 }
 
 /// The stored variants of a key with their fields, as returned by the control plane.
-public struct VariantsReport: Sendable, Hashable, Encodable {
+package struct VariantsReport: Sendable, Hashable, Encodable {
     /// One variant.
-    public struct Variant: Sendable, Hashable, Encodable {
+    package struct Variant: Sendable, Hashable, Encodable {
         /// The response.
-        public var details: ResponseDetails
+        package var details: ResponseDetails
 
         private enum CodingKeys: String, CodingKey {
             case tags, fields, selectingFields
         }
 
         /// Encodes the keys of ``ResponseReport``, and then those of the details.
-        public func encode(to encoder: any Encoder) throws {
+        package func encode(to encoder: any Encoder) throws {
             try ResponseReport(details.summary).encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(details.tags, forKey: .tags)
@@ -90,7 +90,7 @@ public struct VariantsReport: Sendable, Hashable, Encodable {
     }
 
     /// The variants.
-    public var variants: [Variant]
+    package var variants: [Variant]
 
     init(_ details: [ResponseDetails]) { variants = details.map(Variant.init) }
 }

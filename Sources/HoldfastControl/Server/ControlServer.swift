@@ -1,11 +1,11 @@
-public import HTTPCache
-public import HoldfastMetrics
+package import HTTPCache
+package import HoldfastMetrics
 import Hummingbird
 import LocalSockets
-public import Logging
-public import NIOCore
+package import Logging
+package import NIOCore
 import NIOPosix
-public import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 
 /// The control plane of a gateway: an HTTP server for operators, who monitor and control the
@@ -25,9 +25,9 @@ import Synchronization
 ///
 /// The control plane has its own event loop, so operators and the gateway's clients do not delay
 /// each other.
-public final class ControlServer: Service {
+package final class ControlServer: Service {
     /// The socket on which the control plane listens.
-    public let socket: ControlSocket
+    package let socket: ControlSocket
 
     private let claim: SocketClaim
     private let store: String
@@ -42,7 +42,7 @@ public final class ControlServer: Service {
     private let phase: PhaseBox
 
     /// An address where clients can connect.
-    public enum Address: Sendable, Hashable, CustomStringConvertible {
+    package enum Address: Sendable, Hashable, CustomStringConvertible {
         /// The Unix socket.
         case socket(ControlSocket)
         /// The URL of the port.
@@ -51,7 +51,7 @@ public final class ControlServer: Service {
         case metrics(String)
 
         /// The path or the URL.
-        public var description: String {
+        package var description: String {
             switch self {
             case .socket(let socket): socket.path
             case .network(let url), .metrics(let url): url
@@ -88,7 +88,7 @@ public final class ControlServer: Service {
     ///   - whenListening: called for each address once clients can connect.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long or cannot be used, or if a
     ///   process already listens on it.
-    public init(
+    package init(
         socket: ControlSocket,
         network: ControlNetwork? = nil,
         metricsAddress: MetricsAddress? = nil,
@@ -140,17 +140,17 @@ public final class ControlServer: Service {
     }
 
     /// Changes the phase that `/readyz` reports.
-    public func enter(_ phase: ServingPhase) { self.phase.value = phase }
+    package func enter(_ phase: ServingPhase) { self.phase.value = phase }
 
     /// Sets the address that `/v1/status` shows for the gateway's clients.
-    public func listens(at address: String) { self.phase.address = address }
+    package func listens(at address: String) { self.phase.address = address }
 
     /// Serves until its service group shuts down gracefully or its task is canceled, then removes
     /// the socket.
     ///
     /// A control plane that cannot listen does not stop the gateway. It logs the error, and returns
     /// only at shutdown.
-    public func run() async throws {
+    package func run() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             try await serve(on: group)

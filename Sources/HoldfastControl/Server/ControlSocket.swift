@@ -1,4 +1,4 @@
-public import LocalSockets
+package import LocalSockets
 
 #if canImport(Glibc)
     import Glibc
@@ -9,26 +9,26 @@ public import LocalSockets
 #endif
 
 /// The Unix socket of a control plane, identified by its path.
-public struct ControlSocket: Sendable, Hashable {
+package struct ControlSocket: Sendable, Hashable {
     /// The absolute path of the socket.
-    public let path: String
+    package let path: String
 
     /// The name of the socket file in a folder.
-    public static let name = "control.sock"
+    package static let name = "control.sock"
 
     /// The maximum length of a path, in bytes: the size of a socket address, including the
     /// terminator.
-    public static let maximumPath = UnixAddress.maximumPath
+    package static let maximumPath = UnixAddress.maximumPath
 
     /// The reason why a path cannot be used.
-    public typealias Refusal = SocketRefusal
+    package typealias Refusal = SocketRefusal
 
     /// Creates a reference to the socket at a path.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Creates a reference to a gateway's default socket: in the runtime folder that the service
     /// manager created, otherwise in the store's folder.
-    public init(store: String, environment: [String: String]) {
+    package init(store: String, environment: [String: String]) {
         // The variable may contain several folders, separated by colons.
         let runtime = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init)
         path = Self.path(in: runtime.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? store)
@@ -39,7 +39,7 @@ public struct ControlSocket: Sendable, Hashable {
 
     /// Returns the socket of the gateway that uses a store, for another process: the file in the
     /// store's folder, or the target of the link there.
-    public static func inStore(_ folder: String) -> ControlSocket {
+    package static func inStore(_ folder: String) -> ControlSocket {
         let path = path(in: folder)
         var target = [CChar](repeating: 0, count: 4096)
         let length = readlink(path, &target, target.count)
@@ -48,10 +48,10 @@ public struct ControlSocket: Sendable, Hashable {
     }
 
     /// The result of an attempt to connect.
-    public typealias Reach = SocketReach
+    package typealias Reach = SocketReach
 
     /// The result of an attempt to connect now.
-    public var reach: Reach { location.reach }
+    package var reach: Reach { location.reach }
 
     /// The socket's location in the file system, with names for messages.
     var location: SocketLocation {

@@ -1,26 +1,26 @@
-public import HTTPCache
+package import HTTPCache
 
 /// The staleness limit while origins fail, as returned by the control plane.
-public struct StalenessReport: Sendable, Hashable, Codable {
+package struct StalenessReport: Sendable, Hashable, Codable {
     /// The minimum staleness limit of every response, such as `2d`; `configured` if only the limits
     /// of responses and rules apply.
-    public var staleness: String
+    package var staleness: String
     /// The same limit in seconds; `nil` for `configured`.
-    public var seconds: Int64?
+    package var seconds: Int64?
     /// The time when the extension ends, as RFC 3339 text; `nil` if there is no extension.
-    public var until: String?
+    package var until: String?
     /// The time when the extension was set.
-    public var since: String?
+    package var since: String?
     /// The reason that the client stated.
-    public var reason: String?
+    package var reason: String?
     /// The client that set the extension.
-    public var by: String?
+    package var by: String?
 
     /// The value of ``staleness`` if only the limits of responses and rules apply.
-    public static let configured = "configured"
+    package static let configured = "configured"
 
     /// Creates the report for a state.
-    public init(_ state: StalenessState) {
+    package init(_ state: StalenessState) {
         staleness = Self.configured
         guard let temporary = state.temporary else { return }
         staleness = EndTime.text(seconds: temporary.value.seconds)

@@ -2,18 +2,18 @@ import HTTPCache
 import HTTPCacheSemantics
 
 /// A temporary extension of the staleness limit while origins fail.
-public struct StalenessRequest: Sendable, Hashable, Encodable {
+package struct StalenessRequest: Sendable, Hashable, Encodable {
     /// The minimum staleness limit of every response, such as `2d`.
-    public var staleness: String
+    package var staleness: String
     /// The time when the extension ends, as RFC 3339 text.
-    public var until: String?
+    package var until: String?
     /// The length of the extension, such as `2h`.
-    public var `for`: String?
+    package var `for`: String?
     /// A note for the log and for other operators.
-    public var reason: String?
+    package var reason: String?
 
     /// Creates an extension. The values are checked when the extension is performed.
-    public init(_ staleness: String, until: String? = nil, for length: String? = nil, reason: String? = nil) {
+    package init(_ staleness: String, until: String? = nil, for length: String? = nil, reason: String? = nil) {
         self.staleness = staleness
         self.until = until
         self.for = length

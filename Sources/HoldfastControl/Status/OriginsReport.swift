@@ -1,44 +1,44 @@
-public import HTTPCache
+package import HTTPCache
 
 /// A gateway's origins, as returned by the control plane. Times are RFC 3339 text.
-public struct OriginsReport: Sendable, Hashable, Codable {
+package struct OriginsReport: Sendable, Hashable, Codable {
     /// One origin.
-    public struct Origin: Sendable, Hashable, Codable {
+    package struct Origin: Sendable, Hashable, Codable {
         /// The origin, such as `https://a.example`.
-        public var origin: String
+        package var origin: String
         /// The origin's state: `reachable`, `confirming` or `unreachable`.
-        public var state: OriginCondition.Reachability
+        package var state: OriginCondition.Reachability
         /// The time since which the origin has been unreachable.
-        public var since: String?
+        package var since: String?
         /// The approximate time of the next probe. Probes are sent only in `automatic` mode.
-        public var nextProbe: String?
+        package var nextProbe: String?
         /// The number of failed probes since the origin became unreachable.
-        public var failedProbes: Int
+        package var failedProbes: Int
         /// The number of requests in flight.
-        public var inFlight: Int
+        package var inFlight: Int
         /// The number of requests that are waiting for a permit.
-        public var waiting: Int
+        package var waiting: Int
         /// The origin's servers, in the order in which they are tried; `nil` if the configuration
         /// contains only the origin's URL.
-        public var servers: [Server]?
+        package var servers: [Server]?
     }
 
     /// A server with an origin's content: one of the origin's addresses, or a mirror.
-    public struct Server: Sendable, Hashable, Codable {
+    package struct Server: Sendable, Hashable, Codable {
         /// The address or URL of the server, as configured.
-        public var server: String
+        package var server: String
         /// Whether the server failed, so that other servers are tried first.
-        public var aside: Bool
+        package var aside: Bool
         /// The number of the server's responses, not counting 502, 503 and 504.
-        public var responses: Int
+        package var responses: Int
         /// The number of requests to the server that failed.
-        public var failures: Int
+        package var failures: Int
     }
 
     /// The origins. Origins that are not reachable come first. Each group is in alphabetical order.
-    public var origins: [Origin]
+    package var origins: [Origin]
     /// Whether there are more than ``limit`` origins.
-    public var more: Bool
+    package var more: Bool
 
     /// The maximum number of origins in a report.
     static let limit = 1000

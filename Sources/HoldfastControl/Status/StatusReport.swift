@@ -1,4 +1,4 @@
-public import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 
 /// The version and start time of a program with a control plane.
@@ -8,28 +8,28 @@ struct ProgramReport: Sendable, Hashable {
 }
 
 /// A gateway's state, as returned by the control plane. Times are RFC 3339 text.
-public struct StatusReport: Sendable, Hashable, Codable {
+package struct StatusReport: Sendable, Hashable, Codable {
     /// An unreachable origin.
-    public struct Unreachable: Sendable, Hashable, Codable {
+    package struct Unreachable: Sendable, Hashable, Codable {
         /// The origin, such as `https://a.example`.
-        public var origin: String
+        package var origin: String
         /// The time since which the origin has been unreachable.
-        public var since: String?
+        package var since: String?
     }
 
     /// The last reload. The errors themselves are left out, because they may quote the file.
-    public struct Reload: Sendable, Hashable, Codable {
+    package struct Reload: Sendable, Hashable, Codable {
         /// The outcome: `reloaded`, `rejected` or `no-file`.
-        public var outcome: ReloadReport.Outcome
+        package var outcome: ReloadReport.Outcome
         /// The time when the reload ended, as RFC 3339 text.
-        public var at: String
+        package var at: String
         /// The client that requested the reload.
-        public var by: String
+        package var by: String
         /// The number of errors.
-        public var findings: Int
+        package var findings: Int
         /// The changed settings that take effect only after a restart: `from` is in effect, `to` is
         /// in the file.
-        public var kept: [ReloadReport.Change]
+        package var kept: [ReloadReport.Change]
 
         init(_ report: ReloadReport) {
             outcome = report.outcome
@@ -41,47 +41,47 @@ public struct StatusReport: Sendable, Hashable, Codable {
     }
 
     /// The source of the configuration.
-    public struct Configuration: Sendable, Hashable, Codable {
+    package struct Configuration: Sendable, Hashable, Codable {
         /// The path of the configuration file; `nil` if there is none.
-        public var file: String?
+        package var file: String?
         /// The time when the configuration in effect was read.
-        public var loadedAt: String
+        package var loadedAt: String
         /// The last reload; `nil` if there was none.
-        public var lastReload: Reload?
+        package var lastReload: Reload?
         /// Warnings about settings that weaken protection; `nil` if there are none.
-        public var warnings: [String]?
+        package var warnings: [String]?
     }
 
     /// A summary for people: `Serving. https://a.example has been unreachable for 12 min.`
-    public var summary: String
+    package var summary: String
     /// The program's version.
-    public var version: String
+    package var version: String
     /// The time when the program started.
-    public var startedAt: String
+    package var startedAt: String
     /// The seconds since the program started.
-    public var uptimeSeconds: Int64
+    package var uptimeSeconds: Int64
     /// The gateway's phase: `starting`, `serving` or `ending`.
-    public var phase: String
+    package var phase: String
     /// The host and port where clients connect; `nil` before the gateway listens.
-    public var listening: String?
+    package var listening: String?
     /// The mode and the time when it ends.
-    public var mode: ModeReport
+    package var mode: ModeReport
     /// The extended staleness limit while origins fail, and the time when the extension ends.
-    public var staleness: StalenessReport
+    package var staleness: StalenessReport
     /// The number of known origins.
-    public var origins: Int
+    package var origins: Int
     /// The first 100 unreachable origins.
-    public var unreachable: [Unreachable]
+    package var unreachable: [Unreachable]
     /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
-    public var storeCondition: String
+    package var storeCondition: String
     /// The store's statistics; `nil` if the store cannot be read.
-    public var store: StoreSummary?
+    package var store: StoreSummary?
     /// The sequence number of the last invalidation.
-    public var invalidationSequence: Int64
+    package var invalidationSequence: Int64
     /// The state of the fleet; `nil` if the gateway does not share purges.
-    public var fleet: FleetState?
+    package var fleet: FleetState?
     /// The source of the configuration.
-    public var configuration: Configuration
+    package var configuration: Configuration
 
     private static let shownOrigins = 100
 
