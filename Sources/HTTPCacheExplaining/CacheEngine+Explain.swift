@@ -1,5 +1,5 @@
-public import HTTPCache
-public import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 import HTTPTypes
 
 extension CacheEngine {
@@ -20,7 +20,7 @@ extension CacheEngine {
     ///   state of the origin applies to every instant.
     /// - Throws: ``ExchangeError`` for an invalid target, `CancellationError`.
     @concurrent
-    public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
+    package func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
         let now = instant ?? clock.now()
         let (found, isWhole) = await storedResponses(for: prepared)

@@ -2,9 +2,9 @@ import HTTPCache
 
 extension Explanation {
     /// The outcome in one situation.
-    public struct Verdict: Sendable, Hashable, Codable {
+    package struct Verdict: Sendable, Hashable, Codable {
         /// The source of the response.
-        public enum Answer: String, Sendable, Hashable, Codable {
+        package enum Answer: String, Sendable, Hashable, Codable {
             /// A stored response.
             case stored
             /// The origin validates the stored response. RFC 9111 §4.3
@@ -18,7 +18,7 @@ extension Explanation {
         }
 
         /// The reason for the outcome, for programs.
-        public enum Reason: String, Sendable, Hashable, Codable {
+        package enum Reason: String, Sendable, Hashable, Codable {
             case fresh
             /// The request's `max-stale` allows a stale response.
             case maxStale = "max-stale"
@@ -69,32 +69,32 @@ extension Explanation {
         }
 
         /// See ``Answer-swift.enum``.
-        public var answer: Answer
+        package var answer: Answer
         /// See ``Reason-swift.enum``.
-        public var reason: Reason
+        package var reason: Reason
         /// The status of the response, if the cache knows it: the status with which a stored
         /// response is served (possibly 206, 304 or 416), the status of a refusal, or the origin's
         /// 503.
-        public var status: Int?
+        package var status: Int?
         /// The number of the stored response that is served, validated or completed.
-        public var stored: Int64?
+        package var stored: Int64?
         /// The resulting `Cache-Status`, without the parts that only the origin's response can add.
         /// RFC 9211
-        public var cacheStatus: String
+        package var cacheStatus: String
         /// Whether the request is a hit, so it is not forwarded. RFC 9211 §2.1
-        public var isHit: Bool
+        package var isHit: Bool
         /// The `fwd` parameter of ``cacheStatus``. RFC 9211 §2.2
-        public var forward: String?
+        package var forward: String?
         /// The seconds of freshness left; negative if stale. RFC 9211 §2.4
-        public var timeToLive: Int64?
+        package var timeToLive: Int64?
         /// The `detail` parameter of ``cacheStatus``. RFC 9211 §2.8
-        public var detail: String?
+        package var detail: String?
         /// Whether the stored response is refreshed in the background after it is served.
-        public var isRefreshed: Bool
+        package var isRefreshed: Bool
         /// The directive or staleness limit that forbids using the stored response; or
         /// `invalidated`, `credentials` or `cookie`.
-        public var forbiddenBy: String?
+        package var forbiddenBy: String?
         /// The outcome in one sentence.
-        public var summary: String
+        package var summary: String
     }
 }

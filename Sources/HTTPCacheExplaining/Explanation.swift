@@ -1,5 +1,5 @@
-public import HTTPCache
-public import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 
 /// Explains how a request would be answered: from the store or not, with which response, because of
 /// which directive or rule, and for how long.
@@ -12,121 +12,121 @@ public import HTTPCacheSemantics
 /// let explanation = try await engine.explain(request)
 /// print(explanation.now.summary)
 /// ```
-public struct Explanation: Sendable, Hashable, Codable {
+package struct Explanation: Sendable, Hashable, Codable {
     /// The instant that the explanation is for.
-    public var at: Timestamp
+    package var at: Timestamp
     /// `private` or `shared`. RFC 9111 §1
-    public var cache: String
+    package var cache: String
     /// The mode that applies to this request.
-    public var mode: OfflineMode
+    package var mode: OfflineMode
     /// See ``Request-swift.struct``.
-    public var request: Request
+    package var request: Request
     /// The rules that decided each setting for this request and the selected response, in the order
     /// of the settings.
-    public var rules: [RuleDecision]
+    package var rules: [RuleDecision]
     /// The cache key; `nil` if no stored response may be used because of the method, the content, a
     /// rule or the caller.
-    public var key: Key?
+    package var key: Key?
     /// The stored responses under the key, in the order of examination.
-    public var variants: [Variant]
+    package var variants: [Variant]
     /// Whether the store could be read completely. If it could not, only the responses that could
     /// be read may be served.
-    public var isStoreReadable: Bool
+    package var isStoreReadable: Bool
     /// The reason that the variant was selected, in words; `nil` if no variant was selected.
-    public var selection: String?
+    package var selection: String?
     /// The freshness of the selected variant; `nil` if no variant was selected.
-    public var freshness: Arithmetic?
+    package var freshness: Arithmetic?
     /// The relevant state of the origin; `nil` if nothing relevant is known.
-    public var origin: OriginState?
+    package var origin: OriginState?
     /// The outcome at ``at`` if the origin responds to every request that is sent to it. A recent
     /// failure or an open breaker may prevent sending the request: see ``origin``.
-    public var now: Verdict
+    package var now: Verdict
     /// The outcome at ``at`` if the origin is unreachable.
-    public var unreachable: Verdict
+    package var unreachable: Verdict
     /// The outcome at ``at`` if the origin responds with 503.
-    public var failing: Verdict
+    package var failing: Verdict
     /// The outcome at ``at`` in ``OfflineMode/offline`` mode.
-    public var offline: Verdict
+    package var offline: Verdict
     /// The instants at which one of the four outcomes changes, in order, based on the currently
     /// stored responses.
-    public var changes: [Change]
+    package var changes: [Change]
 }
 
 extension Explanation {
     /// The request, without its secrets.
-    public struct Request: Sendable, Hashable, Codable {
+    package struct Request: Sendable, Hashable, Codable {
         /// The method.
-        public var method: String
+        package var method: String
         /// The target as received, redacted.
-        public var target: String
+        package var target: String
         /// The target to send, redacted. It is the same unless a rule changes it.
-        public var sentTarget: String
+        package var sentTarget: String
         /// The relevant fields: directives, conditions, ranges, credentials, and the fields that
         /// `Vary` lists.
-        public var fields: [Field]
+        package var fields: [Field]
         /// The changes that rules made to the request or its key, in order.
-        public var changes: [RequestChange]
+        package var changes: [RequestChange]
     }
 
     /// A change that a rule made to the request before it was looked up or sent.
-    public struct RequestChange: Sendable, Hashable, Codable {
+    package struct RequestChange: Sendable, Hashable, Codable {
         /// The change in words.
-        public var summary: String
+        package var summary: String
         /// The setting's name in a file, such as `ignore.parameters`.
-        public var setting: String
+        package var setting: String
         /// The rule with the setting; `nil` if it is unknown.
-        public var rule: String?
+        package var rule: String?
         /// The rule's line in the file.
-        public var line: Int?
+        package var line: Int?
     }
 
     /// A field line.
-    public struct Field: Sendable, Hashable, Codable {
+    package struct Field: Sendable, Hashable, Codable {
         /// The name in its original spelling.
-        public var name: String
+        package var name: String
         /// The redacted value.
-        public var value: String
+        package var value: String
     }
 
     /// The key for looking up the request.
-    public struct Key: Sendable, Hashable, Codable {
+    package struct Key: Sendable, Hashable, Codable {
         /// The kind of partition: `common`, `principal` for a named principal, or `credentials` for
         /// a principal that only an HMAC identifies.
-        public var partition: String
+        package var partition: String
         /// Whether the lookup continues in the common partition after the principal's.
-        public var looksInCommon: Bool
+        package var looksInCommon: Bool
         /// The method; GET also represents HEAD.
-        public var method: String
+        package var method: String
         /// The redacted target.
-        public var target: String
+        package var target: String
         /// The SHA-256 of the content in hexadecimal, if the content is part of the key.
-        public var content: String?
+        package var content: String?
         /// The short ID that `cache-dump` shows for the key; `nil` if the store was not consulted.
-        public var shortID: String?
+        package var shortID: String?
     }
 
     /// The state of an origin in a running engine.
-    public struct OriginState: Sendable, Hashable, Codable {
+    package struct OriginState: Sendable, Hashable, Codable {
         /// Whether the origin's circuit breaker is open, so that the origin is treated as
         /// unreachable.
-        public var isOriginUnreachable: Bool
+        package var isOriginUnreachable: Bool
         /// The recent failure for this key: `unreachable` or a status; `nil` if there was none.
-        public var recentFailure: String?
+        package var recentFailure: String?
     }
 
     /// An instant at which an outcome changes.
-    public struct Change: Sendable, Hashable, Codable {
+    package struct Change: Sendable, Hashable, Codable {
         /// The first instant with the new outcome.
-        public var at: Timestamp
+        package var at: Timestamp
         /// The directive or rule whose time ends; `freshness` for the lifetime.
-        public var ending: String
+        package var ending: String
         /// The new outcome, if it changed: see ``Explanation/now``.
-        public var now: Verdict?
+        package var now: Verdict?
         /// See ``Explanation/unreachable``.
-        public var unreachable: Verdict?
+        package var unreachable: Verdict?
         /// See ``Explanation/failing``.
-        public var failing: Verdict?
+        package var failing: Verdict?
         /// See ``Explanation/offline``.
-        public var offline: Verdict?
+        package var offline: Verdict?
     }
 }

@@ -1,4 +1,4 @@
-public import OfflineStore
+package import OfflineStore
 
 extension CacheManager {
     /// Copies all undamaged entries from a damaged store to a new store.
@@ -30,7 +30,7 @@ extension CacheManager {
     ///   `invalidConfiguration`, `unwritable`, `full`, `io`; `CancellationError` if the task is
     ///   canceled. After an error, there is no new store.
     @concurrent
-    public static func recover(from source: String, to folder: String) async throws -> StoreRecovery {
+    package static func recover(from source: String, to folder: String) async throws -> StoreRecovery {
         try StoreOpening.checkPath(source)
         try StoreOpening.checkPath(folder)
         let target = StoreFolder(path: folder)

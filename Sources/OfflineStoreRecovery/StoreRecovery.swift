@@ -1,64 +1,64 @@
 import OfflineStore
 
 /// The result of recovering a damaged store: see `CacheManager.recover(from:to:)`.
-public struct StoreRecovery: Sendable {
+package struct StoreRecovery: Sendable {
     /// An entry that could only be read in part.
-    public struct Loss: Sendable, Hashable {
+    package struct Loss: Sendable, Hashable {
         /// The entry's number.
-        public var entryID: Int64
+        package var entryID: Int64
         /// The entry's previous ``StoreEntry/shortID``.
-        public var shortID: String
+        package var shortID: String
         /// The response's URI with its secrets replaced, if the key can be read.
-        public var redactedURI: String?
+        package var redactedURI: String?
         /// A sentence that describes the damage.
-        public var detail: String
+        package var detail: String
     }
 
     /// The result for one database.
-    public struct Source: Sendable, Hashable {
+    package struct Source: Sendable, Hashable {
         /// The file's name.
-        public var name: String
+        package var name: String
         /// The number of entries copied from the database.
-        public var entries: Int
+        package var entries: Int
     }
 
     /// The absolute path of the new store's folder.
-    public var folder: String
+    package var folder: String
     /// The databases that were read, in order: the current database first, and then the others,
     /// newest first.
-    public var sources: [Source] = []
+    package var sources: [Source] = []
     /// The number of responses in the new store.
-    public var responses = 0
+    package var responses = 0
     /// The number of objects in the new store.
-    public var objects = 0
+    package var objects = 0
     /// The total length of their bodies, in bytes.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
     /// The entries that could be read in part but were not copied; at most 1,000.
-    public var losses: [Loss] = []
+    package var losses: [Loss] = []
     /// The number of all entries that could be read in part but were not copied.
-    public var lossCount = 0
+    package var lossCount = 0
     /// The number of bodies whose entry could not be read. Each body represents a lost entry.
-    public var lostBodies = 0
+    package var lostBodies = 0
     /// The number of tags of copied entries whose names could not be read.
-    public var lostTags = 0
+    package var lostTags = 0
     /// The number of unreadable pages that may have contained entries.
     ///
     /// An entry on such a page whose body was found is also counted in ``lostBodies``.
-    public var unreadablePages = 0
+    package var unreadablePages = 0
     /// Whether the secret that separates requests by their credentials was found.
     ///
     /// Without it, responses to requests with credentials are in the store but can no longer be
     /// found. (Responses for named principals can be found.)
-    public var hasCredentialSecret = false
+    package var hasCredentialSecret = false
     /// Whether it is known which entries were invalidated.
     ///
     /// If not, all entries are copied as invalidated: they are served if the origin is unreachable,
     /// and validated otherwise. Entries from databases that were set aside are always copied as
     /// invalidated.
-    public var hasInvalidations = false
+    package var hasInvalidations = false
 
     /// Whether nothing was lost.
-    public var isComplete: Bool {
+    package var isComplete: Bool {
         lossCount == 0 && lostBodies == 0 && lostTags == 0 && unreadablePages == 0 && hasCredentialSecret
     }
 
