@@ -179,7 +179,7 @@ public final class CacheEngine: Sendable {
 
     /// The minimum staleness that is allowed for every stored response while its origin fails. A
     /// change applies to requests that arrive after it.
-    public var staleness: StalenessExtension {
+    package var staleness: StalenessExtension {
         get { StalenessExtension(seconds: extendedStaleness.load(ordering: .acquiring)) }
         set {
             extendedStaleness.store(newValue.seconds, ordering: .releasing)

@@ -203,7 +203,7 @@ public final class GatewayServer: Service {
     public var metrics: any MetricsCollector { counted }
 
     /// The recorded details of individual requests.
-    public var traffic: any TrafficOperations { counted }
+    package var traffic: any TrafficOperations { counted }
 
     /// The number of exchanges' tasks and disk lookups that are still running.
     var pendingWorkCount: Int { service.tasks.count }

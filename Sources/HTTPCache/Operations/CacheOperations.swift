@@ -1,10 +1,10 @@
-public import HTTPCacheSemantics
-public import HTTPTypes
+package import HTTPCacheSemantics
+package import HTTPTypes
 
 /// The operations on a running cache, which let an operator control it and inspect its state.
 ///
 /// The control plane and the command line use only these operations.
-public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations, RefreshOperations {
+package protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations, RefreshOperations {
     /// The mode in force, and when it ends if it is temporary. An operator can change it
     /// temporarily.
     var modeState: ModeState { get }
@@ -52,34 +52,34 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
 
 extension CacheOperations {
     /// Always `nil`.
-    public var sharing: (any SharingOperations)? { nil }
+    package var sharing: (any SharingOperations)? { nil }
 
     /// Always `nil`.
-    public var traffic: (any TrafficOperations)? { nil }
+    package var traffic: (any TrafficOperations)? { nil }
 
     /// The state of the fleet that purges are shared with; `nil` if nothing is shared.
-    public var fleetCondition: FleetCondition? { sharing?.condition }
+    package var fleetCondition: FleetCondition? { sharing?.condition }
 
     /// The origins that currently count as unreachable, such as `https://a.example`, in
     /// alphabetical order.
-    public var unreachableOrigins: [String] {
+    package var unreachableOrigins: [String] {
         origins.filter { $0.reachability == .unreachable }.map(\.origin)
     }
 }
 
 /// The operations of an engine and its store.
-public struct EngineOperations: CacheOperations {
+package struct EngineOperations: CacheOperations {
     private let engine: CacheEngine
     private let store: any StoreOperations & StoreListing
     private let modes: ModeSwitch
     private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
     /// The fleet that purges are shared with; `nil` if nothing is shared.
-    public let sharing: (any SharingOperations)?
+    package let sharing: (any SharingOperations)?
     /// The record of individual requests; `nil` if there is none.
-    public let traffic: (any TrafficOperations)?
+    package let traffic: (any TrafficOperations)?
     /// The log level of the program.
-    public let logLevels: LogLevels
+    package let logLevels: LogLevels
 
     /// - Parameters:
     ///   - store: the operations of the store that the engine uses.
@@ -89,7 +89,7 @@ public struct EngineOperations: CacheOperations {
     ///   - logLevels: the levels of the program's loggers.
     ///   - sharing: the fleet that purges are shared with; `nil` if nothing is shared.
     ///   - traffic: the record of individual requests; `nil` if there is none.
-    public init(
+    package init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
         modes: ModeSwitch,
@@ -112,29 +112,29 @@ public struct EngineOperations: CacheOperations {
     // MARK: Mode
 
     /// The engine's mode.
-    public var modeState: ModeState { modes.state }
+    package var modeState: ModeState { modes.state }
 
     /// Sets the engine's mode.
-    public func begin(_ mode: TemporaryMode) async throws { try await modes.begin(mode) }
+    package func begin(_ mode: TemporaryMode) async throws { try await modes.begin(mode) }
 
     /// Restores the engine's configured mode.
-    public func endTemporaryMode(by client: String) async throws { try await modes.end(by: client) }
+    package func endTemporaryMode(by client: String) async throws { try await modes.end(by: client) }
 
     // MARK: Staleness
 
     /// The extension of the engine's stale use.
-    public var stalenessState: StalenessState { staleness.state }
+    package var stalenessState: StalenessState { staleness.state }
 
     /// Extends the engine's stale use.
-    public func begin(_ staleness: TemporaryStaleness) async throws { try await self.staleness.begin(staleness) }
+    package func begin(_ staleness: TemporaryStaleness) async throws { try await self.staleness.begin(staleness) }
 
     /// Ends the extension of the engine's stale use.
-    public func endTemporaryStaleness(by client: String) async throws { try await staleness.end(by: client) }
+    package func endTemporaryStaleness(by client: String) async throws { try await staleness.end(by: client) }
 
     // MARK: Origins
 
     /// The origins that have routes or are known to the engine.
-    public var origins: [OriginCondition] {
+    package var origins: [OriginCondition] {
         let known = engine.origins.conditions
         let names = Set(known.map(\.origin))
         let others = Set(settings.routedOrigins).subtracting(names).map(OriginCondition.init)
@@ -147,107 +147,107 @@ public struct EngineOperations: CacheOperations {
     }
 
     /// The most recent outages of origins that have ended.
-    public var endedOutages: [OriginOutage] { engine.origins.endedOutages }
+    package var endedOutages: [OriginOutage] { engine.origins.endedOutages }
 
     /// Metrics for these origins.
-    public var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }
+    package var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }
 
     // MARK: Configuration
 
     /// The configuration in force.
-    public var configuration: any Encodable & Sendable { settings.configuration }
+    package var configuration: any Encodable & Sendable { settings.configuration }
 
     /// The source of the configuration.
-    public var configurationStatus: ConfigurationStatus { settings.configurationStatus }
+    package var configurationStatus: ConfigurationStatus { settings.configurationStatus }
 
     /// The origins that routes lead to.
-    public var routedOrigins: [String] { settings.routedOrigins }
+    package var routedOrigins: [String] { settings.routedOrigins }
 
     /// The servers of these origins.
-    public var originServers: [String: [OriginCondition.Server]] { settings.originServers }
+    package var originServers: [String: [OriginCondition.Server]] { settings.originServers }
 
     /// The rules of the configuration in force.
-    public var ruleUses: [RuleUse] { settings.ruleUses }
+    package var ruleUses: [RuleUse] { settings.ruleUses }
 
     /// The modes set for individual routes.
-    public var routeModes: [RouteMode] { settings.routeModes }
+    package var routeModes: [RouteMode] { settings.routeModes }
 
     /// Reads the configuration file again.
-    public func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
+    package func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
 
     /// Explains a request under the configuration in force.
-    public func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
+    package func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
         try await settings.explain(url, fields)
     }
 
     // MARK: Refreshes
 
     /// Reserves a refresh permit of the engine.
-    public func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
+    package func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
 
     /// Returns the permit.
-    public func releaseRefresh() { engine.refreshes.release() }
+    package func releaseRefresh() { engine.refreshes.release() }
 
     /// Starts a refresh through the engine.
-    public func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport) {
+    package func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport) {
         let store = store
         engine.refreshes.begin(report, on: engine) { try await store.invalidated(scopes, from: $0) }
     }
 
     /// The engine's refreshes.
-    public var refreshes: [RefreshReport] { engine.refreshes.reports }
+    package var refreshes: [RefreshReport] { engine.refreshes.reports }
 
     // MARK: Store
 
     /// The number of the store's last invalidation.
-    public var invalidationSequence: InvalidationSequence { store.invalidationSequence }
+    package var invalidationSequence: InvalidationSequence { store.invalidationSequence }
 
     /// Invalidates responses in the store. The engine notices the invalidation through the store's
     /// sequence, which every exchange and every hit reads.
-    public func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation {
+    package func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation {
         try await store.invalidate(scopes, keepingForOffline: keepingForOffline)
     }
 
     /// Counts responses in the store.
-    public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
+    package func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         try await store.count(scopes, examining: limit)
     }
 
     /// Reads invalidated responses from the store.
-    public func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
+    package func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
         try await store.invalidated(scopes, from: cursor)
     }
 
     /// Pins or unpins responses in the store.
-    public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
+    package func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         try await store.setPinned(isPinned, scopes)
     }
 
     /// Returns the space that the store's pinned entries use.
-    public func pinUse() async throws -> PinUse { try await store.pinUse() }
+    package func pinUse() async throws -> PinUse { try await store.pinUse() }
 
     /// Returns the store's condition.
-    public func storeCondition() async -> StoreCondition { await store.storeCondition() }
+    package func storeCondition() async -> StoreCondition { await store.storeCondition() }
 
     /// Returns the store's summary.
-    public func summary() async throws -> StoreSummary { try await store.summary() }
+    package func summary() async throws -> StoreSummary { try await store.summary() }
 
     /// Returns the store's measures.
-    public func measures() async throws -> StoreMeasures { try await store.measures() }
+    package func measures() async throws -> StoreMeasures { try await store.measures() }
 
     /// The number of bytes that the store has yet to write.
-    public var pendingWriteBytes: Int { store.pendingWriteBytes }
+    package var pendingWriteBytes: Int { store.pendingWriteBytes }
 
     /// Returns a page of the store's responses.
-    public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
+    package func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
 
     /// Returns a response from the store.
-    public func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
+    package func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
         try await store.storedResponse(entry, withID: id)
     }
 
     /// Compares the responses through the engine.
-    public func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison {
+    package func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison {
         guard let stored = try await store.storedResponse(entry, withID: id) else {
             throw ResponseComparison.Refusal.unknown
         }
@@ -255,7 +255,7 @@ public struct EngineOperations: CacheOperations {
     }
 
     /// Returns the variants of a key in the store.
-    public func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
+    package func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
         try await store.responses(withID: id, showingQueries: showingQueries)
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// A store implements this protocol in addition to `ResponseStore`. The control plane uses it
 /// through an engine; the command line can also use it on a store that no process has open.
-public protocol StoreOperations: Sendable {
+package protocol StoreOperations: Sendable {
     /// The number of the last invalidation.
     var invalidationSequence: InvalidationSequence { get }
 
@@ -52,42 +52,42 @@ public protocol StoreOperations: Sendable {
 }
 
 /// The result of invalidating several scopes.
-public struct ScopeInvalidation: Sendable, Hashable {
+package struct ScopeInvalidation: Sendable, Hashable {
     /// The number of the last of these invalidations. Each scope has its own number.
-    public var sequence: InvalidationSequence
+    package var sequence: InvalidationSequence
     /// Whether every response was invalidated, because too many invalidations by prefix, host or
     /// principal were in progress. Applies only to invalidations that mark.
-    public var coversEverything: Bool
+    package var coversEverything: Bool
 
     /// Creates a result.
-    public init(sequence: InvalidationSequence, coversEverything: Bool = false) {
+    package init(sequence: InvalidationSequence, coversEverything: Bool = false) {
         self.sequence = sequence
         self.coversEverything = coversEverything
     }
 }
 
 /// The responses that some scopes cover.
-public struct ScopeCount: Sendable, Hashable {
+package struct ScopeCount: Sendable, Hashable {
     /// The number of responses, each counted once.
-    public var responses: Int
+    package var responses: Int
     /// The size of these responses in bytes: bodies, heads and keys, plus the approximate size of
     /// their rows.
-    public var bytes: Int64
+    package var bytes: Int64
     /// The number of these responses that are stale or invalidated and can be served only while
     /// their origin is unreachable.
-    public var onlyOfflineCopies: Int
+    package var onlyOfflineCopies: Int
     /// The number of these responses that are fresh but may not be served stale. Once they expire,
     /// only their origin can serve them.
-    public var onlyWhileFresh: Int
+    package var onlyWhileFresh: Int
     /// The number of these responses that are pinned.
-    public var pinned: Int
+    package var pinned: Int
     /// The size of the pinned responses in bytes.
-    public var pinnedBytes: Int64
+    package var pinnedBytes: Int64
     /// Whether the results are exact counts. If not, they are estimates.
-    public var isExact: Bool
+    package var isExact: Bool
 
     /// Creates a count; by default, of no responses.
-    public init(
+    package init(
         responses: Int = 0,
         bytes: Int64 = 0,
         onlyOfflineCopies: Int = 0,
@@ -107,7 +107,7 @@ public struct ScopeCount: Sendable, Hashable {
 }
 
 /// Whether a store can be used.
-public enum StoreCondition: Sendable, Hashable {
+package enum StoreCondition: Sendable, Hashable {
     /// The store can be read and written.
     case usable
     /// The store can be read, and was opened read-only.

@@ -79,10 +79,10 @@ struct QuotaTable: Sendable {
     static let shownUses = 64
 
     /// Returns the quotas' usage, in alphabetical order.
-    func uses(_ connection: Connection, _ state: DatabaseState) throws -> [StoreMeasures.QuotaUse] {
+    func uses(_ connection: Connection, _ state: DatabaseState) throws -> [QuotaUse] {
         // The sums are newer than tags. A process that only reads may see an older schema.
         guard state.has(DatabaseState.sweepSchemaVersion) else { return [] }
-        var uses: [StoreMeasures.QuotaUse] = []
+        var uses: [QuotaUse] = []
         if let everyOrigin {
             uses.append(.init(quota: "each-origin", bytes: try mostOfEachOrigin(connection), limit: everyOrigin))
         }

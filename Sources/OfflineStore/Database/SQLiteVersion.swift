@@ -2,5 +2,5 @@ import CSQLite
 
 extension CacheManager {
     /// The version of the SQLite library that this process uses: `3.46.1`.
-    public static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
+    package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 }

@@ -31,7 +31,7 @@ extension CacheManager {
     ///   `invalidConfiguration`, `io`; `CancellationError` if the task is canceled. Damage is a
     ///   finding, not an error.
     @concurrent
-    public static func verify(
+    package static func verify(
         at folder: String,
         isFull: Bool = false,
         maximumFindings: Int = 1000

@@ -1,93 +1,93 @@
 /// The result of examining a store: see ``CacheManager/verify(at:isFull:maximumFindings:)``.
-public struct StoreVerification: Sendable {
+package struct StoreVerification: Sendable {
     /// A part of the store that is damaged, or that contradicts another part.
-    public struct Finding: Sendable, Hashable {
+    package struct Finding: Sendable, Hashable {
         /// The kind of the finding.
-        public var kind: Kind
+        package var kind: Kind
         /// The number of the affected entry, if any.
-        public var entryID: Int64?
+        package var entryID: Int64?
         /// The ``StoreEntry/shortID`` of the affected entry, if any.
-        public var shortID: String?
+        package var shortID: String?
         /// A response's URI with its secrets replaced, if the key can be read.
-        public var redactedURI: String?
+        package var redactedURI: String?
         /// An explanation for the operator, without stored content.
-        public var detail: String
+        package var detail: String
     }
 
     /// The kind of a finding.
     ///
     /// More kinds may be added, so a `switch` needs a `default`.
-    public struct Kind: Sendable, Hashable, CustomStringConvertible {
+    package struct Kind: Sendable, Hashable, CustomStringConvertible {
         /// The kind's name.
-        public let description: String
+        package let description: String
 
         init(_ description: String) { self.description = description }
 
         /// The file `CURRENT` is missing.
-        public static let current = Kind("current")
+        package static let current = Kind("current")
         /// The database is missing, is not a database, is shorter than its header states, or lacks
         /// the row of the table `store`.
-        public static let database = Kind("database")
+        package static let database = Kind("database")
         /// SQLite's own check found an error.
-        public static let structure = Kind("structure")
+        package static let structure = Kind("structure")
         /// A table cannot be read to its end.
-        public static let unreadable = Kind("unreadable")
+        package static let unreadable = Kind("unreadable")
         /// The sidecar is missing or damaged, or has a later invalidation than the database.
-        public static let sequence = Kind("sequence")
+        package static let sequence = Kind("sequence")
         /// Entries that were found to be damaged earlier, and are not served.
-        public static let known = Kind("known")
+        package static let known = Kind("known")
         /// The row of an entry holds impossible values.
-        public static let row = Kind("row")
+        package static let row = Kind("row")
         /// A key does not match its indexed hash.
-        public static let key = Kind("key")
+        package static let key = Kind("key")
         /// A head does not match its checksum or its row.
-        public static let head = Kind("head")
+        package static let head = Kind("head")
         /// A body lacks chunks, has a chunk that does not match its checksum, belongs to another
         /// entry, or is listed for removal.
-        public static let body = Kind("body")
+        package static let body = Kind("body")
         /// A key has the same variant twice.
-        public static let duplicate = Kind("duplicate")
+        package static let duplicate = Kind("duplicate")
         /// A recorded size is wrong.
-        public static let size = Kind("size")
+        package static let size = Kind("size")
         /// A row is not found through an index.
-        public static let index = Kind("index")
+        package static let index = Kind("index")
         /// Chunks that belong to no entry or exceed their body's length, and that nothing will
         /// remove.
-        public static let orphan = Kind("orphan")
+        package static let orphan = Kind("orphan")
         /// A tag and its entries contradict each other.
-        public static let tag = Kind("tag")
+        package static let tag = Kind("tag")
     }
 
     /// The absolute path of the store's folder.
-    public var folder: String
+    package var folder: String
     /// The file name of the database in use; empty if there is none.
-    public var databaseName = ""
+    package var databaseName = ""
     /// The version of the schema; 0 if it cannot be read.
-    public var schemaVersion = 0
+    package var schemaVersion = 0
     /// Whether everything was read.
-    public var isFull: Bool
+    package var isFull: Bool
     /// Whether SQLite's own check of all pages was run.
     ///
     /// This check cannot be divided, and a writing process's write-ahead log would grow during it.
     /// So a full examination runs it on a database of more than 256 MiB only if no process writes
     /// to the store. A quick examination never runs it on more than 64 MiB. Without it, all or some
     /// rows, indexes and chunks are examined in batches.
-    public var isStructureExamined = false
+    package var isStructureExamined = false
     /// The number of entries in the table.
-    public var entries = 0
+    package var entries = 0
     /// The number of entries whose head, key and row were examined.
-    public var examinedEntries = 0
+    package var examinedEntries = 0
     /// The number of bytes of bodies whose checksums were verified.
-    public var examinedBytes: Int64 = 0
+    package var examinedBytes: Int64 = 0
     /// The findings, up to the maximum number.
-    public var findings: [Finding] = []
+    package var findings: [Finding] = []
     /// The number of all findings, including those that were not kept.
-    public var findingCount = 0
+    package var findingCount = 0
     /// The damaged databases that were set aside. They are not damage to the store in use.
-    public var setAside: [StoreStatistics.SetAside] = []
+    package var setAside: [StoreStatistics.SetAside] = []
 
     /// Whether there are no findings.
-    public var isWhole: Bool { findingCount == 0 }
+    package var isWhole: Bool { findingCount == 0 }
 
     init(folder: String, isFull: Bool) {
         self.folder = folder

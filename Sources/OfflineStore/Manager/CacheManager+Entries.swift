@@ -1,4 +1,4 @@
-public import HTTPCache
+package import HTTPCache
 public import HTTPCacheSemantics
 import Synchronization
 
@@ -35,7 +35,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func entries(withShortIDPrefix prefix: String) async throws -> [StoreEntry] {
+    package func entries(withShortIDPrefix prefix: String) async throws -> [StoreEntry] {
         _ = now()
         guard let hashes = StoreEntry.keyHashes(withPrefix: prefix) else { return [] }
         return try core.read { connection, database in
@@ -65,7 +65,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func response(of entry: StoreEntry) async throws -> StoredResponse? {
+    package func response(of entry: StoreEntry) async throws -> StoredResponse? {
         _ = now()
         return try record(of: entry.id)?.record.response
     }
@@ -74,7 +74,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func tags(of entry: StoreEntry) async throws -> [String] {
+    package func tags(of entry: StoreEntry) async throws -> [String] {
         _ = now()
         return try core.read { connection, database in
             guard database.state.has(DatabaseState.tagSchemaVersion) else { return [] }
@@ -99,7 +99,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func body(of entry: StoreEntry) async throws -> BodyStream? {
+    package func body(of entry: StoreEntry) async throws -> BodyStream? {
         _ = now()
         guard let (record, database) = try record(of: entry.id) else { return nil }
         return try StoredBody.open(core, database, entryID: record.id, bodyID: record.bodyID, length: record.bodyLength)

@@ -1,5 +1,5 @@
-public import HTTPCache
-public import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 import HTTPTypes
 
 /// The store's content, for operators.
@@ -8,13 +8,13 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func summary() async throws -> StoreSummary { Self.summary(try await statistics()) }
+    package func summary() async throws -> StoreSummary { Self.summary(try await statistics()) }
 
     /// Returns the numbers of ``statistics()`` that metrics need.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func measures() async throws -> StoreMeasures {
+    package func measures() async throws -> StoreMeasures {
         let statistics = try await statistics()
         var measures = StoreMeasures()
         measures.summary = Self.summary(statistics)
@@ -31,7 +31,7 @@ extension CacheManager: StoreListing {
     }
 
     /// The number of bytes that wait for the writer.
-    public var pendingWriteBytes: Int { (try? core.database().writer?.pendingBytes) ?? 0 }
+    package var pendingWriteBytes: Int { (try? core.database().writer?.pendingBytes) ?? 0 }
 
     private static func summary(_ statistics: StoreStatistics) -> StoreSummary {
         var summary = StoreSummary()
@@ -66,7 +66,7 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
-    public func responses(_ query: ResponseQuery) async throws -> ResponsePage {
+    package func responses(_ query: ResponseQuery) async throws -> ResponsePage {
         let tag = try query.tag.map(tagNumber)
         // No response has a tag that the store does not know.
         if case .some(.none) = tag { return ResponsePage([], next: nil) }
@@ -167,7 +167,7 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
+    package func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
         let now = now()
         guard id.utf8.count == 16 else { return [] }
         var found: [ResponseDetails] = []
@@ -190,7 +190,7 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
+    package func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
         guard id.utf8.count == 16,
             let found = try await entries(withShortIDPrefix: id).first(where: { $0.id == entry && $0.kind == .response }
             )
@@ -248,7 +248,7 @@ extension ResponseQuery {
 
 extension StoreEntry {
     /// Returns the entry's state at an instant.
-    public func state(at now: Timestamp) -> EntryState {
+    package func state(at now: Timestamp) -> EntryState {
         if isDamaged { return .damaged }
         if isInvalidated { return .invalidated }
         if !isExpired(at: now) { return .fresh }

@@ -1,10 +1,10 @@
-public import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
 extension CacheManager: StoreOperations {
     /// The number of the last invalidation that this process knows of.
-    public var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
+    package var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
 
     /// The maximum number of scopes in one transaction.
     private static let scopesAtATime = 256
@@ -18,7 +18,7 @@ extension CacheManager: StoreOperations {
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`, `busy`.
     @concurrent
-    public func invalidate(
+    package func invalidate(
         _ scopes: [InvalidationScope],
         keepingForOffline: Bool
     ) async throws -> ScopeInvalidation {
@@ -82,7 +82,7 @@ extension CacheManager: StoreOperations {
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `CancellationError` if the task was
     ///   canceled.
     @concurrent
-    public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
+    package func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         var counting = ScopeCounting(core: core, now: now(), limit: max(1, limit))
         return try counting.count(scopes)
     }
@@ -90,7 +90,7 @@ extension CacheManager: StoreOperations {
     /// Reads one row of the store, and returns whether that worked and whether the store accepts
     /// writes.
     @concurrent
-    public func storeCondition() async -> StoreCondition {
+    package func storeCondition() async -> StoreCondition {
         do {
             let writer = try core.read { connection, database in
                 _ = try connection.integer("SELECT sequence FROM store WHERE id = 1")

@@ -1,4 +1,4 @@
-public import HTTPCache
+package import HTTPCache
 
 /// Pins responses for operators.
 extension CacheManager {
@@ -16,7 +16,7 @@ extension CacheManager {
     ///
     /// - Throws: `PinsExceedBudget`; ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
-    public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
+    package func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         _ = now()
         if isReadOnly { throw core.readOnlyError }
         // Responses that were just stored may not be written yet, so wait for the writer.
@@ -63,7 +63,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func pinUse() async throws -> PinUse {
+    package func pinUse() async throws -> PinUse {
         _ = now()
         return try core.read { connection, database in
             let statement = try connection.prepare(

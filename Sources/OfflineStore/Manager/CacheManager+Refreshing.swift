@@ -1,4 +1,4 @@
-public import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 
 /// Reads purged responses, so that a cache engine can repeat their requests.
@@ -11,7 +11,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
+    package func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
         _ = now()
         let selections = ScopeSelection.selections(scopes)
         guard selections.indices.contains(cursor.part) else { return RefreshPage([], next: nil) }

@@ -1,5 +1,5 @@
 import Foundation
-public import HTTPCache
+package import HTTPCache
 
 #if canImport(Glibc)
     import Glibc
@@ -16,7 +16,7 @@ extension CacheManager: TemporaryStore {
     /// Returns the value in the setting's file in the folder; `nil` if there is none.
     ///
     /// - Throws: ``StoreError``: `damaged` if the file contains no such value, `io`.
-    public func temporary<Value>(_ type: Value.Type) throws -> Temporary<Value>? {
+    package func temporary<Value>(_ type: Value.Type) throws -> Temporary<Value>? {
         let path = core.folder.path(ofSetting: Value.settingName)
         let bytes: [UInt8]
         do {
@@ -41,7 +41,7 @@ extension CacheManager: TemporaryStore {
     /// Saves a value to the setting's file in the folder.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `full`, `unwritable`, `io`.
-    public func keep<Value>(_ temporary: Temporary<Value>) throws {
+    package func keep<Value>(_ temporary: Temporary<Value>) throws {
         let path = try writablePath(Value.self)
         do {
             try core.folder.replace(path, with: Array(try JSONEncoder().encode(temporary)))
@@ -53,7 +53,7 @@ extension CacheManager: TemporaryStore {
     /// Removes the setting's file from the folder.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `unwritable`, `io`.
-    public func forget<Value: TemporaryValue>(_ type: Value.Type) throws {
+    package func forget<Value: TemporaryValue>(_ type: Value.Type) throws {
         let path = try writablePath(Value.self)
         do {
             try core.folder.remove(path)

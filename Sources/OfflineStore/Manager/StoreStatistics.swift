@@ -65,7 +65,7 @@ public struct StoreStatistics: Sendable, Hashable {
     /// process.
     public var memoryBudget: Int64 = 0
     /// The use of the configured quotas: the first 64 in alphabetical order.
-    public var quotas: [StoreMeasures.QuotaUse] = []
+    public var quotas: [QuotaUse] = []
     /// The damaged databases that were set aside.
     public var setAside: [SetAside] = []
     /// The file name of the database in use.

@@ -1,9 +1,9 @@
-public import HTTPCacheSemantics
-public import HTTPTypes
+package import HTTPCacheSemantics
+package import HTTPTypes
 
 /// The operations on the configuration of a running cache. The program that composed the cache
 /// implements them.
-public protocol ConfigurationOperations: Sendable {
+package protocol ConfigurationOperations: Sendable {
     /// Every setting in force with the line that sets it, for people and programs. It contains no
     /// secrets.
     var configuration: any Encodable & Sendable { get }
@@ -40,42 +40,42 @@ public protocol ConfigurationOperations: Sendable {
 
 extension ConfigurationOperations {
     /// No rules.
-    public var ruleUses: [RuleUse] { [] }
+    package var ruleUses: [RuleUse] { [] }
 
     /// No servers.
-    public var originServers: [String: [OriginCondition.Server]] { [:] }
+    package var originServers: [String: [OriginCondition.Server]] { [:] }
 }
 
 /// The mode of a single route. It can only restrict the use of the network further than the cache's
 /// mode.
-public struct RouteMode: Sendable, Hashable {
+package struct RouteMode: Sendable, Hashable {
     /// The route's name, or its number starting at 1.
-    public var route: String
+    package var route: String
     /// The configured mode.
-    public var mode: OfflineMode
+    package var mode: OfflineMode
 
     /// Creates a route's mode.
-    public init(route: String, mode: OfflineMode) {
+    package init(route: String, mode: OfflineMode) {
         self.route = route
         self.mode = mode
     }
 }
 
 /// The source and state of a configuration.
-public struct ConfigurationStatus: Sendable, Hashable {
+package struct ConfigurationStatus: Sendable, Hashable {
     /// The file's path; `nil` if there is no file.
-    public var file: String?
+    package var file: String?
     /// When the configuration in force was read.
-    public var loadedAt: Timestamp
+    package var loadedAt: Timestamp
     /// The last reload; `nil` if there has been none.
-    public var lastReload: ReloadReport?
+    package var lastReload: ReloadReport?
     /// The number of reloads with each outcome.
-    public var reloads: [ReloadReport.Outcome: Int] = [:]
+    package var reloads: [ReloadReport.Outcome: Int] = [:]
     /// Warnings about settings in force that disable a protection.
-    public var warnings: [String] = []
+    package var warnings: [String] = []
 
     /// Creates a status.
-    public init(file: String?, loadedAt: Timestamp, lastReload: ReloadReport? = nil) {
+    package init(file: String?, loadedAt: Timestamp, lastReload: ReloadReport? = nil) {
         self.file = file
         self.loadedAt = loadedAt
         self.lastReload = lastReload
@@ -83,9 +83,9 @@ public struct ConfigurationStatus: Sendable, Hashable {
 }
 
 /// The result of a reload.
-public struct ReloadReport: Sendable, Hashable {
+package struct ReloadReport: Sendable, Hashable {
     /// The outcome of a reload.
-    public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
+    package enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         /// The file is in force.
         case reloaded
         /// The file has errors. Nothing has changed.
@@ -95,18 +95,18 @@ public struct ReloadReport: Sendable, Hashable {
     }
 
     /// An error in the file.
-    public struct Finding: Sendable, Hashable, Codable {
+    package struct Finding: Sendable, Hashable, Codable {
         /// The file's path.
-        public var file: String?
+        package var file: String?
         /// The line number, starting at 1.
-        public var line: Int?
+        package var line: Int?
         /// The setting, such as `store.budget`.
-        public var setting: String?
+        package var setting: String?
         /// The error message, which starts with the location.
-        public var message: String
+        package var message: String
 
         /// Creates a finding.
-        public init(file: String? = nil, line: Int? = nil, setting: String? = nil, message: String) {
+        package init(file: String? = nil, line: Int? = nil, setting: String? = nil, message: String) {
             self.file = file
             self.line = line
             self.setting = setting
@@ -115,17 +115,17 @@ public struct ReloadReport: Sendable, Hashable {
     }
 
     /// A changed setting.
-    public struct Change: Sendable, Hashable, Codable {
+    package struct Change: Sendable, Hashable, Codable {
         /// The setting, such as `mode` or `route 'api'`.
-        public var setting: String
+        package var setting: String
         /// The previous value, which is still in force if the setting is kept; `nil` if it was not
         /// set.
-        public var from: String?
+        package var from: String?
         /// The value in the file; `nil` if the file does not set it.
-        public var to: String?
+        package var to: String?
 
         /// Creates a change.
-        public init(setting: String, from: String?, to: String?) {
+        package init(setting: String, from: String?, to: String?) {
             self.setting = setting
             self.from = from
             self.to = to
@@ -133,20 +133,20 @@ public struct ReloadReport: Sendable, Hashable {
     }
 
     /// The outcome.
-    public var outcome: Outcome
+    package var outcome: Outcome
     /// When the reload ended.
-    public var at: Timestamp
+    package var at: Timestamp
     /// The client that requested the reload.
-    public var client: String
+    package var client: String
     /// The errors, if the file was rejected.
-    public var findings: [Finding] = []
+    package var findings: [Finding] = []
     /// The settings, routes and rules that changed.
-    public var changed: [Change] = []
+    package var changed: [Change] = []
     /// The settings that change only after a restart.
-    public var kept: [Change] = []
+    package var kept: [Change] = []
 
     /// Creates a report without details.
-    public init(_ outcome: Outcome, at instant: Timestamp, by client: String) {
+    package init(_ outcome: Outcome, at instant: Timestamp, by client: String) {
         self.outcome = outcome
         at = instant
         self.client = client

@@ -1,5 +1,5 @@
-public import HTTPCacheSemantics
-public import Logging
+package import HTTPCacheSemantics
+package import Logging
 import Synchronization
 
 /// The log level of a running program: its own level, or a level that an operator set temporarily.
@@ -7,22 +7,22 @@ import Synchronization
 /// The handler of the program's loggers reads ``level`` for each message, so a change applies to
 /// the next message. The program's own level is restored when the temporary level expires, without
 /// a timer, and after a restart.
-public final class LogLevels: Sendable {
+package final class LogLevels: Sendable {
     /// A level that an operator set temporarily.
-    public struct Temporary: Sendable, Hashable {
+    package struct Temporary: Sendable, Hashable {
         /// The lowest level that is logged.
-        public var level: Logger.Level
+        package var level: Logger.Level
         /// The first instant at which the program's own level applies again.
-        public var until: Timestamp
+        package var until: Timestamp
         /// When the level was set.
-        public var since: Timestamp
+        package var since: Timestamp
         /// The reason that the level was set, for other operators.
-        public var reason: String?
+        package var reason: String?
         /// The client that set the level, such as `uid 1000`.
-        public var client: String
+        package var client: String
 
         /// Creates a temporary level.
-        public init(
+        package init(
             _ level: Logger.Level,
             until: Timestamp,
             since: Timestamp,
@@ -38,7 +38,7 @@ public final class LogLevels: Sendable {
     }
 
     /// The program's own level.
-    public let own: Logger.Level
+    package let own: Logger.Level
     private let clock: any WallClock
     private let current = Mutex<Temporary?>(nil)
     /// Whether ``current`` holds a level. If it does not, reading the level needs neither the lock
@@ -46,16 +46,16 @@ public final class LogLevels: Sendable {
     private let isSet = Atomic(false)
 
     /// Creates the levels. At first, the program's own level applies.
-    public init(_ own: Logger.Level, clock: any WallClock = SystemWallClock()) {
+    package init(_ own: Logger.Level, clock: any WallClock = SystemWallClock()) {
         self.own = own
         self.clock = clock
     }
 
     /// The level in force.
-    public var level: Logger.Level { isSet.load(ordering: .acquiring) ? temporary?.level ?? own : own }
+    package var level: Logger.Level { isSet.load(ordering: .acquiring) ? temporary?.level ?? own : own }
 
     /// The temporary level; `nil` if there is none or it has expired.
-    public var temporary: Temporary? {
+    package var temporary: Temporary? {
         current.withLock { current in
             guard let temporary = current else { return nil }
             if clock.now() < temporary.until { return temporary }
@@ -66,7 +66,7 @@ public final class LogLevels: Sendable {
     }
 
     /// Sets a temporary level, or restores the program's own level.
-    public func set(_ temporary: Temporary?) {
+    package func set(_ temporary: Temporary?) {
         current.withLock { current in
             current = temporary
             isSet.store(temporary != nil, ordering: .releasing)

@@ -1,23 +1,23 @@
-public import Logging
+package import Logging
 
 extension OfflineMode: TemporaryValue {
     /// The setting's name, `mode`.
-    public static var settingName: String { "mode" }
+    package static var settingName: String { "mode" }
     /// The name of the mode.
-    public var logged: String { rawValue }
+    package var logged: String { rawValue }
 }
 
 /// A mode that an operator set temporarily.
-public typealias TemporaryMode = Temporary<OfflineMode>
+package typealias TemporaryMode = Temporary<OfflineMode>
 /// The mode of a running cache, and its source.
-public typealias ModeState = TemporaryState<OfflineMode>
+package typealias ModeState = TemporaryState<OfflineMode>
 /// Switches an engine's mode temporarily.
-public typealias ModeSwitch = TemporarySwitch<OfflineMode>
+package typealias ModeSwitch = TemporarySwitch<OfflineMode>
 
 extension TemporarySwitch<OfflineMode> {
     /// Creates a switch for an engine's mode. At first, the configured mode applies. See
     /// ``init(configured:store:clock:sleeper:logger:set:)``.
-    public init(
+    package init(
         engine: CacheEngine,
         store: any TemporaryStore,
         clock: any WallClock = SystemWallClock(),

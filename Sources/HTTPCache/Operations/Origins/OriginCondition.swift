@@ -1,9 +1,9 @@
-public import HTTPCacheSemantics
+package import HTTPCacheSemantics
 
 /// The condition of an origin, as the engine knows it.
-public struct OriginCondition: Sendable, Hashable {
+package struct OriginCondition: Sendable, Hashable {
     /// Whether requests reach the origin.
-    public enum Reachability: String, Sendable, Hashable, Codable, CaseIterable {
+    package enum Reachability: String, Sendable, Hashable, Codable, CaseIterable {
         /// Requests are sent to the origin.
         case reachable
         /// The origin failed so often that the cache sends it a different request to confirm the
@@ -15,18 +15,18 @@ public struct OriginCondition: Sendable, Hashable {
     }
 
     /// A server of an origin.
-    public struct Server: Sendable, Hashable {
+    package struct Server: Sendable, Hashable {
         /// The server's address or URL, as configured.
-        public var name: String
+        package var name: String
         /// Whether the server failed, so that other servers are tried first.
-        public var isAside: Bool
+        package var isAside: Bool
         /// The number of responses from the server, except 502, 503 and 504.
-        public var responses: Int
+        package var responses: Int
         /// The number of failed requests to the server.
-        public var failures: Int
+        package var failures: Int
 
         /// Creates a server.
-        public init(name: String, isAside: Bool, responses: Int, failures: Int) {
+        package init(name: String, isAside: Bool, responses: Int, failures: Int) {
             self.name = name
             self.isAside = isAside
             self.responses = responses
@@ -35,25 +35,25 @@ public struct OriginCondition: Sendable, Hashable {
     }
 
     /// The origin, such as `https://a.example`.
-    public var origin: String
+    package var origin: String
     /// Whether requests reach the origin.
-    public var reachability: Reachability
+    package var reachability: Reachability
     /// When the origin became unreachable.
-    public var since: Timestamp?
+    package var since: Timestamp?
     /// The approximate time of the next probe; `nil` unless the origin is unreachable.
-    public var nextProbe: Timestamp?
+    package var nextProbe: Timestamp?
     /// The number of failed probes since the origin became unreachable.
-    public var failedProbes: Int
+    package var failedProbes: Int
     /// The number of requests in flight.
-    public var inFlight: Int
+    package var inFlight: Int
     /// The number of requests waiting for a permit.
-    public var waiting: Int
+    package var waiting: Int
     /// The servers in the order in which they are tried, if the configuration specifies more than
     /// the origin's URL.
-    public var servers: [Server] = []
+    package var servers: [Server] = []
 
     /// Creates the condition of a reachable origin without requests.
-    public init(origin: String) {
+    package init(origin: String) {
         self.origin = origin
         reachability = .reachable
         failedProbes = 0

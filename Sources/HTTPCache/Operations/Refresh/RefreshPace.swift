@@ -1,19 +1,19 @@
 /// The rate and the maximum number of requests with which a refresh fetches purged responses again.
-public struct RefreshPace: Sendable, Hashable, Codable {
+package struct RefreshPace: Sendable, Hashable, Codable {
     /// The maximum number of requests started per second.
-    public var perSecond: Int
+    package var perSecond: Int
     /// The maximum total number of requests.
-    public var atMost: Int
+    package var atMost: Int
 
     /// The valid values of ``perSecond``.
-    public static let rates = 1...1000
+    package static let rates = 1...1000
     /// The valid values of ``atMost``.
-    public static let counts = 1...100_000
+    package static let counts = 1...100_000
     /// The default number of requests.
-    public static let standardCount = 5000
+    package static let standardCount = 5000
 
     /// Creates a pace. Values out of range are clamped.
-    public init(perSecond: Int, atMost: Int = standardCount) {
+    package init(perSecond: Int, atMost: Int = standardCount) {
         self.perSecond = min(max(perSecond, Self.rates.lowerBound), Self.rates.upperBound)
         self.atMost = min(max(atMost, Self.counts.lowerBound), Self.counts.upperBound)
     }
@@ -23,9 +23,9 @@ public struct RefreshPace: Sendable, Hashable, Codable {
 }
 
 /// The state and the results of a refresh.
-public struct RefreshReport: Sendable, Hashable, Codable {
+package struct RefreshReport: Sendable, Hashable, Codable {
     /// Whether a refresh is running, or the reason that it ended.
-    public enum State: String, Sendable, Hashable, Codable, CaseIterable {
+    package enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// It is fetching responses.
         case running
         /// All responses were examined.
@@ -43,27 +43,27 @@ public struct RefreshReport: Sendable, Hashable, Codable {
     }
 
     /// The number of the purge.
-    public var sequence: Int64
+    package var sequence: Int64
     /// The rate and the number of requests.
-    public var pace: RefreshPace
+    package var pace: RefreshPace
     /// The client that requested the refresh, such as `uid 1000`.
-    public var client: String
+    package var client: String
     /// Whether the refresh is running, or the reason that it ended.
-    public var state = State.running
+    package var state = State.running
     /// The number of requests that were started.
-    public var requested = 0
+    package var requested = 0
     /// The number of requests for which the origin sent or confirmed a response with a status below
     /// 400.
-    public var refreshed = 0
+    package var refreshed = 0
     /// The number of requests that failed or got a status of 400 or above.
-    public var failed = 0
+    package var failed = 0
     /// The number of responses skipped because their origin was unreachable.
-    public var unreachable = 0
+    package var unreachable = 0
     /// The number of responses skipped because their request cannot be repeated.
-    public var skipped = 0
+    package var skipped = 0
 
     /// Creates the report of a new refresh.
-    public init(sequence: Int64, pace: RefreshPace, client: String) {
+    package init(sequence: Int64, pace: RefreshPace, client: String) {
         self.sequence = sequence
         self.pace = pace
         self.client = client
@@ -71,7 +71,7 @@ public struct RefreshReport: Sendable, Hashable, Codable {
 }
 
 /// The reason that a refresh was rejected before anything was purged.
-public enum RefreshRefusal: Error, Sendable, Hashable {
+package enum RefreshRefusal: Error, Sendable, Hashable {
     /// The maximum number of refreshes is already running.
     case tooMany(limit: Int)
     /// The mode does not allow requests to origins.
@@ -79,7 +79,7 @@ public enum RefreshRefusal: Error, Sendable, Hashable {
 }
 
 /// Fetches purged responses again, in the background and at a limited rate.
-public protocol RefreshOperations: Sendable {
+package protocol RefreshOperations: Sendable {
     /// Reserves a permit for a refresh before anything is purged. Afterwards, call
     /// ``beginRefresh(_:_:)`` or ``releaseRefresh()``.
     func reserveRefresh() throws(RefreshRefusal)

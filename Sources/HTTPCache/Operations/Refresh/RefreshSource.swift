@@ -1,17 +1,17 @@
-public import HTTPCacheSemantics
-public import HTTPTypes
+package import HTTPCacheSemantics
+package import HTTPTypes
 
 /// The request for a stored response, rebuilt from its key and its selecting fields.
-public struct RefreshTarget: Sendable, Hashable {
+package struct RefreshTarget: Sendable, Hashable {
     /// A GET with only the fields that `Vary` names.
-    public var request: HTTPRequest
+    package var request: HTTPRequest
 
     /// Rebuilds the request, if possible.
     ///
     /// - Returns: `nil` in these cases:
     ///   - the request was not a GET, belongs to one principal, or had content
     ///   - `Vary` names a field whose value the store does not keep
-    public init?(key: CacheKey, selectingFields: HTTPFields) {
+    package init?(key: CacheKey, selectingFields: HTTPFields) {
         let parts = key.components
         guard case .common = parts.partition, parts.method == .get, parts.content == nil,
             !selectingFields.contains(where: Self.isWithheld)
@@ -37,30 +37,30 @@ public struct RefreshTarget: Sendable, Hashable {
 }
 
 /// A position in the list of responses that some scopes cover.
-public struct RefreshCursor: Sendable, Hashable {
+package struct RefreshCursor: Sendable, Hashable {
     /// The number of the index that is being read.
-    public var part: Int
+    package var part: Int
     /// The last entry that was examined.
-    public var entry: Int64
+    package var entry: Int64
 
     /// Creates a position; by default, the beginning.
-    public init(part: Int = 0, entry: Int64 = .min) {
+    package init(part: Int = 0, entry: Int64 = .min) {
         self.part = part
         self.entry = entry
     }
 }
 
 /// A page of the invalidated responses that some scopes cover.
-public struct RefreshPage: Sendable, Hashable {
+package struct RefreshPage: Sendable, Hashable {
     /// The requests for these responses.
-    public var targets: [RefreshTarget]
+    package var targets: [RefreshTarget]
     /// The number of responses whose request cannot be rebuilt.
-    public var skipped: Int
+    package var skipped: Int
     /// The position to continue from; `nil` at the end.
-    public var next: RefreshCursor?
+    package var next: RefreshCursor?
 
     /// Creates a page.
-    public init(_ targets: [RefreshTarget], skipped: Int = 0, next: RefreshCursor?) {
+    package init(_ targets: [RefreshTarget], skipped: Int = 0, next: RefreshCursor?) {
         self.targets = targets
         self.skipped = skipped
         self.next = next

@@ -1,20 +1,20 @@
 /// The extent to which this node's purges have spread in its fleet, and the nodes that are behind.
-public struct PurgeReach: Sendable, Hashable, Codable {
+package struct PurgeReach: Sendable, Hashable, Codable {
     /// A node that has not applied a purge, as far as the log knows.
-    public struct WaitingNode: Sendable, Hashable, Codable {
+    package struct WaitingNode: Sendable, Hashable, Codable {
         /// The node's name.
-        public var node: String
+        package var node: String
         /// The seconds since the node's last report.
-        public var seenSeconds: Int64
+        package var seenSeconds: Int64
         /// The number of log entries that the node has not applied; `nil` if it is in an earlier
         /// epoch.
-        public var behind: Int64?
+        package var behind: Int64?
         /// The number of log entries that the node cannot decrypt because it has another secret;
         /// `nil` if there are none.
-        public var unopened: Int64?
+        package var unopened: Int64?
 
         /// Creates a node that is behind.
-        public init(node: String, seenSeconds: Int64, behind: Int64?, unopened: Int64? = nil) {
+        package init(node: String, seenSeconds: Int64, behind: Int64?, unopened: Int64? = nil) {
             self.unopened = unopened
             self.node = node
             self.seenSeconds = seenSeconds
@@ -23,19 +23,19 @@ public struct PurgeReach: Sendable, Hashable, Codable {
     }
 
     /// The nodes of the fleet.
-    public struct Nodes: Sendable, Hashable, Codable {
+    package struct Nodes: Sendable, Hashable, Codable {
         /// The number of nodes that have applied the purge.
-        public var applied: Int
+        package var applied: Int
         /// The number of nodes that have not.
-        public var behind: Int
+        package var behind: Int
         /// The first nodes that have not, at most ``limit``.
-        public var waiting: [WaitingNode]
+        package var waiting: [WaitingNode]
 
         /// The maximum number of nodes in the list.
-        public static let limit = 100
+        package static let limit = 100
 
         /// - Parameter waiting: all nodes that are behind.
-        public init(applied: Int, waiting: [WaitingNode]) {
+        package init(applied: Int, waiting: [WaitingNode]) {
             self.applied = applied
             behind = waiting.count
             self.waiting = Array(waiting.prefix(Self.limit))
@@ -43,19 +43,19 @@ public struct PurgeReach: Sendable, Hashable, Codable {
     }
 
     /// The level reached.
-    public var level: PurgeLevel
+    package var level: PurgeLevel
     /// The position up to which the log has all of this node's purges; `nil` while they are
     /// waiting.
-    public var position: String?
+    package var position: String?
     /// The number of replicas that confirmed the purges; `nil` if no replicas were asked.
-    public var replicas: Int?
+    package var replicas: Int?
     /// The nodes that have applied the purges; `nil` if the nodes were not checked.
-    public var nodes: Nodes?
+    package var nodes: Nodes?
     /// A sentence for people; `nil` if there is nothing to add.
-    public var note: String?
+    package var note: String?
 
     /// Creates a result; by default, for a purge that is waiting.
-    public init(
+    package init(
         level: PurgeLevel,
         position: String? = nil,
         replicas: Int? = nil,

@@ -1,5 +1,5 @@
 /// The operations of a node on the fleet that it shares purges with.
-public protocol SharingOperations: Sendable {
+package protocol SharingOperations: Sendable {
     /// The state for health reports.
     var condition: FleetCondition { get }
 

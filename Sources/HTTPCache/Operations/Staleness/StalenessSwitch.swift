@@ -1,4 +1,4 @@
-public import Logging
+package import Logging
 
 /// An operator's temporary extension of the configured staleness limits: the minimum staleness
 /// allowed for every stored response while its origin fails.
@@ -12,22 +12,22 @@ public import Logging
 /// - It does not change a limit of 0, which means *never*.
 ///
 /// RFC 9111 §4.2.4
-public struct StalenessExtension: TemporaryValue {
+package struct StalenessExtension: TemporaryValue {
     /// The seconds beyond the freshness lifetime, from 0 to ``longest``. 0 means no extension.
-    public let seconds: Int64
+    package let seconds: Int64
 
     /// The maximum extension: 365 days, in seconds.
-    public static let longest: Int64 = 365 * 86_400
+    package static let longest: Int64 = 365 * 86_400
     /// No extension: only the configured limits apply.
-    public static let none = StalenessExtension(seconds: 0)
+    package static let none = StalenessExtension(seconds: 0)
 
     /// Creates an extension. Values out of range are clamped.
-    public init(seconds: Int64) { self.seconds = min(max(0, seconds), Self.longest) }
+    package init(seconds: Int64) { self.seconds = min(max(0, seconds), Self.longest) }
 
     /// Reads a number of seconds.
     ///
     /// - Throws: `DecodingError`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let seconds = try container.decode(Int64.self)
         guard (0...Self.longest).contains(seconds) else {
@@ -40,28 +40,28 @@ public struct StalenessExtension: TemporaryValue {
     }
 
     /// Writes the number of seconds.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(seconds)
     }
 
     /// The setting's name, `staleness`.
-    public static var settingName: String { "staleness" }
+    package static var settingName: String { "staleness" }
     /// The seconds as text.
-    public var logged: String { "\(seconds)" }
+    package var logged: String { "\(seconds)" }
 }
 
 /// An extension that an operator set temporarily.
-public typealias TemporaryStaleness = Temporary<StalenessExtension>
+package typealias TemporaryStaleness = Temporary<StalenessExtension>
 /// The extension of a running cache. The configured value is always ``StalenessExtension/none``.
-public typealias StalenessState = TemporaryState<StalenessExtension>
+package typealias StalenessState = TemporaryState<StalenessExtension>
 /// Temporarily extends the staleness that is allowed for an engine's responses.
-public typealias StalenessSwitch = TemporarySwitch<StalenessExtension>
+package typealias StalenessSwitch = TemporarySwitch<StalenessExtension>
 
 extension TemporarySwitch<StalenessExtension> {
     /// Creates a switch for an engine's staleness extension. At first, there is no extension. See
     /// ``init(configured:store:clock:sleeper:logger:set:)``.
-    public init(
+    package init(
         engine: CacheEngine,
         store: any TemporaryStore,
         clock: any WallClock = SystemWallClock(),

@@ -4,48 +4,48 @@ import HTTPTypes
 import NIOCore
 
 /// A comparison of a stored response with the response that its origin sends now.
-public struct ResponseComparison: Sendable, Hashable, Codable {
+package struct ResponseComparison: Sendable, Hashable, Codable {
     /// Two statuses.
-    public struct Statuses: Sendable, Hashable, Codable {
+    package struct Statuses: Sendable, Hashable, Codable {
         /// The status of the stored response.
-        public var stored: Int
+        package var stored: Int
         /// The status of the origin's response.
-        public var origin: Int
+        package var origin: Int
     }
 
     /// A field that differs.
-    public struct Field: Sendable, Hashable, Codable {
+    package struct Field: Sendable, Hashable, Codable {
         /// The field's name in lower case.
-        public var name: String
+        package var name: String
         /// The stored response's values, joined by commas; `nil` if it does not have the field.
         /// Secrets are replaced.
-        public var stored: String?
+        package var stored: String?
         /// The origin's values, in the same format.
-        public var origin: String?
+        package var origin: String?
     }
 
     /// The two bodies.
-    public struct Bodies: Sendable, Hashable, Codable {
+    package struct Bodies: Sendable, Hashable, Codable {
         /// Whether the bodies have the same bytes; `nil` if one of them is too long to compare.
-        public var isSame: Bool?
+        package var isSame: Bool?
         /// The length of the stored body in bytes.
-        public var stored: Int64
+        package var stored: Int64
         /// The length of the origin's body in bytes, as far as it was read.
-        public var origin: Int64
+        package var origin: Int64
     }
 
     /// The statuses.
-    public var status: Statuses
+    package var status: Statuses
     /// The fields that differ, except fields that differ every time.
-    public var fields: [Field]
+    package var fields: [Field]
     /// The bodies.
-    public var body: Bodies
+    package var body: Bodies
 
     /// The maximum body length that is compared, in bytes.
-    public static let bodyLimit: Int64 = 64 << 20
+    package static let bodyLimit: Int64 = 64 << 20
 
     /// The reason that there is no comparison.
-    public enum Refusal: Error, Sendable, Hashable {
+    package enum Refusal: Error, Sendable, Hashable {
         /// No stored response has this number and this ID.
         case unknown
         /// The response belongs to a principal, whose credentials are not stored.

@@ -1,8 +1,8 @@
-public import HTTPCacheSemantics
-public import HTTPTypes
+package import HTTPCacheSemantics
+package import HTTPTypes
 
 /// The state of a stored entry at an instant, in one word.
-public enum EntryState: String, Sendable, Hashable, CaseIterable, Codable {
+package enum EntryState: String, Sendable, Hashable, CaseIterable, Codable {
     /// It may be used without validation.
     case fresh
     /// It is past its freshness lifetime, but may be served if the origin is unreachable.
@@ -18,7 +18,7 @@ public enum EntryState: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 /// Lists a store's content for operators.
-public protocol StoreListing: Sendable {
+package protocol StoreListing: Sendable {
     /// Returns the store's current summary. It may read an index of all entries.
     ///
     /// - Throws: the store's error if it cannot be read.
@@ -51,40 +51,40 @@ public protocol StoreListing: Sendable {
 }
 
 /// A stored response without its fields and body.
-public struct ResponseSummary: Sendable, Hashable {
+package struct ResponseSummary: Sendable, Hashable {
     /// The store's number for the response, which is never reused.
-    public var entry: Int64
+    package var entry: Int64
     /// The ID of the key: 16 hexadecimal digits, the same for all variants of a key.
-    public var id: String
+    package var id: String
     /// The response's state.
-    public var state: EntryState
+    package var state: EntryState
     /// The request's method.
-    public var method: HTTPRequest.Method?
+    package var method: HTTPRequest.Method?
     /// The target URI, whose query may be redacted; `nil` if the key is damaged.
-    public var url: String?
+    package var url: String?
     /// The kind of partition: `common`, `principal` or `credentials`.
-    public var partition: String?
+    package var partition: String?
     /// The response's status.
-    public var status: HTTPResponse.Status?
+    package var status: HTTPResponse.Status?
     /// The response's media type.
-    public var contentType: String?
+    package var contentType: String?
     /// The length of the body in bytes.
-    public var bodyLength: Int64
+    package var bodyLength: Int64
     /// When the response was first stored.
-    public var storedAt: Timestamp
+    package var storedAt: Timestamp
     /// The first instant at which the response is stale; `nil` if it never becomes stale.
-    public var expiresAt: Timestamp?
+    package var expiresAt: Timestamp?
     /// The last use recorded on disk.
-    public var lastUsedAt: Timestamp
+    package var lastUsedAt: Timestamp
     /// Whether the response may be served stale while its origin is unreachable.
-    public var isUsableStale: Bool
+    package var isUsableStale: Bool
     /// Whether the response is exempt from eviction.
-    public var isPinned: Bool
+    package var isPinned: Bool
     /// The request fields named in `Vary`.
-    public var selectingNames: [String]
+    package var selectingNames: [String]
 
     /// Creates a summary.
-    public init(entry: Int64, id: String, state: EntryState, bodyLength: Int64, storedAt: Timestamp) {
+    package init(entry: Int64, id: String, state: EntryState, bodyLength: Int64, storedAt: Timestamp) {
         self.entry = entry
         self.id = id
         self.state = state
@@ -98,9 +98,9 @@ public struct ResponseSummary: Sendable, Hashable {
 }
 
 /// A sort order in which a store can list responses page by page.
-public struct ResponseOrder: Sendable, Hashable {
+package struct ResponseOrder: Sendable, Hashable {
     /// The sort key.
-    public enum Key: String, Sendable, Hashable, CaseIterable {
+    package enum Key: String, Sendable, Hashable, CaseIterable {
         /// The time at which responses were stored. This is also the order of their numbers.
         case stored
         /// The time at which responses become stale.
@@ -113,30 +113,30 @@ public struct ResponseOrder: Sendable, Hashable {
     }
 
     /// The sort key.
-    public var key: Key
+    package var key: Key
     /// Whether the greatest value comes first.
-    public var isDescending: Bool
+    package var isDescending: Bool
 
     /// Creates an order.
-    public init(_ key: Key, isDescending: Bool = false) {
+    package init(_ key: Key, isDescending: Bool = false) {
         self.key = key
         self.isDescending = isDescending
     }
 
     /// Creates an order from its name: `size`, or `-size` for the greatest value first.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let isDescending = text.hasPrefix("-")
         guard let key = Key(rawValue: String(text.dropFirst(isDescending ? 1 : 0))) else { return nil }
         self.init(key, isDescending: isDescending)
     }
 
     /// The names of all orders.
-    public static let names = Key.allCases.flatMap { [$0.rawValue, "-\($0.rawValue)"] }
+    package static let names = Key.allCases.flatMap { [$0.rawValue, "-\($0.rawValue)"] }
 }
 
 /// The position at which a listing continues: after a response in a sort order. Clients receive it
 /// as text and send it back.
-public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
+package struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
     /// The values of the sort keys at the position.
     package var values: [Int64]
 
@@ -144,54 +144,54 @@ public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, Expre
 
     /// Creates a cursor after the response with the given number, in the order in which responses
     /// were stored.
-    public init(integerLiteral value: Int64) { values = [value] }
+    package init(integerLiteral value: Int64) { values = [value] }
 
     /// Parses a cursor; returns `nil` if the text is not a cursor.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
         guard (1...7).contains(parts.count), !parts.contains(nil) else { return nil }
         values = parts.compactMap(\.self)
     }
 
     /// The cursor as text.
-    public var description: String { values.map(String.init).joined(separator: "_") }
+    package var description: String { values.map(String.init).joined(separator: "_") }
 
     /// The error for a cursor of a different sort order.
-    public struct Invalid: Error, Sendable, Hashable, CustomStringConvertible {
+    package struct Invalid: Error, Sendable, Hashable, CustomStringConvertible {
         /// The error message.
-        public var description: String { "The cursor belongs to a different sort order." }
+        package var description: String { "The cursor belongs to a different sort order." }
 
         /// Creates the error.
-        public init() {}
+        package init() {}
     }
 }
 
 /// A query for stored responses, which are read page by page.
-public struct ResponseQuery: Sendable, Hashable {
+package struct ResponseQuery: Sendable, Hashable {
     /// The prefix of the target URIs.
-    public var prefix: TargetPrefix?
+    package var prefix: TargetPrefix?
     /// The host of the target URIs.
-    public var host: TargetHost?
+    package var host: TargetHost?
     /// The port of the target URIs.
-    public var port: UInt16?
+    package var port: UInt16?
     /// A tag of the responses.
-    public var tag: String?
+    package var tag: String?
     /// The state of the responses.
-    public var state: EntryState?
+    package var state: EntryState?
     /// Whether the responses must be pinned (`true`) or not pinned (`false`).
-    public var isPinned: Bool?
+    package var isPinned: Bool?
     /// The sort order.
-    public var order = ResponseOrder(.stored)
+    package var order = ResponseOrder(.stored)
     /// The position to continue after; `nil` for the first page.
-    public var after: ResponseCursor?
+    package var after: ResponseCursor?
     /// The maximum number of responses on a page.
-    public var limit: Int
+    package var limit: Int
     /// Whether URLs include their queries. If they do not, `REDACTED` replaces each query, because
     /// it may contain secrets.
-    public var showsQueries = false
+    package var showsQueries = false
 
     /// Creates a query, by default for every response, in the order in which responses were stored.
-    public init(
+    package init(
         prefix: TargetPrefix? = nil,
         tag: String? = nil,
         state: EntryState? = nil,
@@ -207,18 +207,18 @@ public struct ResponseQuery: Sendable, Hashable {
 }
 
 /// A page of a listing.
-public struct ResponsePage: Sendable, Hashable {
+package struct ResponsePage: Sendable, Hashable {
     /// The responses, in order.
-    public var responses: [ResponseSummary]
+    package var responses: [ResponseSummary]
     /// The position to continue after; `nil` if there are no more responses. A page with fewer
     /// responses than the limit is not necessarily the last page, because each read examines a
     /// limited number of rows.
-    public var next: ResponseCursor?
+    package var next: ResponseCursor?
     /// The number of entries that were examined.
-    public var examined: Int
+    package var examined: Int
 
     /// Creates a page.
-    public init(_ responses: [ResponseSummary], next: ResponseCursor?, examined: Int = 0) {
+    package init(_ responses: [ResponseSummary], next: ResponseCursor?, examined: Int = 0) {
         self.responses = responses
         self.next = next
         self.examined = examined
@@ -226,18 +226,18 @@ public struct ResponsePage: Sendable, Hashable {
 }
 
 /// A stored response with its fields, in which secrets are replaced.
-public struct ResponseDetails: Sendable, Hashable {
+package struct ResponseDetails: Sendable, Hashable {
     /// The response's summary.
-    public var summary: ResponseSummary
+    package var summary: ResponseSummary
     /// The response's tags.
-    public var tags: [String]
+    package var tags: [String]
     /// The response's fields; empty if its head is damaged.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The request's fields that are named in `Vary`.
-    public var selectingFields: HTTPFields
+    package var selectingFields: HTTPFields
 
     /// Creates the details of a response.
-    public init(_ summary: ResponseSummary, tags: [String], fields: HTTPFields, selectingFields: HTTPFields) {
+    package init(_ summary: ResponseSummary, tags: [String], fields: HTTPFields, selectingFields: HTTPFields) {
         self.summary = summary
         self.tags = tags
         self.fields = fields

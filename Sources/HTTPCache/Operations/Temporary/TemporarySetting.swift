@@ -1,7 +1,7 @@
-public import HTTPCacheSemantics
+package import HTTPCacheSemantics
 
 /// The values of a setting that an operator can change temporarily.
-public protocol TemporaryValue: Sendable, Hashable, Codable {
+package protocol TemporaryValue: Sendable, Hashable, Codable {
     /// The setting's name, such as `mode`. The name is also used for the value's member in JSON,
     /// for the store's file, and in the log. Stores keep it, so it must never change.
     static var settingName: String { get }
@@ -12,20 +12,20 @@ public protocol TemporaryValue: Sendable, Hashable, Codable {
 /// A value that an operator set temporarily. It replaces the configured value until it expires.
 ///
 /// In JSON, the value's member is named by ``TemporaryValue/settingName``.
-public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
+package struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
     /// The value that was set.
-    public var value: Value
+    package var value: Value
     /// The first instant at which the configured value applies again.
-    public var until: Timestamp
+    package var until: Timestamp
     /// When the value was set.
-    public var since: Timestamp
+    package var since: Timestamp
     /// The reason that the value was set, for other operators.
-    public var reason: String?
+    package var reason: String?
     /// The client that set the value, such as `uid 1000`.
-    public var client: String
+    package var client: String
 
     /// Creates a temporary value.
-    public init(_ value: Value, until: Timestamp, since: Timestamp, reason: String? = nil, client: String) {
+    package init(_ value: Value, until: Timestamp, since: Timestamp, reason: String? = nil, client: String) {
         self.value = value
         self.until = until
         self.since = since
@@ -34,7 +34,7 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
     }
 
     /// Returns whether the value has expired.
-    public func isOver(at now: Timestamp) -> Bool { now >= until }
+    package func isOver(at now: Timestamp) -> Bool { now >= until }
 
     private struct Member: CodingKey {
         let stringValue: String
@@ -53,7 +53,7 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
     /// Decodes a temporary value.
     ///
     /// - Throws: `DecodingError`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         value = try members.decode(Value.self, forKey: .value)
         until = try members.decode(Timestamp.self, forKey: .until)
@@ -65,7 +65,7 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
     /// Encodes the temporary value.
     ///
     /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(value, forKey: .value)
         try members.encode(until, forKey: .until)
@@ -76,25 +76,25 @@ public struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
 }
 
 /// A setting of a running cache, and the source of its value.
-public struct TemporaryState<Value: TemporaryValue>: Sendable, Hashable {
+package struct TemporaryState<Value: TemporaryValue>: Sendable, Hashable {
     /// The configured value.
-    public var configured: Value
+    package var configured: Value
     /// The value that temporarily replaces it; `nil` if there is none.
-    public var temporary: Temporary<Value>?
+    package var temporary: Temporary<Value>?
 
     /// Creates a state.
-    public init(configured: Value, temporary: Temporary<Value>? = nil) {
+    package init(configured: Value, temporary: Temporary<Value>? = nil) {
         self.configured = configured
         self.temporary = temporary
     }
 
     /// The value in force.
-    public var value: Value { temporary?.value ?? configured }
+    package var value: Value { temporary?.value ?? configured }
 }
 
 /// Keeps temporary values that an operator set, one for each setting. A store implements this
 /// protocol in addition to `StoreOperations`.
-public protocol TemporaryStore: Sendable {
+package protocol TemporaryStore: Sendable {
     /// Returns the stored value, even if it has expired; returns `nil` if there is none.
     ///
     /// - Throws: the store's error if it cannot be read.

@@ -1,5 +1,5 @@
 import HTTPCacheSemantics
-public import Logging
+package import Logging
 import Synchronization
 
 /// Changes one setting of an engine temporarily, and restores it afterwards.
@@ -12,7 +12,7 @@ import Synchronization
 /// await modes.restore()
 /// try await modes.begin(TemporaryMode(.offline, until: end, since: now, client: "uid 1000"))
 /// ```
-public actor TemporarySwitch<Value: TemporaryValue> {
+package actor TemporarySwitch<Value: TemporaryValue> {
     private let store: any TemporaryStore
     private let clock: any WallClock
     private let sleeper: any Clock<Duration>
@@ -34,7 +34,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
     ///   - clock: decides whether the value has expired.
     ///   - sleeper: the clock for the pause until the expiry.
     ///   - set: applies a value, starting with the next request.
-    public init(
+    package init(
         configured: Value,
         store: any TemporaryStore,
         clock: any WallClock = SystemWallClock(),
@@ -53,14 +53,14 @@ public actor TemporarySwitch<Value: TemporaryValue> {
     deinit { timer?.cancel() }
 
     /// The value in force and its source.
-    public nonisolated var state: TemporaryState<Value> { current.withLock { $0 } }
+    package nonisolated var state: TemporaryState<Value> { current.withLock { $0 } }
 
     /// Sets the configured value. It applies when the temporary value expires, or immediately if
     /// there is none.
-    public nonisolated func configure(_ value: Value) { apply { $0.configured = value } }
+    package nonisolated func configure(_ value: Value) { apply { $0.configured = value } }
 
     /// Applies the value that an earlier process left behind, unless it has expired.
-    public func restore() {
+    package func restore() {
         do {
             guard let kept = try store.temporary(Value.self) else { return }
             guard !kept.isOver(at: clock.now()) else { return try store.forget(Value.self) }
@@ -77,7 +77,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
     /// every request that arrives from now on.
     ///
     /// - Throws: the store's error if it cannot keep the value. In that case, nothing has changed.
-    public func begin(_ temporary: Temporary<Value>) throws {
+    package func begin(_ temporary: Temporary<Value>) throws {
         try store.keep(temporary)
         begin(inForce: temporary)
     }
@@ -87,7 +87,7 @@ public actor TemporarySwitch<Value: TemporaryValue> {
     /// - Parameter client: the client that requested the change, for the log.
     /// - Throws: the store's error. In that case, nothing has changed, because a restart would
     ///   bring the value back.
-    public func end(by client: String) throws {
+    package func end(by client: String) throws {
         guard state.temporary != nil else { return }
         try store.forget(Value.self)
         stopTimer()
