@@ -4,7 +4,7 @@ extension Configuration {
     /// Returns notes about mirrors that receive neither the fields that rules set for the origin
     /// nor requests with credentials. A note is not a fault, because a mirror may belong to another
     /// owner.
-    public func mirrorNotes(about origin: Origin) -> [String] {
+    package func mirrorNotes(about origin: Origin) -> [String] {
         guard rules.rules.contains(where: { $0.settings.toOrigin.set?.isEmpty == false }) else { return [] }
         let trusted = Set(origins.filter(\.takesCredentials).map(\.url))
         return origin.mirrors.compactMap { mirror in

@@ -6,7 +6,7 @@ extension RuleSet {
     ///
     /// Such a rule is valid, but its effect may surprise: responses that would otherwise be shared
     /// are no longer stored.
-    public var sharingWarnings: [ConfigurationError.Finding] {
+    package var sharingWarnings: [ConfigurationError.Finding] {
         rules.enumerated().compactMap { index, rule in
             guard let (setting, effect) = Self.liftedPremise(rule.settings) else { return nil }
             return RuleCheck(rule, number: index + 1).finding(

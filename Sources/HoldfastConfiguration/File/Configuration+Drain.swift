@@ -1,7 +1,7 @@
 extension Configuration {
     /// The maximum `drain.delay`: 10 minutes. Service managers and platforms usually kill a process
     /// that takes longer to stop.
-    public static let longestDrainDelay = Duration.seconds(600)
+    package static let longestDrainDelay = Duration.seconds(600)
 
     /// Returns the default delay: 5 s if load balancers can check readiness, on `control.listen` or
     /// on `health.path`; otherwise zero.

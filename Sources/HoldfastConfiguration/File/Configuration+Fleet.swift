@@ -1,64 +1,64 @@
-public import HTTPCache
+package import HTTPCache
 
 extension Configuration {
     /// `fleet`: the settings for the nodes of a fleet, which share a purge log through Redis or
     /// Valkey.
-    public struct Fleet: Sendable, Hashable {
+    package struct Fleet: Sendable, Hashable {
         /// `url`: `redis://host:6379`, `rediss://user@host:6379`,
         /// `redis+sentinel://primary@host:26379,host:26379`, or
         /// `redis+cluster://host:6379,host:6379`. `nil` disables sharing.
-        public var url: String?
+        package var url: String?
         /// `password`: the source of the Redis user's password.
-        public var password: Secret?
+        package var password: Secret?
         /// `tls`: the PEM files and the server name for TLS connections to the server.
-        public var tls = TLS()
+        package var tls = TLS()
         /// `namespace`: the fleet's name on the server.
-        public var namespace: String?
+        package var namespace: String?
         /// `node`: this node's name. `nil` uses the host name.
-        public var node: String?
+        package var node: String?
         /// `secret`: the source of the secret that all nodes of the fleet share. The secret has at
         /// least 32 bytes.
-        public var secret: Secret?
+        package var secret: Secret?
         /// `previous-secret`: the source of the secret before the current one. Nodes still accept
         /// it for decryption.
-        public var previousSecret: Secret?
+        package var previousSecret: Secret?
         /// `next-secret`: the source of the secret that will replace the current one. Nodes already
         /// accept it for decryption.
-        public var nextSecret: Secret?
+        package var nextSecret: Secret?
         /// `share`: the data to share.
-        public var share = Share.invalidations
+        package var share = Share.invalidations
         /// `timeout`: the time limit for one call to the server.
-        public var timeout = Duration.milliseconds(50)
+        package var timeout = Duration.milliseconds(50)
         /// `quorum`: the number of replicas that must confirm a write to the log before this node
         /// may forget the write. With 0, the primary's confirmation is enough.
-        public var quorum = 0
+        package var quorum = 0
         /// `acknowledge`: the level that a purge waits for if its client specifies none. A purge
         /// that does not reach the level in time still succeeds.
-        public var acknowledge = PurgeLevel.published
+        package var acknowledge = PurgeLevel.published
         /// `largest-body`: the maximum length of a shared body, in bytes.
-        public var largestBody: Int64 = 8 << 20
+        package var largestBody: Int64 = 8 << 20
         /// `longest`: the maximum time that the server keeps a response.
-        public var longest = Duration.seconds(24 * 3600)
+        package var longest = Duration.seconds(24 * 3600)
         /// `collapse.wait`: how long a node waits for another node that is fetching from the
         /// origin. Zero disables waiting.
-        public var collapseWait = Duration.seconds(1)
+        package var collapseWait = Duration.seconds(1)
         /// `collapse.lease`: the time after which the other nodes stop waiting for a silent node.
-        public var collapseLease = Duration.seconds(10)
+        package var collapseLease = Duration.seconds(10)
         /// `cut-off`: how a node serves fresh responses while it is cut off, and may be missing
         /// purges from other nodes.
-        public var cutOff = CutOff.serve
+        package var cutOff = CutOff.serve
         /// `lease`: how long a confirmed contact with the log is valid. After this time without
         /// another contact, the node is cut off.
-        public var lease = Duration.seconds(5)
+        package var lease = Duration.seconds(5)
         /// `retention.time`: how long the log keeps a purge.
-        public var retentionTime = Duration.seconds(25 * 3600)
+        package var retentionTime = Duration.seconds(25 * 3600)
         /// `retention.entries`: the maximum number of purges in the log.
-        public var retentionEntries = 1_000_000
+        package var retentionEntries = 1_000_000
         /// Creates settings with sharing disabled.
-        public init() {}
+        package init() {}
 
         /// The data that nodes share.
-        public enum Share: String, Sendable, Hashable, CaseIterable {
+        package enum Share: String, Sendable, Hashable, CaseIterable {
             /// Purges, and the invalidations of unsafe methods.
             case invalidations
             /// Purges and invalidations, and also the responses in the common partition.
@@ -66,7 +66,7 @@ extension Configuration {
         }
 
         /// The ways in which a node that is cut off serves fresh responses.
-        public enum CutOff: String, Sendable, Hashable, CaseIterable {
+        package enum CutOff: String, Sendable, Hashable, CaseIterable {
             /// The node serves them as usual.
             case serve
             /// The node validates them first, but still serves them if the origin is unreachable.
@@ -74,7 +74,7 @@ extension Configuration {
         }
 
         /// The source of a secret. The secret is never in the file itself.
-        public enum Secret: Sendable, Hashable {
+        package enum Secret: Sendable, Hashable {
             /// The name of an environment variable.
             case environment(String)
             /// The path of a file, relative to the configuration file. A trailing line break is
@@ -83,18 +83,18 @@ extension Configuration {
         }
 
         /// The files for TLS.
-        public struct TLS: Sendable, Hashable {
+        package struct TLS: Sendable, Hashable {
             /// `ca`: the path of a PEM file with the trusted roots. `nil` uses the system's roots.
-            public var roots: String?
+            package var roots: String?
             /// `certificate`: the path of a PEM file with this node's certificate.
-            public var certificate: String?
+            package var certificate: String?
             /// `key`: the path of a PEM file with the certificate's key.
-            public var key: String?
+            package var key: String?
             /// `server-name`: the name that the server's certificate must have. `nil` uses the
             /// server's host.
-            public var serverName: String?
+            package var serverName: String?
             /// Creates settings that use the system's roots and no certificate.
-            public init() {}
+            package init() {}
         }
     }
 }

@@ -5,15 +5,15 @@ extension Configuration {
 
     /// The path of the control plane's socket. A relative ``Control/socket`` is resolved against
     /// the folder of the configuration file. `nil` if no path is set.
-    public var controlSocket: String? { control.socket.map(besideFile) }
+    package var controlSocket: String? { control.socket.map(besideFile) }
 
     /// The tokens of the control plane, with file paths that can be opened.
-    public var controlTokens: [Token] {
+    package var controlTokens: [Token] {
         control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
     }
 
     /// The listeners, with Unix socket and certificate paths that can be opened.
-    public var resolvedListeners: [Listener] {
+    package var resolvedListeners: [Listener] {
         listeners.map { listener in
             switch listener {
             case .address(let address, let tls, let http2, let proxy):
@@ -32,7 +32,7 @@ extension Configuration {
 
     /// The destination of the access log: `stderr`, `stdout`, or a path that can be opened. A
     /// relative ``Log/to`` is resolved against the folder of the configuration file.
-    public var logDestination: String {
+    package var logDestination: String {
         guard let place = log.to, place != "stderr", place != "stdout" else { return log.to ?? "stderr" }
         return besideFile(place)
     }

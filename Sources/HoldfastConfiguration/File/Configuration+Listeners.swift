@@ -13,7 +13,7 @@ extension Configuration {
     }
 
     /// A member of `listen`.
-    public enum Listener: Sendable, Hashable {
+    package enum Listener: Sendable, Hashable {
         /// A host and port (`HOST:PORT`, with an IPv6 address in brackets), and whether clients may
         /// use HTTP/2.
         ///
@@ -24,7 +24,7 @@ extension Configuration {
         case unix(path: String, mode: UInt16, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
         /// The permissions of a Unix socket without a `mode`: its owner and group may connect.
-        public static let standardMode: UInt16 = 0o660
+        package static let standardMode: UInt16 = 0o660
 
         /// The value as written in a file.
         package var text: String {
@@ -73,11 +73,11 @@ extension Configuration {
     }
 
     /// The maximum number of listeners in `listen`.
-    public static let listenerLimit = 16
+    package static let listenerLimit = 16
 
     /// The first host and port in ``listeners``; `nil` if there is none. Setting it replaces the
     /// whole list.
-    public var listen: String? {
+    package var listen: String? {
         get {
             for case .address(let address, _, _, _) in listeners { return address }
             return nil

@@ -30,11 +30,11 @@ extension Configuration {
         public init(url: String) { self.url = url }
 
         /// The maximum number of addresses, and of mirrors.
-        public static let serverLimit = 8
+        package static let serverLimit = 8
     }
 
     /// The maximum number of members in `origins`.
-    public static let originLimit = 64
+    package static let originLimit = 64
 
     /// Time limits for connections to an origin. `nil` uses the top-level limit or the default.
     public struct OriginTimeouts: Sendable, Hashable {
@@ -93,7 +93,7 @@ extension Configuration.Origin {
     }
 
     /// Warnings about protection that the origin's settings disable, one sentence each.
-    public var warnings: [String] {
+    package var warnings: [String] {
         var result: [String] = []
         if !tls.isVerified {
             result.append(
@@ -125,8 +125,8 @@ extension Configuration.Origin {
 
 extension Configuration {
     /// The members of `origins`, with file paths that can be opened.
-    public var resolvedOrigins: [Origin] { origins.map { $0.mapPaths(besideFile) } }
+    package var resolvedOrigins: [Origin] { origins.map { $0.mapPaths(besideFile) } }
 
     /// Warnings about settings that disable protection, one sentence each.
-    public var warnings: [String] { origins.flatMap(\.warnings) }
+    package var warnings: [String] { origins.flatMap(\.warnings) }
 }

@@ -11,7 +11,7 @@ extension Configuration {
         public var bodies: [String] = []
 
         /// The maximum number of media types per route: 32.
-        public static let bodiesLimit = 32
+        package static let bodiesLimit = 32
 
         /// Settings that disable rewriting.
         public static let none = Rewriting(location: false)

@@ -52,7 +52,7 @@ extension Configuration {
     ///   - path: the request's path as received, with or without the query.
     /// - Returns: the route, and the rest of the path, which is appended to ``Route/origin``: it is
     ///   empty, or begins with a slash or a question mark.
-    public func route(for host: String?, path: String) -> (route: Route, rest: Substring)? {
+    package func route(for host: String?, path: String) -> (route: Route, rest: Substring)? {
         for route in routes {
             if let rest = route.rest(of: path, host: host) { return (route, rest) }
         }

@@ -93,7 +93,7 @@ extension Configuration.TLS {
     }
 
     /// The maximum number of certificates per listener.
-    public static let certificateLimit = 64
+    package static let certificateLimit = 64
 
     /// Returns a copy in which `path` has been applied to each file path.
     func mapPaths(_ path: (String) -> String) -> Self {

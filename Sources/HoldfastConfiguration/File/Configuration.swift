@@ -33,7 +33,7 @@ public struct Configuration: Sendable {
         /// The line on which the route begins; `nil` if the route is not from a file.
         public var line: Int?
         /// The maximum number of protocols in ``upgrades``.
-        public static let upgradeLimit = 8
+        package static let upgradeLimit = 8
         /// The route's number in the file, from 1. Routes that could not be read are also counted.
         var number: Int?
 
@@ -85,72 +85,72 @@ public struct Configuration: Sendable {
     }
 
     /// `limits`
-    public struct Limits: Sendable, Hashable {
+    package struct Limits: Sendable, Hashable {
         /// `connections`: the maximum number of concurrent client connections.
-        public var connections: Int?
+        package var connections: Int?
         /// `connections-per-client`: the maximum number of concurrent connections from one IP
         /// address. `nil` applies only the `connections` limit.
-        public var connectionsPerClient: Int?
+        package var connectionsPerClient: Int?
         /// `request-body`: the maximum size of a request's content, in bytes.
-        public var requestBody: Int64?
+        package var requestBody: Int64?
         /// `upload-rate`: the minimum rate, in bytes per second, at which a client must send a
         /// request's content. 0 allows any rate.
-        public var uploadRate: Int64?
+        package var uploadRate: Int64?
         /// `in-flight-per-origin`: the maximum number of requests in flight to one origin.
-        public var inFlightPerOrigin: Int?
+        package var inFlightPerOrigin: Int?
         /// `waiting-per-origin`: the maximum number of requests that wait for one origin.
-        public var waitingPerOrigin: Int?
+        package var waitingPerOrigin: Int?
         /// `keyed-content`: the maximum size, in bytes, of content that can be part of a key.
-        public var keyedContent: Int?
+        package var keyedContent: Int?
         /// `request-head`: the maximum size of a request's head, in bytes.
-        public var requestHead: Int?
+        package var requestHead: Int?
         /// `tunnels`: the maximum number of concurrent tunnels for other protocols.
-        public var tunnels: Int?
+        package var tunnels: Int?
         /// `response-memory`: the maximum number of bytes of stored content in memory for responses
         /// in progress.
-        public var responseMemory: Int?
+        package var responseMemory: Int?
         /// Creates settings with no values.
-        public init() {}
+        package init() {}
     }
 
     /// `clients`
-    public struct Clients: Sendable, Hashable {
+    package struct Clients: Sendable, Hashable {
         /// `trusted`: the addresses of proxies in front of the gateway.
-        public var trusted: [AddressRange] = []
+        package var trusted: [AddressRange] = []
         /// `purgers`: the addresses of clients that may purge with the method PURGE if they have a
         /// token.
-        public var purgers: [AddressRange] = []
+        package var purgers: [AddressRange] = []
         /// `underscored-fields`: how to handle request fields whose names contain `_` or any other
         /// character except letters, digits and hyphens: ``FieldHandling/drop`` or
         /// ``FieldHandling/pass``.
-        public var underscoredFields: FieldHandling?
+        package var underscoredFields: FieldHandling?
         /// `trace`: whether TRACE is forwarded. `nil` rejects it.
-        public var forwardsTrace: Bool?
+        package var forwardsTrace: Bool?
         /// `cache-status`: the clients that get the full `Cache-Status` field. Other clients see
         /// only whether the response was a hit.
-        public var cacheStatus: Audience?
+        package var cacheStatus: Audience?
         /// `request-id`: whether each request gets an `X-Request-Id`, which is passed to the
         /// origin, the client and the access log. `nil` disables it.
-        public var identifiesRequests: Bool?
+        package var identifiesRequests: Bool?
         /// Creates settings with no values.
-        public init() {}
+        package init() {}
     }
 
     /// `health`: the health check that clients of the gateway can request.
-    public struct Health: Sendable, Hashable {
+    package struct Health: Sendable, Hashable {
         /// `path`: the path of the health check. `nil` disables it.
-        public var path: String?
+        package var path: String?
         /// Creates settings without a path.
-        public init() {}
+        package init() {}
     }
 
     /// `metrics`: the address at which Prometheus scrapes the gateway.
-    public struct Metrics: Sendable, Hashable {
+    package struct Metrics: Sendable, Hashable {
         /// `listen`: the host and port on this machine that serve only `/metrics`. `nil` disables
         /// it.
-        public var listen: String?
+        package var listen: String?
         /// Creates settings without an address.
-        public init() {}
+        package init() {}
 
         /// Whether clients on other machines can connect.
         package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
@@ -168,7 +168,7 @@ public struct Configuration: Sendable {
     }
 
     /// The clients that receive a piece of information.
-    public enum Audience: String, Sendable, Hashable, CaseIterable {
+    package enum Audience: String, Sendable, Hashable, CaseIterable {
         /// Every client.
         case everyone
         /// The clients of `clients.trusted`.
@@ -176,25 +176,25 @@ public struct Configuration: Sendable {
     }
 
     /// `control`: the control plane, which operators use to manage a running gateway.
-    public struct Control: Sendable, Hashable {
+    package struct Control: Sendable, Hashable {
         /// `socket`: the path of the control plane's Unix socket. With `nil`, the socket is in the
         /// `RUNTIME_DIRECTORY` folder or, if that is not set, in the store's folder.
-        public var socket: String?
+        package var socket: String?
         /// Whether `socket: off` disables the control plane.
-        public var isOff = false
+        package var isOff = false
         /// `listen`: the host and port on which the control plane listens in addition to the
         /// socket. `nil` disables TCP.
-        public var listen: String?
+        package var listen: String?
         /// `tokens`: the secrets for access over TCP. If the list is empty, a token is created in
         /// the store's folder.
-        public var tokens: [Token] = []
+        package var tokens: [Token] = []
         /// `hosts`: the host names that clients may use over TCP, in addition to the host in
         /// `listen` and `localhost`.
-        public var hosts: [String] = []
+        package var hosts: [String] = []
         /// `insecure`: whether tokens may cross a network without TLS.
-        public var isInsecure = false
+        package var isInsecure = false
         /// Creates settings with the defaults.
-        public init() {}
+        package init() {}
 
         /// Whether clients on other machines can connect.
         package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
@@ -209,16 +209,16 @@ public struct Configuration: Sendable {
     }
 
     /// A secret for access to the control plane over TCP.
-    public struct Token: Sendable, Hashable {
+    package struct Token: Sendable, Hashable {
         /// `name`: the token's name in the log and the history.
-        public var name: String
+        package var name: String
         /// `file`: the path of the file with the secret, relative to the configuration file.
-        public var file: String
+        package var file: String
         /// `scope`: the operations that the token allows.
-        public var scope: Scope
+        package var scope: Scope
 
         /// Creates a token.
-        public init(name: String, file: String, scope: Scope) {
+        package init(name: String, file: String, scope: Scope) {
             self.name = name
             self.file = file
             self.scope = scope
@@ -226,7 +226,7 @@ public struct Configuration: Sendable {
     }
 
     /// The operations of the control plane that a token allows.
-    public enum Scope: String, Sendable, Hashable, CaseIterable {
+    package enum Scope: String, Sendable, Hashable, CaseIterable {
         /// Read-only operations.
         case read
         /// Read-only operations and purges.
@@ -236,48 +236,48 @@ public struct Configuration: Sendable {
     }
 
     /// The maximum time without progress, for each side. `nil` is the gateway's default of 60 s.
-    public struct StallTimeouts: Sendable, Hashable {
+    package struct StallTimeouts: Sendable, Hashable {
         /// `timeouts.client`: how long a client may send none of a request's content.
-        public var client: Duration?
+        package var client: Duration?
         /// `timeouts.send`: how long an origin may read none of a request's content.
-        public var send: Duration?
+        package var send: Duration?
         /// `timeouts.receive`: how long an origin may send none of a response's content.
-        public var receive: Duration?
+        package var receive: Duration?
         /// `timeouts.tunnel`: how long neither side of a tunnel may send data.
-        public var tunnel: Duration?
+        package var tunnel: Duration?
         /// Creates settings with the defaults.
-        public init() {}
+        package init() {}
     }
 
     /// `version`: the format version, which is 1.
-    public static let version = 1
+    package static let version = 1
     /// The file's path; `nil` for a configuration created in Swift.
     public var file: String?
     /// `listen`: the gateway's listeners. If empty, the gateway uses its default address.
-    public var listeners: [Listener] = []
+    package var listeners: [Listener] = []
     /// `threads`: the number of threads that serve connections.
-    public var threads: Int?
+    package var threads: Int?
     /// `mode`
     public var mode: OfflineMode?
     /// `clients`
-    public var clients = Clients()
+    package var clients = Clients()
     /// `health`
-    public var health = Health()
+    package var health = Health()
     /// `metrics`: the address at which Prometheus scrapes the gateway.
-    public var metrics = Metrics()
+    package var metrics = Metrics()
     /// `log`
-    public var log = Log()
+    package var log = Log()
     /// `control`
-    public var control = Control()
+    package var control = Control()
     /// `timeouts.drain`: how long the gateway waits for in-flight exchanges when it stops.
-    public var drainTimeout: Duration?
+    package var drainTimeout: Duration?
     /// `drain.delay`: the time between the first `SIGTERM` and closing the listeners. During this
     /// time, the gateway reports that it is not ready, but still accepts connections. Zero means no
     /// delay. `nil` means 5 s with `control.listen` or `health.path`, otherwise no delay.
-    public var drainDelay: Duration?
+    package var drainDelay: Duration?
     /// `timeouts.client`, `timeouts.send`, `timeouts.receive`, `timeouts.tunnel`: the maximum time
     /// without progress in a transfer.
-    public var stallTimeouts = StallTimeouts()
+    package var stallTimeouts = StallTimeouts()
     /// `timeouts.connect`, `timeouts.first-byte`, `timeouts.idle`: the limits for every origin
     /// without its own limits.
     public var originTimeouts = OriginTimeouts()
@@ -286,9 +286,9 @@ public struct Configuration: Sendable {
     /// `store`
     public var store = Store()
     /// `fleet`
-    public var fleet = Fleet()
+    package var fleet = Fleet()
     /// `limits`
-    public var limits = Limits()
+    package var limits = Limits()
     /// The top-level `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle`, and
     /// the limits for origins. Each setting applies to requests for which no rule decides it.
     public var options = EngineOptions()

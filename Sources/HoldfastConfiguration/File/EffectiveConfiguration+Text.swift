@@ -1,7 +1,7 @@
 extension EffectiveConfiguration: CustomStringConvertible {
     /// Text for people, with one line per setting: its value, and its line in the file or
     /// `default`.
-    public var description: String {
+    package var description: String {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]
         lines += Self.rows(settings, indent: "  ")
         if !routes.isEmpty {

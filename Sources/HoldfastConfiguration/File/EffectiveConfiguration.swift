@@ -5,50 +5,50 @@ import HTTPTypes
 ///
 /// It contains no secrets. Field values from other sources are shown as `(from the environment:
 /// NAME)` or `(from the file: PATH)`.
-public struct EffectiveConfiguration: Sendable, Hashable, Codable {
+package struct EffectiveConfiguration: Sendable, Hashable, Codable {
     /// One setting.
-    public struct Setting: Sendable, Hashable, Codable {
+    package struct Setting: Sendable, Hashable, Codable {
         /// The setting's name in a file: `store.budget`.
-        public var name: String
+        package var name: String
         /// The value as written in a file; `nil` if there is neither a value nor a default.
-        public var value: String?
+        package var value: String?
         /// Whether the value is the default, because the file does not set it.
-        public var isDefault: Bool
+        package var isDefault: Bool
         /// The line of the file that sets the value; `nil` if the file does not set it.
-        public var line: Int?
+        package var line: Int?
     }
 
     /// A rule, route or origin.
-    public struct Part: Sendable, Hashable, Codable {
+    package struct Part: Sendable, Hashable, Codable {
         /// The name, or `rule 3`.
-        public var name: String
+        package var name: String
         /// The line on which the part begins; `nil` if it is not from a file.
-        public var line: Int?
+        package var line: Int?
         /// The conditions; empty if the part always applies.
-        public var conditions: [Setting]
+        package var conditions: [Setting]
         /// The settings.
-        public var settings: [Setting]
+        package var settings: [Setting]
     }
 
     /// The file's path.
-    public var file: String?
+    package var file: String?
     /// See ``Configuration/version``.
-    public var version: Int
+    package var version: Int
     /// The top-level settings.
-    public var settings: [Setting]
+    package var settings: [Setting]
     /// The routes, in the order of matching.
-    public var routes: [Part]
+    package var routes: [Part]
     /// The origins with their own settings; `nil` if there are none.
-    public var origins: [Part]?
+    package var origins: [Part]?
     /// A sentence that explains which rule takes precedence.
-    public var precedence: String
+    package var precedence: String
     /// The rules in order.
-    public var rules: [Part]
+    package var rules: [Part]
 }
 
 extension Configuration {
     /// Every setting with its value, including defaults.
-    public var effective: EffectiveConfiguration {
+    package var effective: EffectiveConfiguration {
         let standard = Configuration()
         let settings = TopSetting.all.map { setting in
             let value = setting.written(self)

@@ -1,5 +1,5 @@
 extension RuleSet {
     /// Whether there are no rules, and no routes with a mode or tag fields. Requests then need no
     /// lookup.
-    public var isEmpty: Bool { compiled.entries.isEmpty }
+    package var isEmpty: Bool { compiled.entries.isEmpty }
 }

@@ -1,7 +1,7 @@
 /// The extent to which a purge that is in force on one node has spread.
 ///
 /// Each level includes all previous levels.
-public enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+package enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// The purge is in this node's journal, which survives a crash.
     case queued
     /// The purge is in the log that all nodes read.
@@ -21,5 +21,5 @@ public enum PurgeLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
     }
 
     /// Returns whether the first level promises less.
-    public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }
