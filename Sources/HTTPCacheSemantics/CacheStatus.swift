@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 internal import RawStructuredFieldValues
 
 /// A parsed `Cache-Status` field, which lists how each cache on the path handled the request. RFC
@@ -6,39 +6,39 @@ internal import RawStructuredFieldValues
 ///
 /// The whole field is ignored if it is malformed or if a member is neither a token nor a string. A
 /// parameter that is unknown or has the wrong type is skipped.
-public struct CacheStatus: Sendable, Hashable {
+package struct CacheStatus: Sendable, Hashable {
     /// One cache's report.
-    public struct Member: Sendable, Hashable {
+    package struct Member: Sendable, Hashable {
         /// The cache's name.
-        public var cache: String
+        package var cache: String
         /// Whether `hit` is set. RFC 9211 §2.1
-        public var isHit: Bool
+        package var isHit: Bool
         /// The `fwd` token, as received. RFC 9211 §2.2
-        public var forward: String?
+        package var forward: String?
         /// The `fwd-status` parameter. RFC 9211 §2.3
-        public var forwardStatus: Int?
+        package var forwardStatus: Int?
         /// `ttl` in seconds; negative if stale. RFC 9211 §2.4
-        public var timeToLive: Int64?
+        package var timeToLive: Int64?
         /// Whether `stored` is set. RFC 9211 §2.5
-        public var isStored: Bool
+        package var isStored: Bool
         /// Whether `collapsed` is set. RFC 9211 §2.6
-        public var isCollapsed: Bool
+        package var isCollapsed: Bool
         /// The `key` parameter. RFC 9211 §2.7
-        public var key: String?
+        package var key: String?
         /// The `detail` parameter: a token or a string. RFC 9211 §2.8
-        public var detail: String?
+        package var detail: String?
 
         /// ``forward``, if it is one of the reasons in RFC 9211.
-        public var forwardReason: CacheOutcome.ForwardReason? {
+        package var forwardReason: CacheOutcome.ForwardReason? {
             forward.flatMap(CacheOutcome.ForwardReason.init(rawValue:))
         }
     }
 
     /// The members, beginning with the cache closest to the origin.
-    public var members: [Member]
+    package var members: [Member]
 
     /// Parses the field. ``members`` is empty if the field is absent or must be ignored.
-    public init(_ fields: HTTPFields) {
+    package init(_ fields: HTTPFields) {
         members = Self.parse(fields) ?? []
     }
 
@@ -93,7 +93,7 @@ extension CacheOutcome {
     ///
     /// The member gets its own line. A field that arrived malformed or empty is removed first,
     /// because recipients would ignore it together with the new member.
-    public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
+    package func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
         guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
         result.dropUnreadableCacheStatus()

@@ -1,7 +1,7 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// Normalizes `Accept-Encoding`. RFC 9110 §12.5.3
-public enum AcceptEncoding {
+package enum AcceptEncoding {
     /// Returns one spelling for all requests that accept the same subset of `br`, `gzip` and
     /// `zstd`.
     ///
@@ -15,7 +15,7 @@ public enum AcceptEncoding {
     ///
     /// - Returns: `nil` if the fields must not change: the field is absent, a line is malformed, or
     ///   the client accepts only other codings and rejects `identity`.
-    public static func normalized(_ fields: HTTPFields) -> String? {
+    package static func normalized(_ fields: HTTPFields) -> String? {
         guard fields.contains(.acceptEncoding) else { return nil }
         var weights: [String: Bool] = [:]
         for value in fields[values: .acceptEncoding] {

@@ -41,40 +41,40 @@ public struct StatedLength: Sendable, Hashable {
     }
 
     /// 2⁶³ − 1.
-    public static let maximum = StatedLength(unchecked: .max)
+    package static let maximum = StatedLength(unchecked: .max)
 
     /// Returns whether the number is at most the limit.
     public func isWithin(_ limit: Int64) -> Bool { value <= limit }
 
     /// Returns whether the number is below the limit.
-    public func isBelow(_ limit: Double) -> Bool { Double(value) < limit }
+    package func isBelow(_ limit: Double) -> Bool { Double(value) < limit }
 
     /// Returns the number if it is at most the limit; otherwise `nil`.
     public func bytes(upTo limit: Int64) -> Int64? { value <= limit ? value : nil }
 
     /// Returns the number or the limit, whichever is less.
-    public func capped(at limit: Int64) -> Int64 { min(value, limit) }
+    package func capped(at limit: Int64) -> Int64 { min(value, limit) }
 
     /// Returns the number or the limit, whichever is less.
-    public func capped(at limit: Int) -> Int { Int(truncatingIfNeeded: min(value, Int64(limit))) }
+    package func capped(at limit: Int) -> Int { Int(truncatingIfNeeded: min(value, Int64(limit))) }
 
     /// Returns the sum, or `nil` if it exceeds ``maximum``.
-    public func adding(_ other: StatedLength) -> StatedLength? {
+    package func adding(_ other: StatedLength) -> StatedLength? {
         let (sum, overflow) = value.addingReportingOverflow(other.value)
         return overflow ? nil : StatedLength(unchecked: sum)
     }
 
     /// Returns the sum with a local count, or `nil` if it exceeds ``maximum``.
-    public func adding(_ count: Int) -> StatedLength? { adding(StatedLength(clamping: count)) }
+    package func adding(_ count: Int) -> StatedLength? { adding(StatedLength(clamping: count)) }
 
     /// Returns the difference, or `nil` if it is below 0.
-    public func subtracting(_ other: StatedLength) -> StatedLength? {
+    package func subtracting(_ other: StatedLength) -> StatedLength? {
         // Both numbers are at least 0, so the difference fits.
         value < other.value ? nil : StatedLength(unchecked: value &- other.value)
     }
 
     /// Returns the difference from a local count, or `nil` if it is below 0.
-    public func subtracting(_ count: Int) -> StatedLength? { subtracting(StatedLength(clamping: count)) }
+    package func subtracting(_ count: Int) -> StatedLength? { subtracting(StatedLength(clamping: count)) }
 }
 
 extension StatedLength: Comparable {
@@ -112,16 +112,16 @@ extension StatedLength: Codable {
 
 extension Range<StatedLength> {
     /// The number of bytes in the range.
-    public var length: StatedLength { upperBound.subtracting(lowerBound) ?? 0 }
+    package var length: StatedLength { upperBound.subtracting(lowerBound) ?? 0 }
 
     /// Returns the range as integers if its end is at most the limit; otherwise `nil`.
-    public func bytes(upTo limit: Int64) -> Range<Int64>? {
+    package func bytes(upTo limit: Int64) -> Range<Int64>? {
         guard let upper = upperBound.bytes(upTo: limit) else { return nil }
         return lowerBound.capped(at: upper)..<upper
     }
 
     /// Returns the range relative to an offset, or `nil` if the range begins before the offset.
-    public func counted(from offset: StatedLength) -> Range<StatedLength>? {
+    package func counted(from offset: StatedLength) -> Range<StatedLength>? {
         guard let lower = lowerBound.subtracting(offset), let upper = upperBound.subtracting(offset) else { return nil }
         return Range(from: lower, to: upper)
     }

@@ -1,21 +1,21 @@
-public import HTTPTypes
+package import HTTPTypes
 internal import RawStructuredFieldValues
 
 extension CachePolicy {
     /// The maximum number of groups read from one field. Additional groups are skipped.
     ///
     /// RFC 9875 requires support for at least 32.
-    public static let maximumGroups = 32
+    package static let maximumGroups = 32
     /// The maximum length of a group name, in characters (all ASCII); longer names are skipped.
     ///
     /// RFC 9875 requires support for at least 32.
-    public static let maximumGroupLength = 128
+    package static let maximumGroupLength = 128
 
     /// Returns the groups of a response (`Cache-Groups`) in order, without duplicates. RFC 9875 §2
     ///
     /// Names are compared character by character, within one origin. A field that is not a list of
     /// strings is ignored completely; parameters are skipped.
-    public func groups(of fields: HTTPFields) -> [String] {
+    package func groups(of fields: HTTPFields) -> [String] {
         Self.strings(.cacheGroups, in: fields)
     }
 
@@ -24,7 +24,7 @@ extension CachePolicy {
     ///
     /// The result is empty if the method is safe. The status does not matter, because the origin
     /// names the groups explicitly.
-    public func invalidatedGroups(by response: HTTPResponse, to request: HTTPRequest) -> [String] {
+    package func invalidatedGroups(by response: HTTPResponse, to request: HTTPRequest) -> [String] {
         request.method.isKnownToBeSafe ? [] : Self.strings(.cacheGroupInvalidation, in: response.headerFields)
     }
 

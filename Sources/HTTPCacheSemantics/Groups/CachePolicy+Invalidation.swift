@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 
 extension CachePolicy {
     /// Returns the targets whose stored responses this response invalidates. RFC 9111 §4.4
@@ -13,7 +13,7 @@ extension CachePolicy {
     /// Each target is listed once. If ``TargetURI/init(_:)`` would percent-encode a reference
     /// (`/a|b`), both spellings are listed, because a request may have used either. If a field is
     /// repeated, its first line applies.
-    public func invalidatedTargets(
+    package func invalidatedTargets(
         by response: HTTPResponse,
         to request: HTTPRequest,
         target: TargetURI

@@ -65,7 +65,7 @@ public struct CacheKey: Sendable, Hashable {
     }
 
     /// The version of the encoding; the first byte of every key.
-    public static let version: UInt8 = 1
+    package static let version: UInt8 = 1
 
     /// The canonical encoding of the key.
     public let bytes: [UInt8]
@@ -162,7 +162,7 @@ public struct CacheKey: Sendable, Hashable {
     }
 
     /// Returns the same request's key in another partition.
-    public func inPartition(_ partition: Partition) -> CacheKey {
+    package func inPartition(_ partition: Partition) -> CacheKey {
         if partition == .common, isCommon { return self }
         var reader = CanonicalReader(bytes)
         guard reader.byte() != nil, reader.partition() != nil else { return self }

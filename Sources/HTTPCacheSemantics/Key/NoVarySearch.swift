@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 internal import RawStructuredFieldValues
 
 /// `No-Vary-Search`: the query parameters that do not affect a response.
@@ -14,38 +14,38 @@ internal import RawStructuredFieldValues
 /// The boolean `params` from earlier drafts, which browsers support, also works: `params` means
 /// `except=()`, and `params, except=("id")` means `except=("id")`. A field that is malformed or
 /// contradicts itself has no effect, so the whole query matters.
-public struct NoVarySearch: Sendable, Hashable {
+package struct NoVarySearch: Sendable, Hashable {
     /// The parameters that matter.
     ///
     /// Names are decoded bytes: `%C3%A9+x` is `é x`.
-    public enum Significance: Sendable, Hashable {
+    package enum Significance: Sendable, Hashable {
         /// All parameters except these.
         case allExcept(Set<[UInt8]>)
         /// Only these parameters.
         case only(Set<[UInt8]>)
     }
     /// The parameters that matter.
-    public var significance: Significance
+    package var significance: Significance
     /// Whether the order of parameters matters. The order of several values of one parameter always
     /// matters.
-    public var keyOrderMatters: Bool
+    package var keyOrderMatters: Bool
 
     /// The default without the field: the whole query matters, byte by byte.
-    public static let `default` = NoVarySearch(significance: .allExcept([]), keyOrderMatters: true)
+    package static let `default` = NoVarySearch(significance: .allExcept([]), keyOrderMatters: true)
 
     /// Creates a rule.
-    public init(significance: Significance, keyOrderMatters: Bool) {
+    package init(significance: Significance, keyOrderMatters: Bool) {
         self.significance = significance
         self.keyOrderMatters = keyOrderMatters
     }
 
     /// Reads a response's rule. The result is ``default`` if the response has no valid rule.
-    public init(_ fields: HTTPFields) {
+    package init(_ fields: HTTPFields) {
         self = Self.parse(fields) ?? .default
     }
 
     /// Whether this is the default rule.
-    public var isDefault: Bool { self == .default }
+    package var isDefault: Bool { self == .default }
 
     private static func parse(_ fields: HTTPFields) -> NoVarySearch? {
         guard let members = StructuredLines.dictionary(.noVarySearch, in: fields) else { return nil }
@@ -94,7 +94,7 @@ extension NoVarySearch {
     /// Parameters that do not matter are removed. The others are sorted by name if their order does
     /// not matter, and written in one spelling (`a=x+y&b=%C3%A9`). The result is `nil` if no
     /// parameters are left. The default rule returns the query unchanged.
-    public func normalizedQuery(_ query: String?) -> String? {
+    package func normalizedQuery(_ query: String?) -> String? {
         guard !isDefault else { return query }
         let parameters = significantParameters(query)
         guard !parameters.isEmpty else { return nil }
@@ -109,7 +109,7 @@ extension NoVarySearch {
     }
 
     /// Returns whether two queries of one path select the same response.
-    public func equivalent(_ a: String?, _ b: String?) -> Bool {
+    package func equivalent(_ a: String?, _ b: String?) -> Bool {
         if isDefault {
             guard let a, let b else { return a == nil && b == nil }
             // Compare bytes, because Swift's string comparison treats composed and decomposed

@@ -3,13 +3,13 @@
 ///
 /// Query names are percent-decoded (`s%65ssion` is `session`), then compared byte by byte
 /// (case-sensitive). The names are compiled once for all requests.
-public struct ParameterNames: Sendable, Hashable {
+package struct ParameterNames: Sendable, Hashable {
     private var names: Set<[UInt8]> = []
     private var prefixes: [[UInt8]] = []
 
     /// - Parameter patterns: decoded names. A `*` at the end matches any ending; a `*` elsewhere is
     ///   an ordinary character.
-    public init(_ patterns: [String] = []) {
+    package init(_ patterns: [String] = []) {
         for pattern in patterns {
             if pattern.utf8.last == UInt8(ascii: "*") {
                 prefixes.append(Array(pattern.utf8.dropLast()))
@@ -20,7 +20,7 @@ public struct ParameterNames: Sendable, Hashable {
     }
 
     /// Whether there are no names.
-    public var isEmpty: Bool { names.isEmpty && prefixes.isEmpty }
+    package var isEmpty: Bool { names.isEmpty && prefixes.isEmpty }
 
     /// Returns whether a decoded name matches.
     func contains(_ name: [UInt8]) -> Bool {

@@ -3,9 +3,9 @@ package import HTTPTypes
 /// The secrets that must not appear in output or logs, and how they are hidden.
 ///
 /// This is for display only: keys and requests keep every byte.
-public enum Redaction {
+package enum Redaction {
     /// The text that replaces a secret.
-    public static let placeholder = "REDACTED"
+    package static let placeholder = "REDACTED"
 
     /// The lower-case names of query parameters whose values are secrets.
     ///
@@ -14,7 +14,7 @@ public enum Redaction {
     ///
     /// Names that begin with one of ``secretPrefixes`` or end with one of ``secretSuffixes`` are
     /// also secret.
-    public static let secretParameterNames: Set<String> = [
+    package static let secretParameterNames: Set<String> = [
         "access_key", "access_token", "accesskey", "accesstoken", "api-key", "api_key", "apikey", "assertion", "auth",
         "authorization", "bearer", "client_assertion", "client_secret", "clientsecret", "code", "code_verifier",
         "cookie", "credential", "credentials", "csrf", "hmac", "id_token", "idtoken", "jwt", "key", "nonce", "otp",
@@ -24,9 +24,9 @@ public enum Redaction {
     ]
     /// Prefixes of parameters in the signed URLs of object stores, which contain credentials and
     /// signatures.
-    public static let secretPrefixes: [String] = ["x-amz-", "x-goog-", "x-oss-", "x-ms-"]
+    package static let secretPrefixes: [String] = ["x-amz-", "x-goog-", "x-oss-", "x-ms-"]
     /// Suffixes of names such as `user_token`, `hub.secret` and `X-Api-Key`.
-    public static let secretSuffixes: [String] = [
+    package static let secretSuffixes: [String] = [
         "token", "secret", "password", "passwd", "signature", "apikey", "api_key", "api-key", "_sig", "_pwd",
         "session_id",
     ]
@@ -34,7 +34,7 @@ public enum Redaction {
     /// The lower-case names of request and response fields whose values are hidden completely.
     ///
     /// `Set-Cookie` keeps the cookie's name.
-    public static let secretFieldNames: Set<String> = [
+    package static let secretFieldNames: Set<String> = [
         "api-key", "authentication-info", "authorization", "cookie", "dpop", "proxy-authentication-info",
         "proxy-authorization", "set-cookie", "x-access-token", "x-amz-security-token", "x-api-key", "x-auth",
         "x-auth-key",
@@ -75,7 +75,7 @@ public enum Redaction {
     ///
     /// Parameters end at `&` and `;`, and also at `?` and `#`, because a second query or a fragment
     /// can hold secrets too.
-    public static func query(_ query: String) -> String {
+    package static func query(_ query: String) -> String {
         var result: [UInt8] = []
         result.reserveCapacity(query.utf8.count)
         var parameter: [UInt8] = []
@@ -104,7 +104,7 @@ public enum Redaction {
 
     /// Returns text that may be a URI, without user information, secret parameters and control
     /// characters, truncated to `limit` bytes.
-    public static func uriText(_ text: String, limit: Int = 65_535) -> String {
+    package static func uriText(_ text: String, limit: Int = 65_535) -> String {
         var bytes = text.utf8.prefix(max(0, limit) + 1024).map { $0.isControl ? UInt8(ascii: "?") : $0 }
         if let at = userInformationEnd(bytes) {
             bytes.replaceSubrange(at, with: placeholder.utf8)

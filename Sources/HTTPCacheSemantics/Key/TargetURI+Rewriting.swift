@@ -11,7 +11,7 @@ extension TargetURI {
     /// - Parameters:
     ///   - dropped: the names of the parameters to remove.
     ///   - sorts: whether the others are sorted.
-    public func rewritten(dropping dropped: ParameterNames = ParameterNames(), sorting sorts: Bool = false) -> TargetURI
+    package func rewritten(dropping dropped: ParameterNames = ParameterNames(), sorting sorts: Bool = false) -> TargetURI
     {
         guard query != nil, !dropped.isEmpty || sorts else { return self }
         return changingPieces { pieces in
@@ -35,7 +35,7 @@ extension TargetURI {
     /// A piece in which a server may read more than one parameter (`session=1;callback=x`,
     /// `session=1%26callback=x`) stays, whatever its name. Otherwise a client could make the origin
     /// read a parameter that is not in the key, and its response would be served to every client.
-    public func ignoring(_ ignored: ParameterNames) -> TargetURI {
+    package func ignoring(_ ignored: ParameterNames) -> TargetURI {
         guard query != nil, !ignored.isEmpty else { return self }
         return changingPieces { pieces in pieces.removeAll { ignored.contains($0.name) && !$0.isAmbiguous } }
     }
@@ -66,13 +66,13 @@ extension QueryPiece {
 extension TargetURI {
     /// Returns the decoded names of the parameters that ``rewritten(dropping:sorting:)`` removes,
     /// in order, for people.
-    public func droppedNames(_ dropped: ParameterNames) -> [String] {
+    package func droppedNames(_ dropped: ParameterNames) -> [String] {
         names { !$0.mayHoldSeparator && dropped.contains($0.name) }
     }
 
     /// Returns the decoded names of the parameters that ``ignoring(_:)`` removes, in order, for
     /// people.
-    public func ignoredNames(_ ignored: ParameterNames) -> [String] {
+    package func ignoredNames(_ ignored: ParameterNames) -> [String] {
         names { ignored.contains($0.name) && !$0.isAmbiguous }
     }
 

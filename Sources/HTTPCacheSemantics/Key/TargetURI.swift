@@ -58,7 +58,7 @@ public struct TargetURI: Sendable, Hashable {
 
     /// The URI for people: the values of secret parameters are replaced with `REDACTED`.
     ///
-    /// ``Redaction/secretParameterNames`` and the related rules decide which parameters are secret.
+    /// Names such as `token` and `signature` decide which parameters are secret.
     /// The path does not change.
     public var redacted: String {
         guard let query else { return uri }
@@ -70,7 +70,7 @@ public struct TargetURI: Sendable, Hashable {
     ///
     /// Its first byte is ``CacheKey/version``. Two targets are equal exactly if these bytes are
     /// equal.
-    public var canonicalBytes: [UInt8] {
+    package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0))
         writer.write(byte: CacheKey.version)
         writer.write(target: self)

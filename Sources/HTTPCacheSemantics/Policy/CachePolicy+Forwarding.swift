@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 
 extension FieldRules {
     /// Returns whether `Connection` cannot remove the request field. Protected fields are part of
@@ -27,7 +27,7 @@ extension CachePolicy {
     /// always stay, even if listed: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`,
     /// the `Accept` fields, `Origin`, `Expect`, `Max-Forwards`, `Forwarded`, `Via`,
     /// `X-Forwarded-…`, `X-Real-IP`, `Range`, `If-…` and `Content-…`.
-    public static func forwardedFields(of request: HTTPFields) -> HTTPFields {
+    package static func forwardedFields(of request: HTTPFields) -> HTTPFields {
         forwardedFields(of: request) { _ in false }
     }
 
@@ -46,7 +46,7 @@ extension CachePolicy {
     /// Some fields are forwarded even if `Connection` lists them: `Set-Cookie`, and the fields on
     /// which caching or the meaning of the content depends. ``storedFields(of:)`` also keeps the
     /// latter, but not a `Set-Cookie` that `Connection` lists.
-    public func forwardedResponseFields(of response: HTTPFields) -> HTTPFields {
+    package func forwardedResponseFields(of response: HTTPFields) -> HTTPFields {
         Self.withoutHopByHop(response, dropping: { _ in false }) { isProtected($0) || $0 == "set-cookie" }
     }
 

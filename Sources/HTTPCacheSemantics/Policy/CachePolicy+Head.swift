@@ -1,7 +1,7 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// The effect of a response to HEAD on a stored response. RFC 9111 §4.3.5
-public enum HeadUpdate: Sendable, Hashable {
+package enum HeadUpdate: Sendable, Hashable {
     /// The response describes the same representation, so the stored response gets this head.
     case freshen(StoredResponseHead)
     /// The representation has changed, so the stored response becomes stale. RFC 9111 §4.3.5
@@ -40,7 +40,7 @@ extension CachePolicy {
     ///   - bodyLength: the stored body's length in bytes.
     ///   - request: the HEAD request, as its caller presented it.
     ///   - isForOthers: see ``freshened(_:by:requestTime:responseTime:request:isForOthers:)``.
-    public func headUpdate(
+    package func headUpdate(
         of stored: StoredResponseHead,
         bodyLength: Int64,
         by response: HTTPResponse,

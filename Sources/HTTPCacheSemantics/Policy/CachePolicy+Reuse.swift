@@ -107,7 +107,7 @@ extension CachePolicy {
     ///
     /// Time does not matter either: a `stale-if-error` or `stale-while-revalidate` of any length
     /// overrides the directive that `s-maxage` implies. ``reuse(of:for:at:)`` applies the length.
-    public func staleUse(of stored: StoredResponseHead) -> Reuse.StaleUse {
+    package func staleUse(of stored: StoredResponseHead) -> Reuse.StaleUse {
         let fields = read(stored)
         let extensions = extensions(of: stored, fields, staleness: 0)
         return staleUse(
@@ -122,7 +122,7 @@ extension CachePolicy {
     ///
     /// A response that requires validation before every reuse, or that has `no-store`, may not
     /// serve them, unless the caller set its expiry. RFC 9111 §4
-    public func mayServeCollapsed(_ stored: StoredResponseHead) -> Bool {
+    package func mayServeCollapsed(_ stored: StoredResponseHead) -> Bool {
         if stored.explicitExpiry != nil { return true }
         let directives = directives(of: stored.fields)
         return !directives.forbidsUnvalidatedUse && !directives.forbidsStorage
@@ -132,26 +132,26 @@ extension CachePolicy {
     /// fresh, so an eager refresh or background validation would be wasted. RFC 8246 §2
     ///
     /// It has no effect on a stale response, or on a request that requires validation.
-    public func isImmutable(_ stored: StoredResponseHead) -> Bool {
+    package func isImmutable(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).immutable
     }
 
     /// Returns whether the response is marked as shareable: `public`, or `s-maxage` above 0. RFC
     /// 9111 §5.2.2.9, §5.2.2.10
-    public func allowsSharing(_ stored: StoredResponseHead) -> Bool {
+    package func allowsSharing(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).allowsSharing
     }
 
     /// Returns whether the response is only for the requesting user: `private`, or a `no-store`
     /// that an operator overrides. RFC 9111 §5.2.2.7, §5.2.2.5
-    public func isForOneUser(_ stored: StoredResponseHead) -> Bool {
+    package func isForOneUser(_ stored: StoredResponseHead) -> Bool {
         let directives = directives(of: stored.fields)
         return directives.isWhollyPrivate || directives.forbidsStorage
     }
 
     /// Returns whether the request accepts only a stored response or a 504, without forwarding. RFC
     /// 9111 §5.2.1.7
-    public func isOnlyIfCached(_ request: HTTPRequest) -> Bool {
+    package func isOnlyIfCached(_ request: HTTPRequest) -> Bool {
         RequestDirectives(request.headerFields).onlyIfCached
     }
 

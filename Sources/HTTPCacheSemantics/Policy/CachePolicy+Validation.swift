@@ -55,14 +55,14 @@ extension CachePolicy {
     /// without a valid `ETag` never confirms a copy.
     ///
     /// - Parameter request: the request as the caller presented it.
-    public func confirmsCallersCopy(_ notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
+    package func confirmsCallersCopy(_ notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
         guard notModified.status.code == 304, let tag = EntityTag(notModified.headerFields) else { return false }
         return EntityTag.list(ifNoneMatch: request.headerFields).contains { $0.weaklyEquals(tag) }
     }
 
     /// Returns whether the request has conditions of its own, so that the caller expects a 304 or
     /// 412. RFC 9110 §13.1
-    public func isConditional(_ request: HTTPRequest) -> Bool {
+    package func isConditional(_ request: HTTPRequest) -> Bool {
         request.headerFields.contains { field in
             switch field.name.canonicalName {
             case "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range": true
@@ -78,7 +78,7 @@ extension CachePolicy {
     /// weak comparison. Without it, `If-Modified-Since` is compared with `Last-Modified`, else
     /// `Date`, else the time of receipt. A cache does not evaluate `If-Match`,
     /// `If-Unmodified-Since` and `If-Range`.
-    public func isNotModified(_ stored: StoredResponseHead, for request: HTTPRequest) -> Bool {
+    package func isNotModified(_ stored: StoredResponseHead, for request: HTTPRequest) -> Bool {
         guard request.method == .get || request.method == .head, stored.status.kind == .successful else { return false }
         if request.headerFields.contains(.ifNoneMatch) {
             return EntityTag.matches(EntityTag(stored.fields), ifNoneMatch: request.headerFields)

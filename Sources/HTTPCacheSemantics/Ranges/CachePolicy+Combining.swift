@@ -1,9 +1,9 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// A stored response combined with a new part of the same representation. RFC 9111 §3.4
-public struct CombinedResponse: Sendable, Hashable {
+package struct CombinedResponse: Sendable, Hashable {
     /// A section of the new body.
-    public enum Piece: Sendable, Hashable {
+    package enum Piece: Sendable, Hashable {
         /// A range of the stored body, as offsets in that body.
         case stored(Range<StatedLength>)
         /// A range of the received body, as offsets in that body.
@@ -11,12 +11,12 @@ public struct CombinedResponse: Sendable, Hashable {
     }
     /// The head to store: 200 if the pieces form the whole representation, otherwise 206 with a
     /// `Content-Range` for all pieces.
-    public var head: StoredResponseHead
+    package var head: StoredResponseHead
     /// The pieces of the new body, in order.
-    public var pieces: [Piece]
+    package var pieces: [Piece]
 
     /// The length of the new body in bytes.
-    public var length: StatedLength {
+    package var length: StatedLength {
         pieces.reduce(0) { sum, piece in
             switch piece {
             case .stored(let range), .received(let range): sum.adding(range.length) ?? .maximum
@@ -26,7 +26,7 @@ public struct CombinedResponse: Sendable, Hashable {
 
     /// Whether no piece of the received body is needed, so that the stored response is only
     /// freshened.
-    public var isStoredAlone: Bool {
+    package var isStoredAlone: Bool {
         pieces.allSatisfy { piece in
             if case .stored = piece { return true }
             return false
@@ -57,7 +57,7 @@ extension CachePolicy {
     ///   - bodyLength: the length of the stored body in bytes.
     ///   - request: the request for the new response.
     /// - Returns: `nil` if the two cannot be combined; the caller then keeps one of them.
-    public func combined(
+    package func combined(
         _ stored: StoredResponseHead,
         bodyLength: Int64,
         with partial: HTTPResponse,

@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 
 extension CachePolicy {
     /// Returns whether a 206 may be stored as one part of a representation, and for whom. RFC 9111
@@ -14,7 +14,7 @@ extension CachePolicy {
     /// Apart from that, the rules for a 200 apply: see
     /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``. After the transfer,
     /// the caller checks that the body is as long as the range.
-    public func partialStorability(
+    package func partialStorability(
         of response: HTTPResponse,
         to request: HTTPRequest,
         hasCredentials: Bool,
@@ -75,7 +75,7 @@ extension CachePolicy {
     /// - Parameters:
     ///   - head: the head that would have been stored with the whole body.
     ///   - receivedLength: the number of received body bytes.
-    public func incomplete(_ head: StoredResponseHead, receivedLength: Int64) -> StoredResponseHead? {
+    package func incomplete(_ head: StoredResponseHead, receivedLength: Int64) -> StoredResponseHead? {
         guard head.status.code == 200, head.requestMethod == .get, receivedLength > 0, head.strongValidator != nil,
             head.fields.count < FieldRules.maximumCount
         else { return nil }
@@ -107,7 +107,7 @@ extension CachePolicy {
     ///
     /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` are removed;
     /// `If-Match` and `If-Unmodified-Since` stay.
-    public func completionRequest(
+    package func completionRequest(
         for stored: StoredResponseHead,
         bodyLength: Int64,
         request: HTTPRequest

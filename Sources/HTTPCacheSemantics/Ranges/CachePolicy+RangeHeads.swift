@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 
 extension CachePolicy {
     /// Returns the response head for a selection, built from the fields to serve. RFC 9110 §15.3.7,
@@ -16,7 +16,7 @@ extension CachePolicy {
     /// - Parameters:
     ///   - servedFields: the result of ``servedFields(of:age:)``.
     ///   - boundary: the boundary between several parts, the same as for their plan.
-    public func head(
+    package func head(
         for selection: StoredSelection,
         of stored: StoredResponseHead,
         servedFields: HTTPFields,
@@ -55,7 +55,7 @@ extension CachePolicy {
     }
 
     /// Returns the body of a response with several parts, or `nil` for every other selection.
-    public func multipartPlan(
+    package func multipartPlan(
         for selection: StoredSelection,
         of stored: StoredResponseHead,
         boundary: String

@@ -1,12 +1,12 @@
-public import HTTPTypes
+package import HTTPTypes
 
 extension CachePolicy {
     /// The maximum number of parts in one response.
     ///
     /// RFC 9110 §14.2 lets a server refuse or merge many small or overlapping ranges.
-    public static let maximumParts = 16
+    package static let maximumParts = 16
     /// The maximum length of a forwarded `Range`, in bytes, with all its lines combined.
-    public static let maximumRangeLength = 1024
+    package static let maximumRangeLength = 1024
 
     /// Returns whether a request's `Range` may be forwarded: it may have any unit, but at most
     /// ``maximumParts`` members and ``maximumRangeLength`` bytes.
@@ -48,7 +48,7 @@ extension CachePolicy {
     /// - Parameters:
     ///   - bodyLength: the length of the stored body in bytes.
     ///   - maximumParts: the maximum number of parts in a multipart response.
-    public func selection(
+    package func selection(
         of stored: StoredResponseHead,
         bodyLength: Int64,
         for request: HTTPRequest,

@@ -1,4 +1,4 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// The `Content-Range` of a part: the bytes of the representation that a 206 contains. RFC 9110
 /// §14.4
@@ -6,15 +6,15 @@ public import HTTPTypes
 /// ```swift
 /// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
 /// ```
-public struct ContentRange: Sendable, Hashable {
+package struct ContentRange: Sendable, Hashable {
     /// The offsets of the bytes in the representation, as stated by a peer. A parsed range is never
     /// empty.
-    public var range: Range<StatedLength>
+    package var range: Range<StatedLength>
     /// The representation's length in bytes; `nil` if it is unknown (`*`).
-    public var completeLength: StatedLength?
+    package var completeLength: StatedLength?
 
     /// Creates a range without checking anything.
-    public init(range: Range<StatedLength>, completeLength: StatedLength?) {
+    package init(range: Range<StatedLength>, completeLength: StatedLength?) {
         self.range = range
         self.completeLength = completeLength
     }
@@ -24,7 +24,7 @@ public struct ContentRange: Sendable, Hashable {
     /// The field must be one line with the unit `bytes`. Its first byte must not be after its last
     /// byte, the last byte must be within the complete length, and numbers must fit `Int64`. A
     /// 416's `*/length` describes no part: see ``unsatisfiedLength(_:)``.
-    public init?(_ fields: HTTPFields) {
+    package init?(_ fields: HTTPFields) {
         let parsed = Self.withOnlyLine(of: fields) { scanner -> ContentRange? in
             guard let first = scanner.exactNumber(), scanner.current == UInt8(ascii: "-") else { return nil }
             scanner.advance()
@@ -45,7 +45,7 @@ public struct ContentRange: Sendable, Hashable {
 
     /// Returns the representation's length as a 416 states it (`bytes */1234`), or `nil` if it is
     /// absent or invalid. RFC 9110 §15.5.17
-    public static func unsatisfiedLength(_ fields: HTTPFields) -> StatedLength? {
+    package static func unsatisfiedLength(_ fields: HTTPFields) -> StatedLength? {
         withOnlyLine(of: fields) { scanner -> StatedLength? in
             guard scanner.current == UInt8(ascii: "*") else { return nil }
             scanner.advance()
@@ -56,13 +56,13 @@ public struct ContentRange: Sendable, Hashable {
     }
 
     /// The field's value: `bytes 0-499/1234`, or `bytes 0-499/*`.
-    public var fieldValue: String {
+    package var fieldValue: String {
         let last = range.upperBound.subtracting(1) ?? 0
         return "bytes \(range.lowerBound)-\(last)/\(completeLength.map(\.description) ?? "*")"
     }
 
     /// Returns the value for a 416: `bytes */1234`.
-    public static func unsatisfied(completeLength: StatedLength) -> String { "bytes */\(completeLength)" }
+    package static func unsatisfied(completeLength: StatedLength) -> String { "bytes */\(completeLength)" }
 
     /// Reads the text after `bytes ` in the only line. Returns `nil` if there is no such line, if
     /// `body` returns `nil`, or if `body` leaves unread bytes.
@@ -87,7 +87,7 @@ public struct ContentRange: Sendable, Hashable {
 extension StoredResponseHead {
     /// The bytes that a stored partial response (status 206) contains; `nil` for a complete
     /// response and for a 206 without a valid `Content-Range`.
-    public var partialRange: ContentRange? {
+    package var partialRange: ContentRange? {
         status.code == 206 ? ContentRange(fields) : nil
     }
 }

@@ -1,19 +1,19 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// A `multipart/byteranges` body as a sequence of literal bytes and slices of the stored body. RFC
 /// 9110 §14.6
-public struct MultipartPlan: Sendable, Hashable {
+package struct MultipartPlan: Sendable, Hashable {
     /// A section of the body.
-    public enum Piece: Sendable, Hashable {
+    package enum Piece: Sendable, Hashable {
         /// Literal bytes.
         case literal([UInt8])
         /// A slice of the stored body, as offsets in that body (not in the representation).
         case body(Range<StatedLength>)
     }
     /// The pieces to send, in order.
-    public var pieces: [Piece]
+    package var pieces: [Piece]
     /// The length of the body in bytes: the response's `Content-Length`.
-    public var length: StatedLength
+    package var length: StatedLength
 
     /// Creates the plan for a response with several parts.
     ///
@@ -23,7 +23,7 @@ public struct MultipartPlan: Sendable, Hashable {
     ///   - boundary: random text that does not occur in the body; see ``boundary(_:)``.
     ///   - bodyOffset: the offset of the stored body in the representation: 0, or the start of a
     ///     partial response.
-    public init(
+    package init(
         ranges: [Range<StatedLength>],
         completeLength: StatedLength,
         contentType: HTTPField?,
@@ -63,7 +63,7 @@ public struct MultipartPlan: Sendable, Hashable {
     /// §5.1.1), or `holdfast` if none is left.
     ///
     /// Such a boundary needs no quotes and cannot break the framing.
-    public static func boundary(_ text: String) -> String {
+    package static func boundary(_ text: String) -> String {
         let bytes = text.utf8.filter { byte in
             byte.isAlpha || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         }

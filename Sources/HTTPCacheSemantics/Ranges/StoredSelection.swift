@@ -1,7 +1,7 @@
 /// The part of a stored representation that serves a request. RFC 9110 §14.2
 ///
 /// Ranges are offsets in the representation, even if only a part of it is stored.
-public enum StoredSelection: Sendable, Hashable {
+package enum StoredSelection: Sendable, Hashable {
     /// The whole representation, with the stored status (200 if a stored partial response contains
     /// all of it).
     case complete
@@ -17,15 +17,15 @@ public enum StoredSelection: Sendable, Hashable {
 }
 
 /// The part that a stored partial response lacks to serve a request.
-public struct MissingPart: Sendable, Hashable {
+package struct MissingPart: Sendable, Hashable {
     /// The range from the first to the last requested byte that is not stored. It is `nil` if the
     /// representation's length is unknown or the stored response is damaged.
-    public var range: Range<StatedLength>?
+    package var range: Range<StatedLength>?
     /// The representation's length, if known.
-    public var completeLength: StatedLength?
+    package var completeLength: StatedLength?
 
     /// Creates a description.
-    public init(range: Range<StatedLength>?, completeLength: StatedLength?) {
+    package init(range: Range<StatedLength>?, completeLength: StatedLength?) {
         self.range = range
         self.completeLength = completeLength
     }
