@@ -1,33 +1,33 @@
 /// Counts values in buckets.
-public struct Histogram: Sendable {
+package struct Histogram: Sendable {
     /// The upper bounds, in ascending order. A bucket includes its bound.
-    public let bounds: [Double]
+    package let bounds: [Double]
     /// The number of values in each bucket. The last bucket counts values above all bounds.
-    public private(set) var counts: [UInt64]
+    package private(set) var counts: [UInt64]
     /// The sum of all values.
-    public private(set) var sum = 0.0
+    package private(set) var sum = 0.0
 
     /// - Parameter bounds: the upper bounds, in ascending order.
-    public init(_ bounds: [Double]) {
+    package init(_ bounds: [Double]) {
         self.bounds = bounds
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
     /// Adds a value. NaN is ignored, because it would make the sum NaN.
-    public mutating func add(_ value: Double) {
+    package mutating func add(_ value: Double) {
         guard !value.isNaN else { return }
         counts[index(of: value)] += 1
         sum += value
     }
 
     /// Adds the values of another histogram with the same bounds.
-    public mutating func add(_ other: Histogram) {
+    package mutating func add(_ other: Histogram) {
         for (index, count) in other.counts.enumerated() { counts[index] += count }
         sum += other.sum
     }
 
     /// The histogram as the value of a series.
-    public var value: MetricSeries.Value { .histogram(counts: counts, sum: sum) }
+    package var value: MetricSeries.Value { .histogram(counts: counts, sum: sum) }
 
     private func index(of value: Double) -> Int {
         // A linear search suffices: most values are small, and there are few bounds.

@@ -44,7 +44,7 @@ extension MetricDescription {
     /// For comparison with other programs, the bounds from 0.005 up are the bounds that
     /// OpenTelemetry recommends. The smaller bounds are for responses from memory, which take about
     /// 0.0001 s.
-    public static let durationBounds = [
+    package static let durationBounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025,
         0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
     ]

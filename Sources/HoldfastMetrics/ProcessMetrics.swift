@@ -9,14 +9,14 @@
 /// Reports the process under the standard names of Prometheus client libraries.
 ///
 /// https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
-public struct ProcessMetrics: MetricsCollector {
+package struct ProcessMetrics: MetricsCollector {
     private let startTime: Double
 
     /// - Parameter startTime: the time at which the process started, in seconds since 1970.
-    public init(startTime: Double) { self.startTime = startTime }
+    package init(startTime: Double) { self.startTime = startTime }
 
     /// Returns the metrics that the system provides. Others are omitted.
-    public func families() async -> [MetricFamily] {
+    package func families() async -> [MetricFamily] {
         var families = [
             family(
                 "process_cpu_seconds_total",

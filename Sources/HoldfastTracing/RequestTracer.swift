@@ -26,7 +26,7 @@ public final class RequestTracer: Tracer {
     public func shutDown() async { await exporter.shutDown() }
 
     /// The number of spans that were dropped.
-    public var droppedCount: Int { exporter.droppedCount }
+    package var droppedCount: Int { exporter.droppedCount }
 
     /// Triggers an export of the queued spans.
     public func forceFlush() { exporter.flush() }

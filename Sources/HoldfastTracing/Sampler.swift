@@ -1,5 +1,5 @@
 /// Decides which requests get spans. The names of the samplers are OpenTelemetry's.
-public struct Sampler: Sendable, Hashable {
+package struct Sampler: Sendable, Hashable {
     /// The sampling decision for a trace.
     enum Decision: Sendable, Hashable {
         case on
@@ -18,7 +18,7 @@ public struct Sampler: Sendable, Hashable {
     }
 
     /// The default sampler, `parentbased_always_on`.
-    public static let standard = Sampler(.on, isParentBased: true)
+    package static let standard = Sampler(.on, isParentBased: true)
 
     /// The names that users can choose.
     static let names = [

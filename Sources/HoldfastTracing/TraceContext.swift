@@ -1,19 +1,19 @@
 /// The ID of a trace: 16 bytes, not all zero.
-public struct TraceID: Sendable, Hashable, CustomStringConvertible {
+package struct TraceID: Sendable, Hashable, CustomStringConvertible {
     /// The first eight bytes.
-    public let high: UInt64
+    package let high: UInt64
     /// The last eight bytes.
-    public let low: UInt64
+    package let low: UInt64
 
     /// - Returns: `nil` if all bytes are zero.
-    public init?(high: UInt64, low: UInt64) {
+    package init?(high: UInt64, low: UInt64) {
         guard high != 0 || low != 0 else { return nil }
         self.high = high
         self.low = low
     }
 
     /// The ID as 32 hexadecimal digits.
-    public var description: String { high.hexadecimalDigits + low.hexadecimalDigits }
+    package var description: String { high.hexadecimalDigits + low.hexadecimalDigits }
 
     /// Returns a new random ID.
     static func random() -> TraceID {
@@ -25,20 +25,20 @@ public struct TraceID: Sendable, Hashable, CustomStringConvertible {
 
 /// A span's context as it crosses the network: the span, and the information about its trace that
 /// other processes need. W3C Trace Context
-public struct TraceContext: Sendable, Hashable {
+package struct TraceContext: Sendable, Hashable {
     /// The trace.
-    public let traceID: TraceID
+    package let traceID: TraceID
     /// The ID of the span; not zero.
-    public let spanID: UInt64
+    package let spanID: UInt64
     /// Whether the trace is sampled, so that the span may be recorded.
-    public let isSampled: Bool
+    package let isSampled: Bool
     /// The value of `tracestate`; empty if there is none.
-    public var state: String
+    package var state: String
     /// Whether the span was created by another process.
-    public var isRemote = false
+    package var isRemote = false
 
     /// Creates a context with these IDs.
-    public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String = "") {
+    package init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String = "") {
         self.traceID = traceID
         self.spanID = spanID
         self.isSampled = isSampled
@@ -54,7 +54,7 @@ extension TraceContext {
     /// For versions after 00, only the fields of version 00 are read. Later fields are ignored.
     ///
     /// - Returns: `nil` if it is invalid.
-    public init?(traceparent text: String) {
+    package init?(traceparent text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, bytes[2] == Self.dash, bytes[35] == Self.dash, bytes[52] == Self.dash,
             let version = Self.number(bytes[0..<2]), version != 0xff,
@@ -69,7 +69,7 @@ extension TraceContext {
     }
 
     /// The value of `traceparent`, in version 00.
-    public var traceparent: String {
+    package var traceparent: String {
         "00-\(traceID)-\(spanText)-\(isSampled ? "01" : "00")"
     }
 

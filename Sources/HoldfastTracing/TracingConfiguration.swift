@@ -9,7 +9,7 @@ public struct TracingConfiguration: Sendable {
     }
 
     /// The URL to which batches are sent.
-    public let endpoint: String
+    package let endpoint: String
     /// The fields of each export request. They may contain credentials.
     let fields: [(name: String, value: String)]
     /// The time limit for one request.
@@ -17,7 +17,7 @@ public struct TracingConfiguration: Sendable {
     let serviceName: String
     let attributes: [(name: String, value: String)]
     /// Decides which requests get spans.
-    public let sampler: Sampler
+    package let sampler: Sampler
     /// The maximum number of queued spans.
     let queueLimit: Int
     /// The default queue limit, which is also OpenTelemetry's default.
@@ -109,7 +109,7 @@ public struct TracingConfiguration: Sendable {
     }
 
     /// The variables, for a help text.
-    public static let help = """
+    package static let help = """
         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT   URL of the collector; if unset, nothing is traced
         OTEL_EXPORTER_OTLP_HEADERS, _TRACES_HEADERS                       request fields for the collector, as name=value,name=value
         OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_PROTOCOL           in milliseconds (default: 10000); http/protobuf

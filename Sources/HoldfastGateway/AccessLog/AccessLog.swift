@@ -79,7 +79,7 @@ public final class AccessLog: Sendable {
     }
 
     /// The maximum number of bytes in unwritten lines per event loop: 1 MiB
-    public static let bufferLimit = 1 << 20
+    package static let bufferLimit = 1 << 20
 
     private struct State {
         var settings: Settings
@@ -109,7 +109,7 @@ public final class AccessLog: Sendable {
     }
 
     /// The number of lines that were dropped because they could not be written, or not soon enough.
-    public var droppedCount: UInt64 { writer.droppedCount }
+    package var droppedCount: UInt64 { writer.droppedCount }
 
     /// The metric `holdfast_log_dropped_total`.
     public var metrics: any MetricsCollector { metrics(with: nil) }
@@ -137,7 +137,7 @@ public final class AccessLog: Sendable {
     }
 
     /// The settings in effect.
-    public var settings: Settings { state.withLock { $0.settings } }
+    package var settings: Settings { state.withLock { $0.settings } }
 
     /// Creates the part of the log that belongs to an event loop.
     ///

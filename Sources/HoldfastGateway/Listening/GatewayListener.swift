@@ -26,7 +26,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     case inherited(InheritedSocket, tls: Configuration.TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
     /// The maximum number of listeners of a gateway: 16
-    public static let limit = Configuration.listenerLimit
+    package static let limit = Configuration.listenerLimit
 
     /// The listener as written in a configuration file.
     public var description: String {
@@ -50,7 +50,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The TLS settings, if clients use TLS. The files are read when the gateway starts to listen.
-    public var tls: Configuration.TLS? {
+    package var tls: Configuration.TLS? {
         switch self {
         case .address(_, let tls, let http2, _), .unix(_, _, let tls, let http2, _),
             .inherited(_, let tls, let http2, _):
@@ -61,7 +61,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether clients may use HTTP/2. With TLS, the protocols of ``tls`` must also allow it.
-    public var acceptsHTTP2: Bool {
+    package var acceptsHTTP2: Bool {
         switch self {
         case .address(_, _, let http2, _), .unix(_, _, _, let http2, _), .inherited(_, _, let http2, _):
             http2 && tls?.protocols.contains(.http2) ?? true
@@ -70,7 +70,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether each connection starts with a PROXY protocol header, which names the client. If
     /// `true`, only clients in ``GatewayConfiguration/trustedClients`` may connect.
-    public var expectsProxyHeader: Bool {
+    package var expectsProxyHeader: Bool {
         switch self {
         case .address(_, _, _, let proxy), .unix(_, _, _, _, let proxy), .inherited(_, _, _, let proxy): proxy
         }
@@ -91,7 +91,7 @@ public struct ListenFailure: Error, Sendable, CustomStringConvertible {
     public let cause: any Error
 
     /// Whether the listener's certificate or key cannot be used.
-    public var isOfCertificate: Bool { cause is CertificateRefusal }
+    package var isOfCertificate: Bool { cause is CertificateRefusal }
 
     /// The listener, and the cause in words.
     public var description: String {
@@ -133,7 +133,7 @@ extension GatewayListener {
     /// - Parameter configured: the listeners that the sockets replace.
     /// - Throws: ``Refusal`` if any configured listener has TLS or the PROXY protocol, and a socket
     ///   matches no configured address. Such a socket would be served without them by mistake.
-    public static func inherited(
+    package static func inherited(
         _ sockets: [InheritedSocket],
         for configured: [GatewayListener]
     ) throws(Refusal) -> [GatewayListener] {

@@ -1,28 +1,28 @@
-public import HTTPCacheSemantics
-public import HoldfastConfiguration
+package import HTTPCacheSemantics
+package import HoldfastConfiguration
 import NIOSSL
 
 /// A problem with the TLS files of a listener or an origin, for `holdfast check`. It never reveals
 /// a key.
-public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
+package struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
     /// Whether clients are affected: the gateway does not start, or they reject the certificate.
-    public var isError: Bool
+    package var isError: Bool
     /// The certificate's name in the configuration; `nil` if the finding is not about one
     /// certificate.
-    public var certificate: String?
+    package var certificate: String?
     /// The finding, as a sentence.
-    public var message: String
+    package var message: String
 
     /// `certificate 'main': …`
-    public var description: String { (certificate.map { "certificate '\($0)': " } ?? "") + message }
+    package var description: String { (certificate.map { "certificate '\($0)': " } ?? "") + message }
 
     /// The time before expiry within which a certificate is reported, in seconds: 14 days
-    public static let noticeOfExpiry: Int64 = 14 * 86_400
+    package static let noticeOfExpiry: Int64 = 14 * 86_400
 
     /// Checks the files of all listeners.
     ///
     /// - Parameter routes: the routes whose hosts the certificates should cover.
-    public static func findings(
+    package static func findings(
         of listeners: [GatewayListener],
         routes: [GatewayRoute],
         at now: Timestamp
@@ -37,7 +37,7 @@ public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
     /// Checks the files of origins.
     ///
     /// - Parameter origins: the origins, with readable paths to their files.
-    public static func findings(of origins: [Configuration.Origin], at now: Timestamp) -> [CertificateFinding] {
+    package static func findings(of origins: [Configuration.Origin], at now: Timestamp) -> [CertificateFinding] {
         var examination = Examination(now: now.milliseconds / 1000)
         for origin in origins { examination.examine(origin) }
         return examination.findings
