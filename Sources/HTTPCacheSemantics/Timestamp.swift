@@ -31,7 +31,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, Codable {
     ///
     /// An ordinary correction, such as a leap second or an NTP step, sets a clock back by at most
     /// this much. An instant further ahead was recorded while the clock was wrong.
-    public static let clockTolerance: Int64 = 5000
+    package static let clockTolerance: Int64 = 5000
 
     /// Returns whether this instant is ahead of the clock by more than ``clockTolerance``, so that
     /// its distance from now is unknown.

@@ -10,7 +10,7 @@ public enum HealthStatus: String, Sendable, Hashable, Codable, CaseIterable {
     case failing
 
     /// The HTTP status: 200, or 503 if the cache should get no requests.
-    public var httpStatus: Int {
+    package var httpStatus: Int {
         switch self {
         case .ok, .degraded: 200
         case .ending, .failing: 503

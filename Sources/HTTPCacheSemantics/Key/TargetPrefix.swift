@@ -62,7 +62,7 @@ public struct TargetPrefix: Sendable, Hashable {
     public func covers(_ key: CacheKey) -> Bool { covers(key.components.target) }
 
     /// Returns whether both prefixes can cover the same target.
-    public func overlaps(_ other: TargetPrefix) -> Bool {
+    package func overlaps(_ other: TargetPrefix) -> Bool {
         guard other.port == port, other.scheme == scheme, other.host == host else { return false }
         return includes(other) || other.includes(self)
     }

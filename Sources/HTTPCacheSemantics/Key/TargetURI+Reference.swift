@@ -16,7 +16,7 @@ extension TargetURI {
     ///   - the authority is invalid (`http:x` has none);
     ///   - the reference contains a control character;
     ///   - the result is longer than ``maximumLength``.
-    public init?(reference: some Collection<UInt8>, relativeTo base: TargetURI) {
+    package init?(reference: some Collection<UInt8>, relativeTo base: TargetURI) {
         guard reference.count <= Self.maximumLength, !reference.contains(where: \.isControl) else { return nil }
         // The fragment is not sent.
         let bytes = Array(reference.prefix { $0 != UInt8(ascii: "#") })

@@ -11,7 +11,8 @@ extension TargetURI {
     /// - Parameters:
     ///   - dropped: the names of the parameters to remove.
     ///   - sorts: whether the others are sorted.
-    package func rewritten(dropping dropped: ParameterNames = ParameterNames(), sorting sorts: Bool = false) -> TargetURI
+    package func rewritten(dropping dropped: ParameterNames = ParameterNames(), sorting sorts: Bool = false)
+        -> TargetURI
     {
         guard query != nil, !dropped.isEmpty || sorts else { return self }
         return changingPieces { pieces in

@@ -65,7 +65,7 @@ public struct CachePolicy: Sendable {
     /// It raises limits and never lowers them. It overrides no prohibition: `must-revalidate`,
     /// `s-maxage` and all others stay in effect. It does not raise a limit of 0 set by a rule,
     /// because that rule means *never*. RFC 9111 §4.2.4
-    public var extendedStaleness: Int64 = 0
+    package var extendedStaleness: Int64 = 0
     /// Whether the scheme that the client used to reach this cache selects variants, as if every
     /// `Vary` listed `X-Forwarded-Proto`. A gateway sets it if it serves clients over both schemes.
     package var selectsByScheme = false

@@ -28,7 +28,7 @@ public struct FreshnessLifetime: Sendable, Hashable {
     public var source: Source
 
     /// Creates a lifetime.
-    public init(milliseconds: Int64, source: Source) {
+    package init(milliseconds: Int64, source: Source) {
         self.milliseconds = milliseconds
         self.source = source
     }
@@ -38,20 +38,20 @@ public struct FreshnessLifetime: Sendable, Hashable {
 /// 9111 §4.2.3
 public struct CurrentAge: Sendable, Hashable {
     /// `apparent_age`, in whole seconds because `Date` has no fractions.
-    public var apparentAge: Int64
+    package var apparentAge: Int64
     /// `response_delay`.
-    public var responseDelay: Int64
+    package var responseDelay: Int64
     /// `corrected_age_value`.
-    public var correctedAgeValue: Int64
+    package var correctedAgeValue: Int64
     /// `corrected_initial_age`.
-    public var correctedInitialAge: Int64
+    package var correctedInitialAge: Int64
     /// `resident_time`.
-    public var residentTime: Int64
+    package var residentTime: Int64
     /// `current_age`.
     public var milliseconds: Int64
 
     /// Creates an age from its steps.
-    public init(
+    package init(
         apparentAge: Int64,
         responseDelay: Int64,
         correctedAgeValue: Int64,
@@ -76,7 +76,7 @@ public struct Freshness: Sendable, Hashable {
     public var age: CurrentAge
 
     /// Combines a lifetime and an age.
-    public init(lifetime: FreshnessLifetime, age: CurrentAge) {
+    package init(lifetime: FreshnessLifetime, age: CurrentAge) {
         self.lifetime = lifetime
         self.age = age
     }

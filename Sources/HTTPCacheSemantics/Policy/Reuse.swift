@@ -76,16 +76,16 @@ public struct Reuse: Sendable, Hashable {
     public var staleUse: StaleUse
     /// The operator's limit that the current staleness exceeds if requests are sent to the origin
     /// only on a miss: `stale.unreachable`. ``PolicyOverrides/maximumStalenessUnreachable``
-    public var exceededBudget: String?
+    package var exceededBudget: String?
     /// The same limit if the origin is unreachable. The two differ only if
     /// ``CachePolicy/extendedStaleness`` is set.
-    public var exceededBudgetUnreachable: String?
+    package var exceededBudgetUnreachable: String?
     /// The limit that the current staleness exceeds if no origin is contacted: `stale.offline`.
     /// ``PolicyOverrides/maximumStalenessOffline``
-    public var exceededBudgetOffline: String?
+    package var exceededBudgetOffline: String?
     /// The directive (or `invalidated`) that would forbid stale use but that an operator overrides.
     /// ``PolicyOverrides/directivesIgnoredWhenStale``
-    public var liftedDirective: String?
+    package var liftedDirective: String?
     /// Whether the response's or the request's `stale-if-error` covers the current staleness. RFC
     /// 5861 §4
     ///
@@ -93,10 +93,10 @@ public struct Reuse: Sendable, Hashable {
     public var allowsStaleOnError: Bool
     /// Whether only ``CachePolicy/extendedStaleness`` allows the current staleness in place of an
     /// origin's error.
-    public var isExtendedOnError: Bool
+    package var isExtendedOnError: Bool
 
     /// Creates a decision.
-    public init(
+    package init(
         decision: Decision,
         freshness: Freshness,
         staleUse: StaleUse,

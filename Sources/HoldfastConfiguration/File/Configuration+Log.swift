@@ -40,18 +40,18 @@ extension Configuration {
         }
 
         /// `access`. The default, `nil`, is ``Access/notable``.
-        public var access: Access?
+        package var access: Access?
         /// `format`. The default, `nil`, is ``Format/combined``.
-        public var format: Format?
+        package var format: Format?
         /// `to`: `stderr`, `stdout`, or the path of a file, relative to the configuration file.
         /// `nil` means standard error.
-        public var to: String?
+        package var to: String?
         /// `query`. The default, `nil`, is ``Query/redacted``.
-        public var query: Query?
+        package var query: Query?
         /// `client`. The default, `nil`, is ``Client/full``.
-        public var client: Client?
+        package var client: Client?
         /// Creates settings with the defaults.
-        public init() {}
+        package init() {}
     }
 }
 

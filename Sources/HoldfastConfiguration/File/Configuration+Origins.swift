@@ -24,7 +24,7 @@ extension Configuration {
         /// `timeouts`
         public var timeouts = OriginTimeouts()
         /// The line on which the origin begins; `nil` if the origin is not from a file.
-        public var line: Int?
+        package var line: Int?
 
         /// Creates an origin with the defaults.
         public init(url: String) { self.url = url }

@@ -31,7 +31,7 @@ public struct Configuration: Sendable {
         /// `rewrite`: how responses are rewritten for the clients of a gateway.
         public var rewriting = Rewriting()
         /// The line on which the route begins; `nil` if the route is not from a file.
-        public var line: Int?
+        package var line: Int?
         /// The maximum number of protocols in ``upgrades``.
         package static let upgradeLimit = 8
         /// The route's number in the file, from 1. Routes that could not be read are also counted.

@@ -14,7 +14,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
         public var message: String
 
         /// Creates a finding.
-        public init(
+        package init(
             file: String? = nil,
             line: Int? = nil,
             subject: String? = nil,
@@ -33,7 +33,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     public let findings: [Finding]
 
     /// Creates an error.
-    public init(_ findings: [Finding]) { self.findings = findings }
+    package init(_ findings: [Finding]) { self.findings = findings }
 
     /// One line for each finding.
     public var description: String { findings.map(\.description).joined(separator: "\n") }

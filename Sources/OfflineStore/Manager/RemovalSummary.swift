@@ -9,7 +9,7 @@ public struct RemovalSummary: Sendable, Hashable {
     public var bytes: Int64
 
     /// Creates a summary.
-    public init(responses: Int = 0, objects: Int = 0, bytes: Int64 = 0) {
+    package init(responses: Int = 0, objects: Int = 0, bytes: Int64 = 0) {
         self.responses = responses
         self.objects = objects
         self.bytes = bytes

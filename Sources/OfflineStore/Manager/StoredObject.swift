@@ -25,8 +25,13 @@ public struct StoredObject<Value> {
     /// - Parameters:
     ///   - isDistrusted: whether it is expired regardless of `expiresAt`.
     ///   - now: the instant at which it is read.
-    public init(value: Value, storedAt: Timestamp, expiresAt: Timestamp?, isDistrusted: Bool = false, at now: Timestamp)
-    {
+    package init(
+        value: Value,
+        storedAt: Timestamp,
+        expiresAt: Timestamp?,
+        isDistrusted: Bool = false,
+        at now: Timestamp
+    ) {
         self.value = value
         self.storedAt = storedAt
         self.expiresAt = expiresAt
