@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -133,6 +133,9 @@ mutants: ## Break rules on purpose and check that their tests fail; takes hours
 
 docs: ## Write the libraries' documentation to SCRATCH/docs
 	@scripts/docs
+
+api: ## Write the public API of the libraries to docs/api
+	@scripts/api
 
 lint: ## Check the format of every Swift file
 	@scripts/lint

@@ -42,6 +42,22 @@ else
     swift_progress=--quiet
 fi
 
+# module_options BIN: sets the array $options to what the compiler needs to import the modules that
+# are built in that folder, and their C modules. SwiftPM writes maps for those that have none.
+module_options() {
+    local bin=$1 map module modules=' '
+    options=(-I "$bin/Modules")
+    for map in "$bin"/*.build/module.modulemap "$scratch"/checkouts/*/Sources/*/include/module.modulemap \
+        "$scratch"/checkouts/*/Sources/*/module.modulemap Sources/*/module.modulemap; do
+        module=$(sed -nE 's/^(framework )?module ([A-Za-z0-9_]+).*/\2/p' "$map" 2>/dev/null | head -n 1)
+        case $modules in *" $module "*) continue ;; esac
+        [ -n "$module" ] || continue
+        modules="$modules$module "
+        options+=(-Xcc "-fmodule-map-file=$map")
+    done
+    for map in "$scratch"/checkouts/*/Sources/*/include; do options+=(-Xcc -I -Xcc "$map"); done
+}
+
 # make_temporary_folder: sets $temporary to a new folder. The script removes it in clean_up.
 make_temporary_folder() {
     temporary=$(mktemp -d "${TMPDIR:-/tmp}/holdfast.XXXXXX")
