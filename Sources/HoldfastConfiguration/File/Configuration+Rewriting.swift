@@ -7,7 +7,7 @@ extension Configuration {
         /// challenge. Default: `true`
         public var location = true
         /// `bodies`: the media types of content in which URLs are replaced, in lower case and
-        /// without parameters; at most ``bodiesLimit``. Default: none
+        /// without parameters; at most 32. Default: none
         public var bodies: [String] = []
 
         /// The maximum number of media types per route: 32.

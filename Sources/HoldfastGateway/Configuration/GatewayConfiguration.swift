@@ -12,8 +12,8 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// Use the same mirrors as ``OriginTransport/Configuration/origins``.
     public var mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]
-    /// The gateway's listeners, at most ``GatewayListener/limit``. ``host`` and ``port`` belong to
-    /// the first listener with an address.
+    /// The gateway's listeners, at most 16. ``host`` and ``port`` belong to the first listener with
+    /// an address.
     public var listeners: [GatewayListener]
     /// This gateway's name in `Via`, a token. In requests, the instance is appended, so that a
     /// request that loops back is rejected. RFC 9110 §7.6.3
