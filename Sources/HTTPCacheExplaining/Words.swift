@@ -74,7 +74,7 @@ extension RuleDecision {
     }
 }
 
-/// Formats numbers for people.
+/// Formats human-readable numbers.
 package enum Words {
     /// Returns a duration in its two largest units: `3 m 20 s`, `2 d 4 h`. Durations below a second
     /// are in milliseconds.

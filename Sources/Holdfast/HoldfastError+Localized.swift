@@ -4,8 +4,8 @@
     public import Foundation
 #endif
 
-/// Texts for people, in English. Without them, `localizedDescription` would contain only the type
-/// and a number. They never contain query values or credentials.
+/// Human-readable texts, in English. Without them, `localizedDescription` would contain only the
+/// type and a number. They never contain query values or credentials.
 extension HoldfastError: LocalizedError {
     /// The message.
     public var errorDescription: String? { message }

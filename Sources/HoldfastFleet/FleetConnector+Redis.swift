@@ -11,8 +11,8 @@ extension FleetConnector {
     /// cluster.
     ///
     /// Opening the client throws `ConfigurationError` if a secret is missing or too short, the
-    /// address is invalid, or a TLS file cannot be used. The server need not be reachable then. In
-    /// that case, sharing starts later.
+    /// address is invalid, or a TLS file cannot be used. It does not throw if the server is
+    /// unreachable: sharing starts when the server can be reached.
     public static var redis: FleetConnector {
         FleetConnector { file, store, logger in
             try FleetMember(

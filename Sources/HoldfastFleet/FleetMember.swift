@@ -9,7 +9,7 @@ import Synchronization
 
 /// A store's membership in a fleet, assembled from the `fleet` section of its configuration.
 ///
-/// The fleet's server need not be reachable at startup. In that case, sharing starts later.
+/// If the fleet's server is unreachable at startup, sharing starts later.
 package final class FleetMember: FleetMembership {
     private let log: RedisLog
     private let sharing: InvalidationSharing

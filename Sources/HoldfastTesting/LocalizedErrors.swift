@@ -4,7 +4,8 @@
     public import Foundation
 #endif
 
-// Texts for people. Without them, `localizedDescription` would state only the type and a number.
+// Human-readable texts. Without them, `localizedDescription` would state only the type and a
+// number.
 
 extension ScriptError: LocalizedError {
     /// The description.

@@ -150,7 +150,7 @@ struct OfflineResponses {
         return routes.first { !gateway[$0].preservesHost || gateway[$0].origin.host != target.host } ?? routes.first
     }
 
-    /// The result as lines for people.
+    /// The result as human-readable lines.
     var lines: [String] {
         guard !routes.isEmpty || others != nil else { return [] }
         var lines = [

@@ -252,7 +252,7 @@ import Testing
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a b, file: c, scope: read}]}",
-            "f:2: control.tokens: 'a b' is not a name. A name has 1 to 64 ASCII letters, digits and '-._'."
+            "f:2: control.tokens: 'a b' is not a valid name. A name has 1 to 64 ASCII letters, digits and '-._'."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, scope: read}]}",

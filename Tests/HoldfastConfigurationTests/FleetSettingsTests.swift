@@ -48,7 +48,7 @@ import Testing
         ("{url: \"http://a\", namespace: s, secret: {env: A}}", "must begin with 'redis://'"),
         ("{url: \"redis://u:hidden@a\", namespace: s, secret: {env: A}}", "'fleet.password: {file: PATH}'"),
         ("{url: \"redis://a\", namespace: s, secret: hidden}", "A secret must not be in this file"),
-        ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is not a name"),
+        ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is not a valid name"),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, tls: {ca: x}}", "It has no effect without TLS"),
         ("{url: \"rediss://a\", namespace: s, secret: {env: A}, tls: {key: x}}", "belong together"),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, share: all}", "invalidations"),

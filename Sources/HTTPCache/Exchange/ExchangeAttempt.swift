@@ -120,8 +120,8 @@ package final class ExchangeAttempt: Sendable {
     ///   - completion: called once on this loop, unless the exchange is abandoned first; possibly
     ///     before this returns. The request's ``CacheRequest/onInformational`` is called until
     ///     then.
-    /// - Returns: `false` if the fetch cannot run on the loop. In that case nothing was done;
-    ///   continue in a task.
+    /// - Returns: `false` if the fetch cannot run on the loop. Nothing was done then; continue
+    ///   in a task.
     package func fetch(
         mayRelay: Bool = false,
         inTurn: @escaping InTurn = { $0() },

@@ -94,12 +94,12 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
             switch overload {
             case .full:
                 (
-                    "\(options.waitingLimit) requests are already waiting for '\(request.head.origin)'",
+                    "too many requests are already waiting for '\(request.head.origin)' (the limit is \(options.waitingLimit))",
                     "limits.waiting-per-origin"
                 )
             case .waited(let limit):
                 (
-                    "none of the \(options.inFlightLimit) requests in flight to '\(request.head.origin)' finished within \(limit)",
+                    "it waited \(limit) for its turn, and at most \(options.inFlightLimit) requests to '\(request.head.origin)' may be in flight",
                     "limits.in-flight-per-origin"
                 )
             }

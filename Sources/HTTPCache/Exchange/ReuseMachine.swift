@@ -442,8 +442,8 @@ package struct ReuseMachine: Sendable {
         switch reuse.decision {
         case .fresh: break
         case .staleWhileRevalidate:
-            // If no request is sent, or the origin does not respond, the response is not renewed.
-            // In that case, the operator's limit applies, and an old error may not be served.
+            // If no request is sent, or the origin does not respond, the response is not renewed:
+            // the operator's limit applies, and an old error may not be served.
             let isRenewable = !isOriginUnreachable && preference != .storedOnly
             guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:

@@ -15,7 +15,7 @@ package struct StoredLookup: Sendable {
 
     /// Performs the lookup on the calling thread.
     ///
-    /// - Returns: `nil` if the store fails. In that case ``CacheEngine/respond(to:)`` is called,
+    /// - Returns: `nil` if the store fails. The caller then calls ``CacheEngine/respond(to:)``,
     ///   which detects and reports the failure itself.
     package func read() -> FoundResponses? { prepared.found { try? lookup($0) } }
 }

@@ -229,7 +229,7 @@ package final class OriginRegistry: Sendable {
 
     /// Returns the request for the next probe: the last GET for which no connection could be
     /// opened. If the origin accepted the connection but did not respond, the target may be the
-    /// cause. In that case, returns the first of `others` whose target has not failed.
+    /// cause, so this returns the first of `others` whose target has not failed.
     ///
     /// - Parameter others: other requests, each with the hash of its target.
     func probe(_ origin: Origin, among others: [(request: CacheRequest, target: Int)]) -> CacheRequest? {

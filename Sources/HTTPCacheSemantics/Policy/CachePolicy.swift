@@ -30,8 +30,8 @@ public struct CachePolicy: Sendable {
     public var heuristicFraction: Double
     /// The maximum heuristic freshness lifetime, in seconds.
     ///
-    /// The default is one day: RFC 9111 §4.2.2 leaves the choice to the cache, and RFC 7234 §4.2.2
-    /// required a warning beyond a day.
+    /// The default is one day. RFC 9111 §4.2.2 leaves the choice to the cache. RFC 7234 §4.2.2
+    /// recommended a warning on such a response if it was more than a day old.
     public var maximumHeuristicLifetime: Int64
 
     /// The maximum freshness lifetime, in seconds, of an error that an attacker's malformed request

@@ -56,7 +56,7 @@ extension CachingClient {
     }
 
     /// Sends a value as JSON in a POST request. It is a mutation: it is never served from the
-    /// store, and once it is sent, no ``RetryPolicy`` retries it.
+    /// store, and a ``RetryPolicy`` retries it only after ``HoldfastError/Code/overloaded``.
     ///
     /// ```swift
     /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)

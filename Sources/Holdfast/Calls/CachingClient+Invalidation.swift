@@ -6,8 +6,8 @@ extension CachingClient {
     /// Invalidates everything that the endpoint invalidates on success. The invalidations are
     /// durable when this returns, unless the store fails.
     ///
-    /// In that case, the call still succeeds, and the failure is logged. Canceling the caller does
-    /// not stop the invalidations.
+    /// If the store fails, the call still succeeds, and the failure is logged. Canceling the caller
+    /// does not stop the invalidations.
     func invalidate(after call: Call<some Sendable>) async {
         let concerned = call.endpoint.invalidates
         guard !concerned.isEmpty else { return }

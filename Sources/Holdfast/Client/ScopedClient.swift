@@ -11,8 +11,8 @@ extension CachingClient {
 
 /// A client for the endpoints of one type; see ``CachingClient/of(_:)``.
 ///
-/// It has only the client's own functions. If the endpoints return bytes, ``as(_:)`` sets the type
-/// to decode: `movies.as([Movie].self).fetch(.newMovies(page: 1))`.
+/// Its functions do the same as the client's functions of the same names. If the endpoints return
+/// bytes, ``as(_:)`` sets the type to decode: `movies.as([Movie].self).fetch(.newMovies(page: 1))`.
 public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
     /// The underlying client.
     public let client: CachingClient

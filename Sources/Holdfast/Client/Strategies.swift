@@ -60,5 +60,7 @@ public enum NetworkFailure: Sendable, Hashable {
     /// confirmed.
     case throwing
     /// It completes without an error, or keeps following the store (``CallOptions/followsStore``).
+    /// Other errors are still thrown: rejected credentials, a status below 500, and failures that
+    /// an envelope or a GraphQL response reports.
     case endingQuietly
 }

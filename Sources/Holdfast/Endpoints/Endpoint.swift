@@ -89,9 +89,10 @@ public protocol Endpoint: Sendable {
     var principal: EndpointPrincipal { get }
     /// The secrets of this request, in addition to the client's ``RequestDefaults/secrets``.
     var secrets: Secrets { get }
-    /// Whether the request changes data at the origin. A mutation is not served from the store, not
-    /// collapsed with another request, and not retried once it is sent, unless ``isIdempotent``.
-    /// The default depends on the method and the task. These are not mutations:
+    /// Whether the request changes data at the origin. A mutation is not served from the store and
+    /// not collapsed with another request. Unless it is ``isIdempotent``, it is retried only after
+    /// ``HoldfastError/Code/overloaded``. The default depends on the method and the task. These are
+    /// not mutations:
     /// - a request with a safe method (RFC 9110 §9.2.1)
     /// - a GraphQL query
     /// - a POST whose response is stored under its content (``storage``)

@@ -1,5 +1,5 @@
 extension EffectiveConfiguration: CustomStringConvertible {
-    /// Text for people, with one line per setting: its value, and its line in the file or
+    /// Human-readable text, with one line per setting: its value, and its line in the file or
     /// `default`.
     package var description: String {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]

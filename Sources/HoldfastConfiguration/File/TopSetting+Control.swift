@@ -99,7 +99,7 @@ extension TopSetting {
         }
         guard isPlain, name.utf8.count <= 64 else {
             throw Refusal(
-                "\(value.shown) is not a name. A name has 1 to 64 ASCII letters, digits and '-._'.",
+                "\(value.shown) is not a valid name. A name has 1 to 64 ASCII letters, digits and '-._'.",
                 line: value.line
             )
         }

@@ -217,7 +217,7 @@ extension TopSetting {
         }
         guard isPlain, (1...64).contains(name.utf8.count) else {
             throw Refusal(
-                "\(value.shown) is not a name. A name has 1 to 64 ASCII letters, digits and '\(others)'.",
+                "\(value.shown) is not a valid name. A name has 1 to 64 ASCII letters, digits and '\(others)'.",
                 line: value.line
             )
         }

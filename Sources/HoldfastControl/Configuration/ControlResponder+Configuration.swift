@@ -53,7 +53,7 @@ extension ControlResponder {
         guard let text else {
             throw ControlProblem(
                 .invalidRequest,
-                "'url' is missing. Add the URL of a client or an origin, percent-encoded: ?url=http%3A%2F%2Fa.example%2F.",
+                "'url' is missing. Add the origin's URL, or one that a client requests from the gateway, percent-encoded: ?url=http%3A%2F%2Fa.example%2F.",
                 field: "url"
             )
         }

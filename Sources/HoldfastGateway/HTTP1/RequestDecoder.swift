@@ -25,7 +25,7 @@ struct RequestDecoder {
     /// The fields of the last request.
     private var known: KnownFields?
     /// Whether the last head has the same field bytes as the previous one, and reused their decoded
-    /// form. In that case, only the method and the target can differ.
+    /// form. If so, only the method and the target can differ.
     private(set) var isHeadRepeated = false
     /// Checks the current request's trailer section, if it may have one.
     private var trailerRules = TrailerRules()

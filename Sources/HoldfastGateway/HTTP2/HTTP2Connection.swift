@@ -235,8 +235,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             goesOn = frames.send()
             isBusy = false
             if outbox.isPieceEmpty { break }
-            // The client may have disconnected. In that case, the channel reads the client's
-            // remaining bytes and closes, all before this call returns.
+            // If the client has disconnected, the channel reads the client's remaining bytes and
+            // closes, all before this call returns.
             outbox.passOn()
             guard case .open = state else { return }
         }

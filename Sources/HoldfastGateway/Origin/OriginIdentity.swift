@@ -9,7 +9,7 @@ import NIOSSL
 ///
 /// * A certificate for the address that the connection reached. Then a machine's certificate would
 ///   be valid for every name that resolves to the machine.
-/// * A certificate whose common name matches. The common name is text for people, and name
+/// * A certificate whose common name matches. The common name is human-readable text, and name
 ///   constraints do not restrict it.
 struct OriginIdentity: Sendable {
     /// The error if the certificate does not contain the origin's name or address.

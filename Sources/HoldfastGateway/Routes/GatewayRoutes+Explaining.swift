@@ -13,8 +13,8 @@ extension GatewayRoutes {
     /// Maps a URL to its target at an origin, for tools. The URL may name an origin, or be one that
     /// a client would request from the gateway.
     ///
-    /// A URL that names a route's origin is used unchanged, even if a route would match it as a
-    /// client's URL.
+    /// A URL that names a route's origin is used unchanged, even if a route would match it as a URL
+    /// that clients request.
     ///
     /// - Returns: `nil` if no route matches.
     package func mapping(of url: TargetURI) -> Mapping? {

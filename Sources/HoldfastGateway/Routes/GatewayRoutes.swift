@@ -67,8 +67,8 @@ public struct GatewayRoutes: Sendable {
     /// Creates routes that are tried in the given order.
     ///
     /// - Throws: ``Refusal`` if there are no routes, or if a route's requests cannot be
-    ///   distinguished from those of an earlier route with another origin. This can happen if the
-    ///   client's host is preserved. In that case, only the host and the path decide where a
+    ///   distinguished from those of an earlier route with another origin. This can happen only if
+    ///   the client's host is preserved, because only the host and the path then decide where a
     ///   request goes and which stored responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
         guard !routes.isEmpty else {

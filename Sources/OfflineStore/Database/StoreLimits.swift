@@ -101,8 +101,8 @@ package struct StoreLimits: Sendable {
         guard configuration.memoryBudget >= 0, configuration.maximumResidentBody >= 0 else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "A memory tier of '\(configuration.memoryBudget)' bytes is not valid. "
-                    + "Set 'memoryBudget' and 'maximumResidentBody' to 0 or more."
+                message: "'memoryBudget' is \(configuration.memoryBudget) bytes and 'maximumResidentBody' is "
+                    + "\(configuration.maximumResidentBody) bytes. Set both to 0 or more."
             )
         }
         let filterShare = configuration.memoryBudget == 0 ? 256 << 10 : max(4096, configuration.memoryBudget / 8)

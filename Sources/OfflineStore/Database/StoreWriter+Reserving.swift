@@ -23,7 +23,7 @@ extension StoreWriter {
             memory.reservedLength = rounded
             return
         }
-        // Not every file system can reserve space. In that case its free space decides.
+        // If the file system cannot reserve space, its free space decides.
         let missing = length - ((try? FileStatus(path: path))?.size ?? 0)
         if let free = FileSystemStatus(path: path)?.free, free < missing {
             throw SQLiteFailure(

@@ -6,7 +6,7 @@ import HoldfastGateway
 /// The target to explain, and how a configuration's routes led to it.
 struct ExplainedTarget {
     let target: TargetURI
-    /// Notes for people.
+    /// Human-readable notes.
     var notes: [String] = []
     /// The scheme that a client uses, taken from its URL; `nil` for an origin's URL.
     private var clientScheme: String?

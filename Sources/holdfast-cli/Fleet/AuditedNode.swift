@@ -29,7 +29,7 @@ struct AuditReport: Encodable, Sendable {
         try container.encode(problem, forKey: .problem)
     }
 
-    /// The report as one line for people.
+    /// The report as one human-readable line.
     var text: String {
         let words: String
         switch clean {

@@ -94,7 +94,7 @@ struct FleetReport: Encodable {
 
     private static func isSilent(_ node: FleetState.Node) -> Bool { node.seenSeconds >= silentSeconds }
 
-    /// The report as lines for people.
+    /// The report as human-readable lines.
     var text: String {
         var lines = [summary]
         if let node {

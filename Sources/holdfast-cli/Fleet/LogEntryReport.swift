@@ -60,7 +60,7 @@ struct LogEntryReport: Encodable {
         try container.encode(inherited, forKey: .inherited)
     }
 
-    /// The entry as one line for people.
+    /// The entry as one human-readable line.
     var text: String {
         let words: String
         switch entry {

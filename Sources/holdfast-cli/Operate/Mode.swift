@@ -62,7 +62,7 @@ struct Mode: AsyncParsableCommand {
         try location.write(report, Self.text)
     }
 
-    /// Returns the mode as one line for people.
+    /// Returns the mode as one human-readable line.
     static func text(_ report: ModeReport) -> String {
         guard let until = report.until else { return "The mode is \(report.mode.rawValue)." }
         let reason = report.reason.map { " Reason: \($0)." } ?? ""

@@ -31,7 +31,7 @@ struct Origins: AsyncParsableCommand {
         try location.write(report, Self.text)
     }
 
-    /// Returns lines for people.
+    /// Returns human-readable lines.
     static func text(_ report: OriginsReport) -> String {
         var lines = report.origins.flatMap { origin in
             var line = "\(origin.state.rawValue.padding(to: 13))\(origin.origin)"

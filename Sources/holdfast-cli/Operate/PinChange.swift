@@ -28,7 +28,7 @@ struct PinChange {
         selectors.noteMatched(result.matched.responses)
     }
 
-    /// Returns the result as one line for people.
+    /// Returns the result as one human-readable line.
     static func text(_ result: PinResult) -> String {
         let verb = (result.dryRun ? "Would " : "") + (result.pinned ? "pin" : "unpin") + (result.dryRun ? "" : "ned")
         let matched = result.matched

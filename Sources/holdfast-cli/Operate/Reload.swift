@@ -31,7 +31,7 @@ struct Reload: AsyncParsableCommand {
         try location.write(result, Self.text)
     }
 
-    /// Returns lines for people.
+    /// Returns human-readable lines.
     static func text(_ result: ReloadResult) -> String {
         var lines = [result.changed.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."]
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }

@@ -9,7 +9,7 @@ struct Staleness: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows how stale responses may be while their origin fails, or extends that until a given time.",
         discussion: """
-            With a length, stored responses may be at least that stale while its origin is unreachable or responds with 500, 502, 503 or 504, or while the \
+            With a length, stored responses may be at least that stale while their origin is unreachable or responds with 500, 502, 503 or 504, or while the \
             mode is 'offline'. This raises the limits of rules (stale.offline, stale.unreachable, stale.on-error) and of 'stale-if-error'. It never lowers a limit. A limit of 0 stays, \
             and so does everything else that forbids stale use: a directive (such as must-revalidate), or an unsafe request that invalidated the response.
 
@@ -78,7 +78,7 @@ struct Staleness: AsyncParsableCommand {
         try location.write(report, Self.text)
     }
 
-    /// Returns the limits as one line for people.
+    /// Returns the limits as one human-readable line.
     static func text(_ report: StalenessReport) -> String {
         guard let until = report.until else { return "The configured staleness limits are in force." }
         let reason = report.reason.map { " Reason: \($0)." } ?? ""

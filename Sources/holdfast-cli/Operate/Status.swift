@@ -44,7 +44,7 @@ struct Status: AsyncParsableCommand {
             + (fleet.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
     }
 
-    /// Returns lines for people.
+    /// Returns human-readable lines.
     static func text(_ report: StatusReport) -> String {
         var lines = [report.summary]
         for origin in report.unreachable {

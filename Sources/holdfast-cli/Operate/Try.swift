@@ -119,7 +119,7 @@ struct TryReport: Encodable {
         }
     }
 
-    /// The report as lines for people.
+    /// The report as human-readable lines.
     var text: String {
         var lines = [verdict]
         for (number, request) in requests.enumerated() {

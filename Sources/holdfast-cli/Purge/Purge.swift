@@ -158,7 +158,7 @@ struct Purge: AsyncParsableCommand {
         return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies\(lost)"
     }
 
-    /// Returns the result as one line for people.
+    /// Returns the result as one human-readable line.
     static func text(_ result: PurgeResult) -> String {
         let verb: String
         switch (result.action, result.dryRun) {

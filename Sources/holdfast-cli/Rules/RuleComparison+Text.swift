@@ -1,7 +1,7 @@
 import Holdfast
 
 extension RuleComparison {
-    /// Returns lines for people.
+    /// Returns human-readable lines.
     ///
     /// - Parameters:
     ///   - old: the path of the old file.

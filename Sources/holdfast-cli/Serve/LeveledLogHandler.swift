@@ -5,7 +5,7 @@ import HoldfastGateway
 struct LeveledLogHandler: LogHandler {
     /// The format of a message.
     enum Format: String, Sendable, CaseIterable {
-        /// Text for people.
+        /// Human-readable text.
         case text
         /// One JSON object per line.
         case json
