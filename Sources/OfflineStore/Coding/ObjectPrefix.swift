@@ -19,14 +19,3 @@ struct ObjectPrefix: Sendable {
         encoding.first == form && key.starts(with: encoding.dropFirst())
     }
 }
-
-extension EntryKind {
-    /// Returns whether an encoding in the table `prefix_invalidation` covers the key of an entry of
-    /// this kind.
-    package func covers(_ key: UnsafeRawBufferPointer, byPrefix encoding: UnsafeRawBufferPointer) -> Bool {
-        switch self {
-        case .response: TargetPrefix.covers(prefix: encoding, key: key)
-        case .object: ObjectPrefix.covers(encoding, key)
-        }
-    }
-}

@@ -54,3 +54,14 @@ struct EntryDraft: Sendable {
             + Int64(tags.count) * StoreLimits.tagOverhead
     }
 }
+
+extension EntryKind {
+    /// Returns whether an encoding in the table `prefix_invalidation` covers the key of an entry of
+    /// this kind.
+    package func covers(_ key: UnsafeRawBufferPointer, byPrefix encoding: UnsafeRawBufferPointer) -> Bool {
+        switch self {
+        case .response: TargetPrefix.covers(prefix: encoding, key: key)
+        case .object: ObjectPrefix.covers(encoding, key)
+        }
+    }
+}
