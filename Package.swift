@@ -109,6 +109,12 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
+        // The operators' functions of a running engine and its store.
+        .target(
+            name: "HTTPCacheOperations",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
+            swiftSettings: settings
+        ),
         // For 'holdfast explain'. The engine does not import it.
         .target(
             name: "HTTPCacheExplaining",
@@ -125,7 +131,8 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", httpTypes, nioCore, logging,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations", httpTypes,
+                nioCore, logging,
                 metrics,
             ],
             swiftSettings: settings
@@ -146,13 +153,14 @@ let package = Package(
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
             swiftSettings: settings
         ),
         .target(
             name: "Holdfast",
             dependencies: [
-                "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
+                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+                "HTTPClientTransport",
                 "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
             ],
             swiftSettings: settings
@@ -160,7 +168,9 @@ let package = Package(
         // The log of purges that the nodes of a fleet share.
         .target(
             name: "FleetTier",
-            dependencies: ["HTTPCache", "HTTPCacheSemantics", crypto, httpTypes, logging, nioCore],
+            dependencies: [
+                "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics", crypto, httpTypes, logging, nioCore,
+            ],
             swiftSettings: settings
         ),
         // A client of Redis, and the fleet log that is kept there.
@@ -173,7 +183,8 @@ let package = Package(
         .target(
             name: "HoldfastFleet",
             dependencies: [
-                "Holdfast", "HTTPCache", "HTTPCacheSemantics", "OfflineStore", "HoldfastConfiguration", "FleetTier",
+                "Holdfast", "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics", "OfflineStore",
+                "HoldfastConfiguration", "FleetTier",
                 "RedisTier", nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
@@ -203,7 +214,8 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
                 nioPosix,
                 nioSSL, nioTLS, logging, serviceLifecycle, tracing,
@@ -213,7 +225,8 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioHTTP1,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", httpTypes,
+                nioCore, nioHTTP1,
                 nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             resources: [.embedInCode("Page/Assets")],
@@ -225,7 +238,8 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "HoldfastFleet", "OfflineStore", "FleetTier", "HoldfastConfiguration",
+                "HTTPCacheOperations", "CommandLineSupport", "Holdfast", "HoldfastFleet", "OfflineStore", "FleetTier",
+                "HoldfastConfiguration",
                 "HoldfastGateway", "HoldfastControl",
                 "LocalSockets", "HoldfastMetrics", "HoldfastTracing", "HTTPCacheExplaining", argumentParser,
                 asyncHTTPClient, crypto, logging, nioCore,
@@ -236,7 +250,8 @@ let package = Package(
         .executableTarget(
             name: "cache-dump",
             dependencies: [
-                "CommandLineSupport", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "OfflineStoreRecovery",
+                "CommandLineSupport", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+                "OfflineStoreRecovery",
                 argumentParser, httpTypes, nioCore,
             ],
             swiftSettings: settings
@@ -331,7 +346,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
+                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastMigrations", "OfflineStore",
                 "OfflineStoreRecovery", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes,
                 nioCore, logging, metricsTestKit,
             ],
@@ -426,7 +442,7 @@ let package = Package(
             dependencies: [
                 "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics",
-                "HTTPCache",
+                "HTTPCache", "HTTPCacheOperations",
                 "OfflineStore",
                 "HoldfastTesting", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
@@ -436,6 +452,7 @@ let package = Package(
             name: "HoldfastControlTests",
             dependencies: [
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
+                "HTTPCacheOperations",
                 "HoldfastTesting", httpTypes, nioCore, nioHTTP1, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
@@ -455,7 +472,8 @@ let package = Package(
         .testTarget(
             name: "FleetTierTests",
             dependencies: [
-                "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+                "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics",
+                "HoldfastTesting", httpTypes, nioCore,
             ],
             swiftSettings: settings
         ),
@@ -488,7 +506,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastTesting", httpTypes, nioCore,
+                logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -502,7 +523,8 @@ let package = Package(
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheExplaining", "HoldfastTesting", httpTypes, nioCore,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
+                httpTypes, nioCore,
                 logging, metricsTestKit,
             ],
             swiftSettings: settings

@@ -66,14 +66,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HTTPCacheOperations",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
                 nioPosix,
                 nioSSL, nioTLS, logging, serviceLifecycle, tracing,
@@ -92,7 +98,9 @@ let package = Package(
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "FleetTier",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", crypto, httpTypes, logging, nioCore,
+            ],
             swiftSettings: settings
         ),
         .target(

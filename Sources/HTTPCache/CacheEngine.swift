@@ -25,7 +25,7 @@ import Tracing
 /// without a body contains the path's `No-Vary-Search` rule. A 304 only writes a new head:
 /// ``ResponseStore/freshen(_:with:fencingNumber:)``.
 public final class CacheEngine: Sendable {
-    let store: any ResponseStore
+    package let store: any ResponseStore
     /// The store's ``ResponseStore/blockingLookup``.
     let blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])?
     let readingPace = ExecutionContext.ReadingPace()
@@ -34,10 +34,9 @@ public final class CacheEngine: Sendable {
     let callbacks: TransportCallbacks?
     package let policy: CachePolicy
     package let clock: any WallClock
-    let logger: Logger
+    package let logger: Logger
     let telemetry: Telemetry
     let inFlightFetches = InFlightFetches()
-    let refreshes = RefreshRegistry()
     /// Looks up responses of other nodes; `nil` if none are shared.
     let finder: PeerLookups?
     /// The lease that limits how long fresh responses are served without validation; `nil` if there
@@ -49,7 +48,7 @@ public final class CacheEngine: Sendable {
     /// Limits the memory used for stored content of responses in progress.
     package let contentPermits: ContentPermits
     package let throttle: FailureThrottle
-    let sleeper: any Clock<Duration>
+    package let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
@@ -268,10 +267,8 @@ public final class CacheEngine: Sendable {
         }
     }
 
-    /// Ends all running refreshes and fetches, and starts no more. Returns when the last one has
-    /// ended.
+    /// Ends all running fetches, and starts no more. Returns when the last one has ended.
     public func shutDown() async {
-        await refreshes.close()
         await origins.close()
         await inFlightFetches.close()
         deadlines.close()
@@ -281,7 +278,9 @@ public final class CacheEngine: Sendable {
     /// Returns the origins' metrics, by label.
     ///
     /// - Parameter others: additional origins, such as `https://a.example`.
-    func originNumbers(with others: [String]) -> [OriginNumbers] { origins.numbers(with: others, at: clock.now()) }
+    package func originNumbers(with others: [String]) -> [OriginNumbers] {
+        origins.numbers(with: others, at: clock.now())
+    }
 
     /// The number of fetches in progress, including fetches without a waiting caller.
     package var inFlightFetchCount: Int { inFlightFetches.count }

@@ -1,4 +1,5 @@
 public import HTTPCache
+import HTTPCacheOperations
 public import HTTPCacheSemantics
 public import HoldfastConfiguration
 

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 /// A machine-readable error response of the control plane. RFC 9457
 ///

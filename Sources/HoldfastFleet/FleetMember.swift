@@ -1,5 +1,6 @@
 package import FleetTier
 package import HTTPCache
+package import HTTPCacheOperations
 import Holdfast
 package import HoldfastConfiguration
 package import Logging

@@ -1,4 +1,5 @@
 public import HTTPCache
+package import HTTPCacheOperations
 import HoldfastConfiguration
 public import HoldfastMetrics
 public import HoldfastTracing

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 
 extension EntryState {
     var explanation: String {

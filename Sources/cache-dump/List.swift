@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore

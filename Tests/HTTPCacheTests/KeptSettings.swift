@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import Synchronization
 
 /// A store that keeps settings in memory, and fails if it is told to.

@@ -4,9 +4,12 @@ import HoldfastTesting
 import Testing
 
 @testable import HTTPCache
+@testable import HTTPCacheOperations
 
 /// Fetching purged responses again.
 @Suite(.timeLimit(.minutes(20))) struct RefreshTests {
+    private let registry = RefreshRegistry()
+
     // MARK: Decisions
 
     private func target(_ number: Int) throws -> RefreshTarget {
@@ -90,9 +93,9 @@ import Testing
     }
 
     /// Waits until a refresh has ended.
-    private func ended(_ fixture: EngineFixture) async -> RefreshReport {
+    private func ended() async -> RefreshReport {
         while true {
-            if let report = fixture.engine.refreshes.reports.first, report.state != .running { return report }
+            if let report = registry.reports.first, report.state != .running { return report }
             await Task.yield()
         }
     }
@@ -110,7 +113,6 @@ import Testing
                 at: fixture.clock.now()
             )
         }
-        let registry = fixture.engine.refreshes
         try registry.reserve(.automatic)
         registry.begin(report(2), on: fixture.engine) { _ in RefreshPage(targets, next: nil) }
         for number in 1...3 {
@@ -121,7 +123,7 @@ import Testing
             #expect(fixture.sleeper.deadlines.first?.offset == .milliseconds(500 * number))
             fixture.sleeper.advance(by: .milliseconds(500))
         }
-        let last = await ended(fixture)
+        let last = await ended()
         #expect(last.state == .done && last.requested == 3 && last.refreshed == 3 && last.failed == 0)
         for url in urls { #expect(try await fixture.get(url).response.source == .store) }
     }
@@ -131,11 +133,11 @@ import Testing
         fixture.transport.script("https://a.example/0", .fresh("new"))
         try await fixture.get("https://a.example/0")
         let target = try target(0)
-        try fixture.engine.refreshes.reserve(.automatic)
-        fixture.engine.refreshes.begin(report(2), on: fixture.engine) { _ in RefreshPage([target], next: nil) }
+        try registry.reserve(.automatic)
+        registry.begin(report(2), on: fixture.engine) { _ in RefreshPage([target], next: nil) }
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .seconds(1))
-        #expect(await ended(fixture).refreshed == 1)
+        #expect(await ended().refreshed == 1)
         #expect(fixture.transport.requests.count == 1)
     }
 
@@ -150,8 +152,8 @@ import Testing
         fixture.transport.script("https://a.example/client", .fresh("to a client"))
         for number in 0..<RefreshRegistry.limit {
             let own = Array(targets[number * RefreshRegistry.width..<(number + 1) * RefreshRegistry.width])
-            try fixture.engine.refreshes.reserve(.automatic)
-            fixture.engine.refreshes.begin(report(1000), on: fixture.engine) { _ in RefreshPage(own, next: nil) }
+            try registry.reserve(.automatic)
+            registry.begin(report(1000), on: fixture.engine) { _ in RefreshPage(own, next: nil) }
         }
         var condition: OriginCondition? { fixture.engine.origins.conditions.first }
         while condition.map({ $0.inFlight + $0.waiting }) != count {
@@ -168,15 +170,14 @@ import Testing
         }
         #expect(inFlight == 6)
         gate.open()
-        while fixture.engine.refreshes.reports.contains(where: { $0.state == .running }) {
+        while registry.reports.contains(where: { $0.state == .running }) {
             fixture.sleeper.advance(by: .milliseconds(1))
             await Task.yield()
         }
-        #expect(fixture.engine.refreshes.reports.allSatisfy { $0.refreshed == RefreshRegistry.width })
+        #expect(registry.reports.allSatisfy { $0.refreshed == RefreshRegistry.width })
     }
 
     @Test func placesAreLimitedAndGivenBack() throws {
-        let registry = EngineFixture().engine.refreshes
         for _ in 0..<RefreshRegistry.limit { try registry.reserve(.automatic) }
         #expect(throws: RefreshRefusal.tooMany(limit: RefreshRegistry.limit)) { try registry.reserve(.automatic) }
         registry.release()
@@ -188,20 +189,20 @@ import Testing
         let fixture = EngineFixture(kind: .shared)
         fixture.transport.script("https://a.example/0", .fresh("new"))
         let targets = try (0..<3).map(target)
-        try fixture.engine.refreshes.reserve(.automatic)
-        fixture.engine.refreshes.begin(report(1), on: fixture.engine) { _ in RefreshPage(targets, next: nil) }
+        try registry.reserve(.automatic)
+        registry.begin(report(1), on: fixture.engine) { _ in RefreshPage(targets, next: nil) }
         await fixture.sleeper.sleepers(atLeast: 1)
-        #expect(fixture.engine.refreshes.reports.first?.state == .running)
-        await fixture.engine.shutDown()
-        let last = try #require(fixture.engine.refreshes.reports.first)
+        #expect(registry.reports.first?.state == .running)
+        await registry.close()
+        let last = try #require(registry.reports.first)
         #expect(last.state == .shutDown && last.requested == 1)
-        #expect(throws: RefreshRefusal.self) { try fixture.engine.refreshes.reserve(.automatic) }
+        #expect(throws: RefreshRefusal.self) { try registry.reserve(.automatic) }
     }
 
     @Test func storeThatCannotBeReadEndsIt() async throws {
         let fixture = EngineFixture(kind: .shared)
-        try fixture.engine.refreshes.reserve(.automatic)
-        fixture.engine.refreshes.begin(report(1), on: fixture.engine) { _ in throw CancellationError() }
-        #expect(await ended(fixture).state == .storeFailed)
+        try registry.reserve(.automatic)
+        registry.begin(report(1), on: fixture.engine) { _ in throw CancellationError() }
+        #expect(await ended().state == .storeFailed)
     }
 }

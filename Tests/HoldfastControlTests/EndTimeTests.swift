@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import Testing
 

@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPCache
+import HTTPCacheOperations
 import NIOCore
 import NIOPosix
 import Synchronization

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import Testing
 
 /// The order in which the limiter admits operations.

@@ -58,7 +58,8 @@ let requestLayer: [Target] = [
     .target(
         name: "Holdfast",
         dependencies: [
-            "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastConfiguration",
+            "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HTTPClientTransport",
+            "HoldfastConfiguration",
             httpTypes, nioCore, nioPosix, crypto, logging,
         ],
         swiftSettings: settings
@@ -79,7 +80,8 @@ let requestLayer: [Target] = [
     .testTarget(
         name: "HoldfastTests",
         dependencies: [
-            "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache", "SampleOrigin",
+            "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
+            "HTTPCacheOperations", "SampleOrigin",
             "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
         ],
         swiftSettings: settings
@@ -121,7 +123,8 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", httpTypes, nioCore, logging,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations", httpTypes,
+                nioCore, logging,
                 metrics,
             ],
             swiftSettings: settings
@@ -146,13 +149,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HTTPCacheOperations",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HTTPCacheExplaining",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
             swiftSettings: settings
         ),
         .target(
             name: "FleetTier",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", crypto, httpTypes, logging, nioCore,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -164,7 +174,8 @@ let package = Package(
         .testTarget(
             name: "FleetTierTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes, nioCore,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "FleetTesting",
+                "HoldfastTesting", httpTypes, nioCore,
                 logging,
             ],
             swiftSettings: settings
@@ -185,7 +196,8 @@ let package = Package(
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "OfflineStore", "HoldfastTesting",
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "FleetTesting", "OfflineStore",
+                "HoldfastTesting",
                 httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
@@ -199,7 +211,7 @@ let package = Package(
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
             swiftSettings: settings
         ),
         .target(name: "LocalSockets", swiftSettings: settings),
@@ -219,7 +231,8 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
                 nioPosix,
                 nioSSL, nioTLS, logging, serviceLifecycle, tracing,
@@ -234,7 +247,8 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioHTTP1,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", httpTypes,
+                nioCore, nioHTTP1,
                 nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             resources: [.embedInCode("Page/Assets")],
@@ -244,6 +258,7 @@ let package = Package(
             name: "HoldfastControlTests",
             dependencies: [
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
+                "HTTPCacheOperations",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
@@ -261,7 +276,8 @@ let package = Package(
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheExplaining", "HoldfastTesting", httpTypes, nioCore,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
+                httpTypes, nioCore,
                 logging,
                 metricsTestKit,
             ],
@@ -285,7 +301,8 @@ let package = Package(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
-                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting", "HoldfastTracing", httpTypes,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
+                "HoldfastTracing", httpTypes,
                 nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.
@@ -295,7 +312,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
+                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastMigrations", "OfflineStore",
                 "OfflineStoreRecovery", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes,
                 nioCore, logging, metricsTestKit,
             ],

@@ -3,6 +3,7 @@ import FaultWorkload
 import FleetTesting
 import FleetTier
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastTesting
 import Logging

@@ -1,6 +1,7 @@
 import FleetTesting
 import FleetTier
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting

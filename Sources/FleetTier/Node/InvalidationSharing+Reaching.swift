@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 
 extension InvalidationSharing {
     /// The shortest and longest pause between two checks of the level reached.

@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 
 /// The progress of a fleet's nodes in applying the log up to a position.
 package struct NodeProgress: Sendable, Hashable {

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 import Synchronization
 
 /// A node's view of its fleet log, for metrics, health and the control plane.

@@ -67,16 +67,16 @@ package final class OriginRegistry: Sendable {
     // MARK: Reachability
 
     /// Returns whether the origin is treated as unreachable.
-    func isOpen(_ origin: Origin) -> Bool {
+    package func isOpen(_ origin: Origin) -> Bool {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
     /// The conditions of the origins in the registry, in no particular order.
-    var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
+    package var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
 
     /// The last outages that ended, the latest last. An outage shorter than the time between two
     /// reads of ``conditions`` appears only here.
-    var endedOutages: [OriginOutage] { state.withLock { $0.ended } }
+    package var endedOutages: [OriginOutage] { state.withLock { $0.ended } }
 
     private static func conditions(_ state: State) -> [OriginCondition] {
         state.records.map { origin, record in

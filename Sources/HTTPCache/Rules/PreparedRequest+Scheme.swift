@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
-import HTTPTypes
+package import HTTPTypes
 
 /// The scheme that the client used to reach the gateway, if it selects variants.
-enum ClientScheme {
+package enum ClientScheme {
     /// The origin does not learn the scheme, or a rule says that the scheme makes no difference.
     case irrelevant
     /// The request's `X-Forwarded-Proto` states the scheme.
@@ -57,7 +57,7 @@ enum ClientScheme {
 
     /// The prefix of values from other proxies. A value with this prefix is only compared, never
     /// sent.
-    static let separator = ";"
+    package static let separator = ";"
 
     /// Additional fields in which trusted proxies state their clients' scheme. These fields from
     /// other clients are dropped earlier (``RequestFieldTable``).

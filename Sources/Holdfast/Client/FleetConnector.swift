@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 package import HoldfastConfiguration
 package import Logging
 package import OfflineStore

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 extension Configuration {
     /// `fleet`: the settings for the nodes of a fleet, which share a purge log through Redis or

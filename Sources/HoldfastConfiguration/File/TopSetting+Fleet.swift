@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 
 /// The settings for data that the nodes of a fleet share.
 extension TopSetting {

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 /// The result of a reload, as returned by the control plane.
 package struct ReloadResult: Sendable, Hashable, Codable {

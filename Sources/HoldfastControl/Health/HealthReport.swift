@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 
 /// A gateway's health for load balancers, service managers and people.
 struct HealthReport: Sendable, Hashable, Encodable {

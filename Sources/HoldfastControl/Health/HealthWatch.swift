@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 package import NIOCore
 
 /// Reports a gateway's health as one status, for clients that must not see details. It works with

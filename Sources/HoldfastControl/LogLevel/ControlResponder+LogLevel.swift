@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import Hummingbird
 import Logging

@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A gateway's mode, as returned by the control plane.

@@ -1,5 +1,6 @@
 import Foundation
 package import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A switch of the mode: temporarily to another mode, or back to the configured mode.

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// The outages of origins since the process started: the current outages, and the last outages that

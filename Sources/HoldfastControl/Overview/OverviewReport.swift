@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A gateway's state at a glance, as the page's overview shows it. Times are RFC 3339 text,

@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 
 /// A request to pin or unpin stored responses.
 package struct PinRequest: Sendable, Hashable, Encodable {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheOperations
 
 /// The control plane's response to a purge.
 package struct PurgeReply: Sendable, Hashable {

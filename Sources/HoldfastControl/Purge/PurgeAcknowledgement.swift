@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import ServiceLifecycle
 
 /// A purge that is in effect on this node, and the level that it has reached in the fleet.

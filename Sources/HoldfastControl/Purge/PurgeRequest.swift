@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A purge: a selection of responses, and the action on them.

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 /// The result of a purge, or of its dry run.
 package struct PurgeResult: Sendable, Hashable, Codable {

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 /// The time that a client waits for a purge to reach other nodes.
 package enum PurgeWait {

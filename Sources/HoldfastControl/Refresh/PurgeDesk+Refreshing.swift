@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 
 extension PurgeCoordinator {
     /// Performs a purge. If the purge requests a refresh, also starts to fetch the purged responses

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 
 extension RefreshPace {
     /// Reads the member `refresh` of a purge.

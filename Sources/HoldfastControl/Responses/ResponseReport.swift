@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 import HTTPTypes
 
 /// A page of stored responses, as returned by the control plane.

@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 package import HoldfastMetrics
 import Hummingbird
 import LocalSockets

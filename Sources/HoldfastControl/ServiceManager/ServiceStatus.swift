@@ -1,5 +1,6 @@
 package import Foundation
 package import HTTPCache
+package import HTTPCacheOperations
 package import HTTPCacheSemantics
 import Synchronization
 

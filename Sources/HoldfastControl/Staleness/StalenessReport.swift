@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 /// The staleness limit while origins fail, as returned by the control plane.
 package struct StalenessReport: Sendable, Hashable, Codable {

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A temporary extension of the staleness limit while origins fail.

@@ -1,4 +1,5 @@
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// The version and start time of a program with a control plane.

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HoldfastMetrics
 import NIOCore
 import Synchronization

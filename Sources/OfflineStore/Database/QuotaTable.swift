@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// The quotas of a configuration, by tag name.

@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import Logging
 import Synchronization

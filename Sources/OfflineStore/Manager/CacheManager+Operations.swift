@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 import Synchronization
 

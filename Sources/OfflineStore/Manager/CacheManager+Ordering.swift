@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// The positions of entries in an order. The store has an index for every order except by size.

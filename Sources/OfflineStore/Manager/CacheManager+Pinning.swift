@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 
 /// Pins responses for operators.
 extension CacheManager {

@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// Reads purged responses, so that a cache engine can repeat their requests.

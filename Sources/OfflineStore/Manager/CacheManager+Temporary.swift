@@ -1,5 +1,6 @@
 import Foundation
-package import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 
 /// Lists entries by size. No index begins with the size, but one index contains it, so a page takes
 /// one pass over that index. Entries of the same size are listed by ascending number in both

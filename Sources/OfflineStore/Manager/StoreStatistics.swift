@@ -1,4 +1,5 @@
-public import HTTPCache
+import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 import Synchronization
 
@@ -65,7 +66,7 @@ public struct StoreStatistics: Sendable, Hashable {
     /// process.
     public var memoryBudget: Int64 = 0
     /// The use of the configured quotas: the first 64 in alphabetical order.
-    public var quotas: [QuotaUse] = []
+    package var quotas: [QuotaUse] = []
     /// The damaged databases that were set aside.
     public var setAside: [SetAside] = []
     /// The file name of the database in use.

@@ -1,5 +1,6 @@
 import CommandLineSupport
 import FleetTier
+import HTTPCacheOperations
 import Holdfast
 
 /// The nodes of a fleet, for people and programs.

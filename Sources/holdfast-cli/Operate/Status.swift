@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
 

@@ -1,5 +1,6 @@
 import CommandLineSupport
 import Foundation
+import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
 import HoldfastGateway

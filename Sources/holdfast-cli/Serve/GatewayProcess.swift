@@ -1,4 +1,5 @@
 import CommandLineSupport
+import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
 import HoldfastFleet
@@ -13,6 +14,7 @@ import UnixSignals
 struct GatewayProcess: Sendable {
     let configuration: ReloadableConfiguration
     let engine: CacheEngine
+    let operations: EngineOperations
     let transport: OriginTransport
     /// The tracer; `nil` if no traces are sent.
     let tracer: RequestTracer?
@@ -180,7 +182,7 @@ struct GatewayProcess: Sendable {
             let addresses = try await server.startListening()
             announce(addresses, of: listeners, to: control)
         } catch {
-            await engine.shutDown()
+            await operations.shutDown()
             await transport.shutDown()
             await tracer?.shutDown()
             await accessLog.close()
@@ -190,6 +192,7 @@ struct GatewayProcess: Sendable {
         return GatewayProcess(
             configuration: configuration,
             engine: engine,
+            operations: operations,
             transport: transport,
             tracer: tracer,
             server: server,
@@ -250,7 +253,7 @@ struct GatewayProcess: Sendable {
             ]
                 + (control.map { [$0] } ?? []) + [
                     Ending {
-                        await engine.shutDown()
+                        await operations.shutDown()
                         await transport.shutDown()
                         await tracer?.shutDown()
                     },

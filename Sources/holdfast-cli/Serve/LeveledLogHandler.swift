@@ -1,3 +1,4 @@
+import HTTPCacheOperations
 import Holdfast
 import HoldfastGateway
 

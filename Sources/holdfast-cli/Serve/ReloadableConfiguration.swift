@@ -1,5 +1,6 @@
 import CommandLineSupport
 import HTTPCacheExplaining
+import HTTPCacheOperations
 import HTTPTypes
 import Holdfast
 import HoldfastConfiguration

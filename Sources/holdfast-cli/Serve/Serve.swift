@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPCacheOperations
 import Holdfast
 import HoldfastGateway
 import HoldfastTracing

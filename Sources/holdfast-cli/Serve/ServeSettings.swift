@@ -1,4 +1,5 @@
 import CommandLineSupport
+import HTTPCacheOperations
 import Holdfast
 import HoldfastGateway
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
 import NIOCore

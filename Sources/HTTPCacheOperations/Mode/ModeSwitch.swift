@@ -1,3 +1,4 @@
+package import HTTPCache
 package import Logging
 
 extension OfflineMode: TemporaryValue {

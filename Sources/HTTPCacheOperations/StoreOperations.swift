@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// The operations on a store: the part of ``CacheOperations`` that needs no running engine.
 ///
 /// A store implements this protocol in addition to `ResponseStore`. The control plane uses it

@@ -1,4 +1,5 @@
 import Crypto
+import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore

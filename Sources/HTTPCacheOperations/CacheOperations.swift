@@ -1,3 +1,4 @@
+package import HTTPCache
 package import HTTPCacheSemantics
 package import HTTPTypes
 
@@ -74,6 +75,7 @@ package struct EngineOperations: CacheOperations {
     private let modes: ModeSwitch
     private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
+    private let registry = RefreshRegistry()
     /// The fleet that purges are shared with; `nil` if nothing is shared.
     package let sharing: (any SharingOperations)?
     /// The record of individual requests; `nil` if there is none.
@@ -107,6 +109,12 @@ package struct EngineOperations: CacheOperations {
         self.staleness = staleness
         self.settings = settings
         self.logLevels = logLevels
+    }
+
+    /// Ends all running refreshes, then the engine. Returns when the last fetch has ended.
+    package func shutDown() async {
+        await registry.close()
+        await engine.shutDown()
     }
 
     // MARK: Mode
@@ -182,20 +190,20 @@ package struct EngineOperations: CacheOperations {
 
     // MARK: Refreshes
 
-    /// Reserves a refresh permit of the engine.
-    package func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
+    /// Reserves a refresh permit, if the engine's mode allows refreshes.
+    package func reserveRefresh() throws(RefreshRefusal) { try registry.reserve(engine.mode) }
 
     /// Returns the permit.
-    package func releaseRefresh() { engine.refreshes.release() }
+    package func releaseRefresh() { registry.release() }
 
     /// Starts a refresh through the engine.
     package func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport) {
         let store = store
-        engine.refreshes.begin(report, on: engine) { try await store.invalidated(scopes, from: $0) }
+        registry.begin(report, on: engine) { try await store.invalidated(scopes, from: $0) }
     }
 
-    /// The engine's refreshes.
-    package var refreshes: [RefreshReport] { engine.refreshes.reports }
+    /// The refreshes that run or ended recently.
+    package var refreshes: [RefreshReport] { registry.reports }
 
     // MARK: Store
 

@@ -1,3 +1,5 @@
+import HTTPCache
+
 /// The values of a store for metrics: the summary for operators, and more detailed values.
 package struct StoreMeasures: Sendable, Hashable {
     /// The summary for operators.

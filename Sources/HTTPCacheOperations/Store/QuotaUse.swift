@@ -1,12 +1,12 @@
 /// The use of one of a store's quotas.
-public struct QuotaUse: Sendable, Hashable {
+package struct QuotaUse: Sendable, Hashable {
     /// The quota: `tag:NAME`, `origin:https://a.example`, or `each-origin`.
-    public var quota: String
+    package var quota: String
     /// The space in bytes that the quota's responses use. For `each-origin`, the space of the
     /// origin that uses the most.
-    public var bytes: Int64
+    package var bytes: Int64
     /// The maximum space in bytes.
-    public var limit: Int64
+    package var limit: Int64
 
     /// Creates the use of a quota.
     package init(quota: String, bytes: Int64, limit: Int64) {

@@ -1,3 +1,5 @@
+import HTTPCache
+
 /// Decides the next step of a refresh. A pure value that only sees the events passed to it.
 struct RefreshRun: Sendable {
     /// The next step.

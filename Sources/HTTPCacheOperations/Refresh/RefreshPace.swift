@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// The rate and the maximum number of requests with which a refresh fetches purged responses again.
 package struct RefreshPace: Sendable, Hashable, Codable {
     /// The maximum number of requests started per second.

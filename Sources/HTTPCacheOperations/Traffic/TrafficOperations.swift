@@ -1,3 +1,4 @@
+import HTTPCache
 package import HTTPCacheSemantics
 
 /// A running cache's record of individual requests, for operators. Its size is bounded.

@@ -1,5 +1,3 @@
-package import Logging
-
 /// An operator's temporary extension of the configured staleness limits: the minimum staleness
 /// allowed for every stored response while its origin fails.
 ///
@@ -12,7 +10,7 @@ package import Logging
 /// - It does not change a limit of 0, which means *never*.
 ///
 /// RFC 9111 §4.2.4
-package struct StalenessExtension: TemporaryValue {
+package struct StalenessExtension: Sendable, Hashable, Codable {
     /// The seconds beyond the freshness lifetime, from 0 to ``longest``. 0 means no extension.
     package let seconds: Int64
 
@@ -43,38 +41,5 @@ package struct StalenessExtension: TemporaryValue {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(seconds)
-    }
-
-    /// The setting's name, `staleness`.
-    package static var settingName: String { "staleness" }
-    /// The seconds as text.
-    package var logged: String { "\(seconds)" }
-}
-
-/// An extension that an operator set temporarily.
-package typealias TemporaryStaleness = Temporary<StalenessExtension>
-/// The extension of a running cache. The configured value is always ``StalenessExtension/none``.
-package typealias StalenessState = TemporaryState<StalenessExtension>
-/// Temporarily extends the staleness that is allowed for an engine's responses.
-package typealias StalenessSwitch = TemporarySwitch<StalenessExtension>
-
-extension TemporarySwitch<StalenessExtension> {
-    /// Creates a switch for an engine's staleness extension. At first, there is no extension. See
-    /// ``init(configured:store:clock:sleeper:logger:set:)``.
-    package init(
-        engine: CacheEngine,
-        store: any TemporaryStore,
-        clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = ContinuousClock(),
-        logger: Logger
-    ) {
-        self.init(
-            configured: .none,
-            store: store,
-            clock: clock,
-            sleeper: sleeper,
-            logger: logger,
-            set: { engine.staleness = $0 }
-        )
     }
 }

@@ -1,3 +1,4 @@
+import HTTPCache
 package import HTTPCacheSemantics
 package import HTTPTypes
 

@@ -1,3 +1,4 @@
+package import HTTPCache
 import HTTPCacheSemantics
 package import Logging
 import Synchronization

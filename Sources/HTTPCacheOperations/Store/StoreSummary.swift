@@ -1,3 +1,5 @@
+import HTTPCache
+
 /// A summary of a store for operators.
 package struct StoreSummary: Sendable, Hashable, Codable {
     /// The number of stored responses.
