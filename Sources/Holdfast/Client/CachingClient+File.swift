@@ -12,8 +12,15 @@ extension CachingClient {
     /// let client = try await CachingClient.open(Configuration(contentsOf: "holdfast.yaml"))
     /// ```
     ///
-    /// The client uses the configuration's store, mode and rules, and all settings for timeouts,
-    /// limits and origins. `listen`, `routes` and the limits for clients apply only to a gateway.
+    /// The client uses the configuration's store, mode, rules and `fleet`, and these top-level
+    /// settings: `timeouts.soft`, `timeouts.hard`, `breaker`, `failure-throttle`, `guard`,
+    /// `eager-refresh`, `limits.in-flight-per-origin` and `limits.waiting-per-origin`. All other
+    /// settings apply only to a gateway: `listen`, `routes`, `origins`, the other timeouts, the
+    /// limits for clients, and so on. Set certificates and connection timeouts in
+    /// `transportConfiguration`.
+    ///
+    /// Without `guard`, ``Configuration/defaultGoodDataGuard`` applies; see
+    /// ``Configuration/goodDataGuard``.
     ///
     /// - Parameters:
     ///   - file: the content of a configuration file, or the same settings made in Swift. It must
@@ -21,6 +28,7 @@ extension CachingClient {
     ///   - defaults: defaults for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
+    ///   - transportConfiguration: the certificates, limits and timeouts of connections to origins.
     ///   - fleet: required if the file has a `fleet` section. The client then shares its purges
     ///     with the other nodes.
     /// - Throws: `ConfigurationError` if no folder is named, or if `fleet` cannot be used or needs
