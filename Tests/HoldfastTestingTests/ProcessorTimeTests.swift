@@ -9,7 +9,7 @@ struct ProcessorTimeTests {
     /// last time counts for all further runs.
     private func slowSteps(_ times: Duration...) async -> (slow: [String], runs: Int) {
         var runs = 0
-        let slow = await ProcessorTime.stepsOverLimit { steps in
+        let slow = await ProcessorTime.stepsOverLimit(slowdown: { 1 }) { steps in
             steps.add("step", times[min(runs, times.count - 1)])
             runs += 1
         }
@@ -33,10 +33,17 @@ struct ProcessorTimeTests {
 
     /// Of steps with one name in one run, the longest counts.
     @Test func aShortStepDoesNotHideALongOne() async {
-        let slow = await ProcessorTime.stepsOverLimit { steps in
+        let slow = await ProcessorTime.stepsOverLimit(slowdown: { 1 }) { steps in
             steps.add("step", Self.long)
             steps.add("step", .zero)
         }
         #expect(slow.count == 1)
+    }
+
+    /// On a machine that is slow now, the same work may take longer.
+    @Test func aStepMayTakeLongerOnASlowMachine() async {
+        let slow = await ProcessorTime.stepsOverLimit(slowdown: { 3 }) { $0.add("step", Self.long) }
+        #expect(slow.isEmpty)
+        #expect(ProcessorTime.slowdown() >= 1)
     }
 }
