@@ -81,7 +81,8 @@ import Testing
         let source = ScriptedTokens("ada 2", gate: gate)
         let authenticator = try authenticator(source)
         try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
-            fixture.script("/me", .status(.unauthorized))
+            // Calls share a request only if they begin before its response.
+            for _ in 0..<30 { fixture.script("/me", .status(.unauthorized)) }
             let calls = (0..<30).map { _ in
                 Task { await failure { _ = try await fixture.client.fetch(GetProfile()) } }
             }
@@ -89,10 +90,11 @@ import Testing
             try await authenticator.signOut(erasing: true)
             for call in calls { #expect(await call.value?.code == .loginRequired) }
             gate.open()
+            let requests = fixture.transport.requests.count
             await expect(.loginRequired) { _ = try await authenticator.token() }
             await expect(.loginRequired) { _ = try await fixture.client.fetch(GetProfile()) }
             #expect(authenticator.principal == nil)
-            #expect(fixture.transport.requests.count == 1)
+            #expect(fixture.transport.requests.count == requests)
             #expect(try await owners(fixture.store) == [])
         }
     }
