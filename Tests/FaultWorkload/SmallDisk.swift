@@ -32,7 +32,7 @@
         /// - Returns: the number of bytes used.
         @discardableResult
         package func fill() -> Int {
-            let descriptor = open(path + "/filler", O_WRONLY | O_CREAT, 0o600)
+            let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             defer { close(descriptor) }
             var count = 0
             for length in [65_536, 4096, 1] {
@@ -42,7 +42,11 @@
             return count
         }
 
-        /// Frees the space.
-        package func free() { unlink(path + "/filler") }
+        /// Frees the space, even if a process that another test has started inherited the open
+        /// file.
+        package func free() {
+            truncate(path + "/filler", 0)
+            unlink(path + "/filler")
+        }
     }
 #endif
