@@ -205,7 +205,8 @@ import Testing
                     #expect(await errors(transport, scheme, origin.port).allSatisfy { $0 == nil })
                 }
                 #expect(Set(proxy.targets) == ["127.0.0.1:\(origin.port)"])
-                #expect(proxy.targets.count == origin.connectionCount)
+                // A tunnel that no request needed may end before the origin accepts its connection.
+                #expect(proxy.targets.count >= origin.connectionCount && origin.connectionCount > 0)
                 #expect(origin.requests.allSatisfy { $0.value("proxy-authorization") == nil })
             }
         }
