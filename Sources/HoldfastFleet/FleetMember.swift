@@ -16,6 +16,7 @@ package final class FleetMember: FleetMembership {
     private let sharing: InvalidationSharing
     private let values: RedisValues?
     private let responses: ResponseSharing?
+    private let logger: Logger
     /// The level to wait for if a purge does not specify one.
     package let acknowledgedLevel: PurgeLevel
 
@@ -54,6 +55,7 @@ package final class FleetMember: FleetMembership {
     ) throws {
         guard let parts = try FleetParts(file, environment: environment) else { return nil }
         let (namespace, node) = (parts.namespace, parts.node)
+        self.logger = logger
         acknowledgedLevel = file.fleet.acknowledge
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
         // A node receives purges within a second after the server is reachable again.
@@ -127,6 +129,18 @@ package final class FleetMember: FleetMembership {
         settings.contact = contact
         settings.cutOff = fleet.cutOff == .validate ? .validate : .serve
         return settings
+    }
+
+    /// Starts journaling the store's purges. Call this before anything can purge.
+    package func join() async {
+        do {
+            try await sharing.join()
+        } catch {
+            logger.warning(
+                "the store cannot join the fleet log yet; other nodes do not receive its purges until it can",
+                metadata: ["error": "\(error)"]
+            )
+        }
     }
 
     /// Shares purges and responses until the task is canceled. Call this once.

@@ -111,6 +111,21 @@ import Testing
         }
     }
 
+    /// It is not in the journal, so it must not be reported as published.
+    @Test func aPurgeBeforeTheStoreHasJoinedIsNotReportedAsPublished() async throws {
+        let node = try Node(0, engine())
+        try await node.purge("early")
+        let early = await node.sharing.reach(.published, within: Self.long)
+        #expect(early.level == .queued && early.note?.contains("Repeat it later") == true, "\(early)")
+        // Joining needs no server.
+        node.link.cut()
+        try await node.sharing.join()
+        try await node.purge("later")
+        #expect(try await node.log.unpublishedCount() == 1)
+        let later = await node.sharing.reach(.published, within: .zero)
+        #expect(later.level == .queued && later.note?.contains("journal") == true, "\(later)")
+    }
+
     @Test func withoutAnEngineItIsQueuedWhenTheTimeIsOver() async throws {
         let engine = engine()
         let node = try Node(0, engine)

@@ -19,6 +19,14 @@ extension InvalidationSharing {
         within limit: Duration,
         on clock: C
     ) async -> PurgeReach where C.Duration == Duration {
+        // A purge before the store has joined may not be in the journal.
+        guard identity != nil else {
+            return PurgeReach(
+                level: .queued,
+                note: "The store has not joined the fleet log yet, so other nodes may never receive the purge. "
+                    + "Repeat it later."
+            )
+        }
         let additions = log.additionCount
         let end = clock.now.advanced(by: limit)
         var pause = Self.askingPauses.first

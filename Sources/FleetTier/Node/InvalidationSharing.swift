@@ -110,18 +110,24 @@ package actor InvalidationSharing {
 
     // MARK: Steps
 
+    /// Starts journaling the store's invalidations. Call it before anything can purge: an earlier
+    /// purge never reaches other nodes. Does nothing if the store has joined, and needs no server.
+    package func join() async throws {
+        guard follower == nil else { return }
+        let place = try await log.join(settings.namespace.text, at: wall.now())
+        guard follower == nil else { return }
+        follower = Follower(cursor: place.cursor, lease: settings.lease)
+        identity = NodeIdentity(store: place.node, process: process)
+        if roster.rows.isEmpty { roster = NodeRoster(notes: place.notes) }
+        durable = nil
+    }
+
     /// Joins the log, and begins an epoch if the server does not have one.
     package func connect() async throws {
         status.enter(.connecting)
         status.countConnection()
         purges?.follow(false)
-        if follower == nil {
-            let place = try await log.join(settings.namespace.text, at: wall.now())
-            follower = Follower(cursor: place.cursor, lease: settings.lease)
-            identity = NodeIdentity(store: place.node, process: process)
-            if roster.rows.isEmpty { roster = NodeRoster(notes: place.notes) }
-            durable = nil
-        }
+        try await join()
         status.setWaiting(try await log.unpublishedCount())
         try await measureTime()
         // A copy, because other steps run while this step waits for the server.

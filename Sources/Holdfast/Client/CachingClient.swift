@@ -277,6 +277,8 @@ public final class CachingClient: Sendable {
             try await store.close()
             throw error
         }
+        // The first call may purge.
+        await member?.join()
         // The task ends with the client, and outlives the task that opens the client.
         let sharing = member.map { member in Task { await member.run() } }
         let transport = HTTPClientTransport(configuration: transportConfiguration, logger: logger)

@@ -37,6 +37,10 @@ package protocol FleetMembership: SharingOperations {
     /// Controls when, and for how long, fresh responses may be served without validation.
     var contact: ContactLease { get }
 
+    /// Starts recording the store's purges for the other nodes. Call it before anything can purge.
+    /// It needs no server. If the store cannot be written, ``run()`` tries again.
+    func join() async
+
     /// Shares until the task is cancelled. Call it once.
     func run() async
 

@@ -123,6 +123,8 @@ struct GatewayProcess: Sendable {
         }
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
         let member = try makeMember(settings, store, metrics, logger)
+        // Clients and operators may purge as soon as they can connect.
+        await member?.join()
         let (transport, tracer) = try makeTransport(settings, metrics, on: group, logger)
         let engine = makeEngine(settings, store, transport, member, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
