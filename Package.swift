@@ -325,9 +325,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "holdfast-cli", "cache-dump", "sample-origin",
-                "key-probe",
-                "moments-service",
+                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "HoldfastTesting", "holdfast-cli", "cache-dump",
+                "sample-origin", "key-probe", "moments-service",
             ],
             swiftSettings: settings
         ),

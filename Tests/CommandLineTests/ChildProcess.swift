@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTesting
 import Synchronization
 
 /// A process of one executable, started with `posix_spawn`.
@@ -47,9 +48,7 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
         if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
-        // The child must not inherit sockets of other tests: a listening one would keep listening
-        // in the child.
-        for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        closeDescriptors(from: inherited == nil ? 3 : 4, in: &actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

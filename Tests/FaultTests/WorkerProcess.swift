@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTesting
 import Testing
 
 /// The executable `store-worker` as a process, read line by line on a thread of its own.
@@ -104,8 +105,7 @@ struct WorkerProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        // The process must not inherit files, sockets or pipes of other tests.
-        for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        closeDescriptors(from: 3, in: &actions)
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var child: pid_t = 0

@@ -70,8 +70,12 @@ import Testing
         let arguments: [String] = ["/bin/sh", "-c", script]
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        closeDescriptors(from: 3, in: &actions)
         var child: pid_t = 0
-        #expect(posix_spawn(&child, "/bin/sh", nil, nil, &words, environ) == 0)
+        #expect(posix_spawn(&child, "/bin/sh", &actions, nil, &words, environ) == 0)
         var status: Int32 = 0
         while waitpid(child, &status, 0) == -1, errno == EINTR {}
         #expect(status == 0)

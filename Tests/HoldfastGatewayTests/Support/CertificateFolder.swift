@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastConfiguration
+import HoldfastTesting
 import NIOSSL
 import Testing
 
@@ -67,9 +68,11 @@ struct CertificateFolder: Sendable {
         let arguments = ["/bin/sh", "-c", "cd '\(path)' && \(command) >'\(log)' 2>&1"]
         var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
-        // Sockets of other tests are not for the child.
-        for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        try #require(posix_spawn(&child, "/bin/sh", nil, nil, &pointers, environ) == 0)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        closeDescriptors(from: 3, in: &actions)
+        try #require(posix_spawn(&child, "/bin/sh", &actions, nil, &pointers, environ) == 0)
         var status: CInt = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         guard status == 0 else {
