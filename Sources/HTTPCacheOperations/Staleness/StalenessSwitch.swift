@@ -1,11 +1,14 @@
 package import HTTPCache
-package import Logging
 
 extension StalenessExtension: TemporaryValue {
     /// The setting's name, `staleness`.
     package static var settingName: String { "staleness" }
     /// The seconds as text.
     package var logged: String { "\(seconds)" }
+    /// Returns ``none``, because only an operator extends staleness.
+    package static func configured(for engine: CacheEngine) -> StalenessExtension { .none }
+    /// Sets the engine's extension.
+    package func apply(to engine: CacheEngine) { engine.staleness = self }
 }
 
 /// An extension that an operator set temporarily.
@@ -14,24 +17,3 @@ package typealias TemporaryStaleness = Temporary<StalenessExtension>
 package typealias StalenessState = TemporaryState<StalenessExtension>
 /// Temporarily extends the staleness that is allowed for an engine's responses.
 package typealias StalenessSwitch = TemporarySwitch<StalenessExtension>
-
-extension TemporarySwitch<StalenessExtension> {
-    /// Creates a switch for an engine's staleness extension. At first, there is no extension. See
-    /// ``init(configured:store:clock:sleeper:logger:set:)``.
-    package init(
-        engine: CacheEngine,
-        store: any TemporaryStore,
-        clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = ContinuousClock(),
-        logger: Logger
-    ) {
-        self.init(
-            configured: .none,
-            store: store,
-            clock: clock,
-            sleeper: sleeper,
-            logger: logger,
-            set: { engine.staleness = $0 }
-        )
-    }
-}

@@ -1,3 +1,4 @@
+package import HTTPCache
 package import HTTPCacheSemantics
 
 /// The values of a setting that an operator can change temporarily.
@@ -7,6 +8,10 @@ package protocol TemporaryValue: Sendable, Hashable, Codable {
     static var settingName: String { get }
     /// The value as text for the log.
     var logged: String { get }
+    /// Returns the value that applies while no temporary value is set.
+    static func configured(for engine: CacheEngine) -> Self
+    /// Applies the value, starting with the next request.
+    func apply(to engine: CacheEngine)
 }
 
 /// A value that an operator set temporarily. It replaces the configured value until it expires.

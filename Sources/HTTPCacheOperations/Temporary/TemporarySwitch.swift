@@ -14,11 +14,11 @@ import Synchronization
 /// try await modes.begin(TemporaryMode(.offline, until: end, since: now, client: "uid 1000"))
 /// ```
 package actor TemporarySwitch<Value: TemporaryValue> {
+    private let engine: CacheEngine
     private let store: any TemporaryStore
     private let clock: any WallClock
     private let sleeper: any Clock<Duration>
     private let logger: Logger
-    private let set: @Sendable (Value) -> Void
     /// The state changes only together with the engine's value, so that both always agree.
     private nonisolated let current: Mutex<TemporaryState<Value>>
     /// Waits for the temporary value to expire.
@@ -34,21 +34,19 @@ package actor TemporarySwitch<Value: TemporaryValue> {
     ///   - store: keeps the value and its expiry.
     ///   - clock: decides whether the value has expired.
     ///   - sleeper: the clock for the pause until the expiry.
-    ///   - set: applies a value, starting with the next request.
     package init(
-        configured: Value,
+        engine: CacheEngine,
         store: any TemporaryStore,
         clock: any WallClock = SystemWallClock(),
         sleeper: any Clock<Duration> = ContinuousClock(),
-        logger: Logger,
-        set: @escaping @Sendable (Value) -> Void
+        logger: Logger
     ) {
+        self.engine = engine
         self.store = store
         self.clock = clock
         self.sleeper = sleeper
         self.logger = logger
-        self.set = set
-        current = Mutex(TemporaryState(configured: configured))
+        current = Mutex(TemporaryState(configured: Value.configured(for: engine)))
     }
 
     deinit { timer?.cancel() }
@@ -154,7 +152,7 @@ package actor TemporarySwitch<Value: TemporaryValue> {
         current.withLock { state in
             let before = state.value
             change(&state)
-            if state.value != before { set(state.value) }
+            if state.value != before { state.value.apply(to: engine) }
         }
     }
 }
