@@ -73,6 +73,9 @@ extension CacheRequest {
 }
 
 extension HTTPRequest {
+    /// The scheme and authority, for messages.
+    var origin: String { "\(scheme ?? "?")://\(authority ?? "?")" }
+
     /// Returns the target for messages, with secrets redacted.
     func redactedTarget(_ secrets: RequestSecrets?) -> String {
         guard let target = TargetURI(request: self) else { return origin }
