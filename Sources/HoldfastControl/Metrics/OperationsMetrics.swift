@@ -167,6 +167,9 @@ final class OperationsMetrics: MetricsCollector {
         let measures = reading.measures
         let age = max(0, clock.now().milliseconds(since: reading.at))
         let summary = measures.summary
+        func quota(_ name: String, _ help: String, _ bytes: (QuotaUse) -> Int64) -> MetricFamily {
+            labelled(name, help, by: "quota", measures.quotas.map { ($0.quota, bytes($0)) })
+        }
         return [
             pending,
             labelled(
@@ -178,11 +181,7 @@ final class OperationsMetrics: MetricsCollector {
                     ("log", measures.logBytes), ("free", measures.freeBytes),
                 ]
             ),
-            one(
-                "holdfast_store_budget_bytes",
-                "Maximum size of the store in bytes.",
-                .integer(summary.budget)
-            ),
+            one("holdfast_store_budget_bytes", "Maximum size of the store in bytes.", .integer(summary.budget)),
             one("holdfast_store_responses", "Stored responses.", .integer(Int64(summary.responses))),
             states(measures),
             one(
@@ -209,18 +208,8 @@ final class OperationsMetrics: MetricsCollector {
                 "Maximum bytes of entries in memory.",
                 .integer(measures.memoryBudget)
             ),
-            labelled(
-                "holdfast_quota_bytes",
-                "Bytes of responses that count toward a quota.",
-                by: "quota",
-                measures.quotas.map { ($0.quota, $0.bytes) }
-            ),
-            labelled(
-                "holdfast_quota_limit_bytes",
-                "Maximum bytes of responses that count toward a quota.",
-                by: "quota",
-                measures.quotas.map { ($0.quota, $0.limit) }
-            ),
+            quota("holdfast_quota_bytes", "Bytes of responses that count toward a quota.") { $0.bytes },
+            quota("holdfast_quota_limit_bytes", "Maximum bytes of responses that count toward a quota.") { $0.limit },
             one(
                 "holdfast_store_statistics_age_seconds",
                 "Age of the store's statistics in seconds.",

@@ -237,11 +237,18 @@ struct Serve: AsyncParsableCommand {
             logger
         )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+        let start = GatewayStart(
+            settings: settings,
+            named: named,
+            listeners: listeners,
+            group: group,
+            logger: logger,
+            levels: levels,
+            events: events
+        )
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(
-                try await GatewayProcess.run(settings, named, listeners, on: group, signals, logger, levels, events)
-            )
+            outcome = .success(try await start.run(until: signals))
         } catch {
             outcome = .failure(error)
         }

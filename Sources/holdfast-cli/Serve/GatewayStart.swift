@@ -1,0 +1,211 @@
+import CommandLineSupport
+import HTTPCacheOperations
+import Holdfast
+import HoldfastControl
+import HoldfastFleet
+import HoldfastGateway
+import HoldfastMetrics
+import HoldfastTracing
+import NIOCore
+import UnixSignals
+
+/// Starts a gateway: opens its store, connects its parts, and listens.
+struct GatewayStart: Sendable {
+    let settings: ServeSettings
+    let named: NamedSettings
+    let listeners: [GatewayListener]
+    let group: any EventLoopGroup
+    let logger: Logger
+    let levels: LogLevels
+    let events: EventLog
+    let metrics = MetricsRegistry(MetricDescription.engine + MetricDescription.store + [.droppedSpans])
+
+    /// Opens the store, listens, and serves until a signal arrives.
+    func run(until signals: UnixSignalsSequence) async throws {
+        let store = try await open()
+        let process: GatewayProcess
+        do {
+            process = try await start(from: store)
+        } catch {
+            try await store.close()
+            throw error
+        }
+        try await process.run(store, signals)
+    }
+
+    /// Opens the store, and prints its folder unless the user specified it.
+    private func open() async throws -> CacheManager {
+        var storage = settings.storage
+        storage.telemetry = StoreTelemetry(factory: metrics)
+        do {
+            let store = try await CacheManager.open(at: settings.store, configuration: storage, logger: logger)
+            if settings.isDefaultStore { StandardStream.error.line("holdfast storing in \(settings.store)") }
+            return store
+        } catch {
+            guard settings.isDefaultStore else { throw error }
+            throw CommandFailure("\(error) '--store' sets another folder.")
+        }
+    }
+
+    private func start(from store: CacheManager) async throws -> GatewayProcess {
+        guard store.credentialSecret.count >= 16 else {
+            throw CommandFailure("The store's secret cannot be read. Check the store with 'cache-dump stats'.")
+        }
+        metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
+        let member = try GatewayProcess.makeMember(settings, store, metrics, logger)
+        // Clients and operators may purge as soon as they can connect.
+        await member?.join()
+        let purging = ControlledPurging()
+        var process = try await connect(store, member, purging)
+        do {
+            process.control = try await GatewayProcess.makeControl(
+                settings,
+                named,
+                process.operations,
+                store,
+                purging,
+                metrics,
+                on: group,
+                logger
+            )
+            try await listen(process)
+        } catch {
+            await process.endExchanges()
+            await process.accessLog.close()
+            throw Self.failure(error)
+        }
+        process.control?.enter(.serving)
+        return process
+    }
+
+    /// Creates the gateway's parts and connects them. Nothing can reach the gateway yet.
+    private func connect(
+        _ store: CacheManager,
+        _ member: FleetMember?,
+        _ purging: ControlledPurging
+    ) async throws -> GatewayProcess {
+        let (transport, tracer) = try GatewayProcess.makeTransport(settings, metrics, on: group, logger)
+        let engine = makeEngine(store, transport, member)
+        let modes = ModeSwitch(engine: engine, store: store, logger: logger)
+        let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
+        // Operators' temporary settings survive a restart. Restore them before a client can
+        // connect.
+        await modes.restore()
+        await staleness.restore()
+        let health = GatewayHealth()
+        let accessLog = AccessLog(settings.accessLog, logger: logger)
+        let server = makeServer(engine, purging, health, accessLog, tracer)
+        metrics.add(server.metrics)
+        metrics.add(transport.metrics)
+        metrics.add(accessLog.metrics(with: events))
+        let parts = ReloadableConfiguration.Parts(
+            engine: engine,
+            store: store,
+            modes: modes,
+            transport: transport,
+            server: server,
+            accessLog: accessLog
+        )
+        let configuration = ReloadableConfiguration(settings, named, parts, logger: logger)
+        let operations = EngineOperations(
+            engine: engine,
+            store: store,
+            modes: modes,
+            staleness: staleness,
+            settings: configuration,
+            logLevels: levels,
+            sharing: member,
+            traffic: server.traffic
+        )
+        let loops = Array(group.makeIterator())
+        health.connect(to: HealthWatch(operations: operations, loops: loops))
+        return GatewayProcess(
+            configuration: configuration,
+            engine: engine,
+            operations: operations,
+            transport: transport,
+            tracer: tracer,
+            server: server,
+            health: health,
+            supervision: Supervision(operations, loops: loops, logger),
+            accessLog: accessLog,
+            member: member,
+            logger: logger,
+            events: events
+        )
+    }
+
+    private func makeEngine(
+        _ store: CacheManager,
+        _ transport: OriginTransport,
+        _ member: FleetMember?
+    ) -> CacheEngine {
+        CacheEngine(
+            store: store.responses,
+            transport: transport,
+            fleet: member?.fleetResponses,
+            contact: member?.contact,
+            policy: CachePolicy(kind: .shared),
+            credentialSecret: store.credentialSecret,
+            mode: settings.mode,
+            options: settings.file.options,
+            rules: settings.rules,
+            telemetry: Telemetry(factory: metrics, countsExchanges: false, labels: transport.originLabels),
+            logger: logger
+        )
+    }
+
+    private func makeServer(
+        _ engine: CacheEngine,
+        _ purging: ControlledPurging,
+        _ health: GatewayHealth,
+        _ accessLog: AccessLog,
+        _ tracer: RequestTracer?
+    ) -> GatewayServer {
+        var gateway = settings.gateway
+        gateway.listeners = listeners
+        return GatewayServer(
+            configuration: gateway,
+            engine: engine,
+            group: group,
+            logger: logger,
+            purging: purging,
+            health: { await health.status() },
+            accessLog: accessLog,
+            tracer: tracer
+        )
+    }
+
+    /// Accepts connections, and prints one line per address, for people and scripts.
+    private func listen(_ process: GatewayProcess) async throws {
+        // Set the phase first: clients may already be waiting on a socket from the service manager
+        // and are served immediately.
+        process.health.enter(.serving)
+        let addresses = try await process.server.startListening()
+        let places = Array(zip(addresses, listeners))
+        // 'holdfast try' connects to this address, and does not support TLS.
+        let plain = places.filter { $0.1.tls == nil }.map(\.0)
+        if let first = plain.first(where: { $0.path == nil }) ?? plain.first {
+            process.control?.listens(at: "\(first)")
+        } else if let first = addresses.first {
+            process.control?.listens(at: "https://\(first)")
+        }
+        for (address, listener) in places {
+            let scheme = address.path != nil ? "" : listener.tls == nil ? "http://" : "https://"
+            StandardStream.output.line("holdfast listening on \(scheme)\(address)")
+        }
+    }
+
+    /// Returns the error of a failed start, with the next step.
+    private static func failure(_ error: any Error) -> CommandFailure {
+        guard let failure = error as? ListenFailure else { return CommandFailure("\(error)") }
+        // The cause names the file.
+        if failure.isOfCertificate { return CommandFailure("\(failure)") }
+        switch failure.listener {
+        case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
+        // The cause contains the path and the next step.
+        case .unix: return CommandFailure("\(failure.cause)")
+        case .inherited: return CommandFailure("\(failure). Check the socket unit of the service manager.")
+        }
+    }
+}
